@@ -1,0 +1,181 @@
+//! What the tree, the command line and the shell need of a store.
+//!
+//! Implemented by the embedded store and by the client of a daemon's control socket. Must not know
+//! files, SQLite or FUSE.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::model::{
+    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
+    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+};
+
+/// Results of a scan, in order; after an `Err` there is nothing more.
+pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
+
+/// Which versions a listing of one column is to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Versions {
+    /// Those that plain reads can see.
+    Live,
+    /// Also deleted ones that the family keeps ([`CellInfo::deleted_at`]).
+    LiveAndKept,
+}
+
+/// Moving the newest version of a column to another name, in one atomic step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenameCell {
+    pub from: ColumnKey,
+    /// `Some`: that version only; its tombstone is a Version tombstone.
+    pub from_version: Option<Timestamp>,
+    pub to: ColumnKey,
+    /// `Some`: with this explicit timestamp.
+    pub to_version: Option<Timestamp>,
+    pub mode: RenameMode,
+    pub origin: Origin,
+}
+
+/// What to do with a target that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RenameMode {
+    Replace,
+    /// Refuse ([`crate::ErrorKind::AlreadyExists`]).
+    NoReplace,
+    /// Each name gets the other's newest version.
+    Exchange,
+}
+
+/// A change that was committed; told to every subscriber, after the commit, outside all locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// One column has other versions than before.
+    Column { column: ColumnKey, origin: Origin },
+    /// Many columns of a row, or of one family of it, have.
+    Row { table: TableName, row: RowKey, family: Option<String>, origin: Origin },
+    /// A table, or what its families show, is other than before (schema, drop, truncation).
+    Table { table: TableName, origin: Origin },
+    /// A namespace came, went or changed.
+    Namespace { name: String, origin: Origin },
+}
+
+/// Told of every committed change.
+pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Numbers about a store for `status`, `stats` and `df`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Cells in the index and the memtable, tombstones included.
+    pub cells: u64,
+    pub segments: u64,
+    /// Bytes of all segment files.
+    pub segment_bytes: u64,
+    /// Bytes of entries that the index still points to.
+    pub live_bytes: u64,
+    pub index_bytes: u64,
+    pub memtable_cells: u64,
+    pub memtable_bytes: u64,
+    /// Last sequence number given, last one in the index, last one known to be on the disk.
+    pub last_seq: u64,
+    pub checkpoint_seq: u64,
+    pub synced_seq: u64,
+    pub flushes: u64,
+    pub compactions: u64,
+    /// What the background worker is doing now, in words; empty when idle.
+    pub activity: String,
+    /// Why nothing is acknowledged any more.
+    pub poisoned: Option<String>,
+    pub last_error: Option<String>,
+    /// Bytes of the filesystem under the store: all, free, free for us.
+    pub disk_total: u64,
+    pub disk_free: u64,
+    pub disk_available: u64,
+}
+
+/// A page of a listing of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowListing {
+    pub table: TableName,
+    /// Only rows after this one.
+    pub after: Option<RowKey>,
+    /// Only rows before this one (empty = no bound).
+    pub before: RowKey,
+    pub time_range: TimeRange,
+    pub limit: usize,
+}
+
+/// Compaction on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompactionKind {
+    Minor,
+    Major,
+}
+
+/// A store of tables. All methods may be called from many threads at once.
+pub trait Backend: Send + Sync {
+    /// A snapshot of what is declared.
+    fn catalogue(&self) -> Result<Arc<Catalogue>>;
+    /// Applies and makes durable one change of the catalogue.
+    fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()>;
+
+    /// One row; without cells if nothing of it is visible.
+    fn get(&self, get: &Get) -> Result<RowResult>;
+    fn scan(&self, scan: &Scan) -> Result<Rows<'_>>;
+    /// Applies the mutations of one row atomically if the condition holds.
+    fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
+
+    /// The newest visible version of a column in a time range.
+    fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;
+    /// At most `len` bytes from `offset` of a version's value, checked against its checksums.
+    fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
+    /// Keys of rows with a visible cell, ascending; fewer than the limit only at the end.
+    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>>;
+    /// Names of the families in which the row has a visible cell, ascending.
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>>;
+    /// Columns after `after` with their newest version in the range, ascending; fewer than `limit` only at the end.
+    fn list_columns(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        after: Option<&[u8]>,
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>>;
+    /// Versions of a column older than `before`, newest first; fewer than `limit` only at the end.
+    fn list_versions(
+        &self,
+        column: &ColumnKey,
+        which: Versions,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CellInfo>>;
+
+    /// Moves a cell; the version that the target got. `NotFound` without a source.
+    fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
+    /// Sets mtime (`Some`) and cell TTL (outer `Some`; inner `None` removes it) of one stored version.
+    fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        mtime: Option<FileTime>,
+        ttl_ms: Option<Option<u64>>,
+        origin: Origin,
+    ) -> Result<CellInfo>;
+
+    /// Returns when all that was acknowledged before is on the disk.
+    fn sync(&self) -> Result<()>;
+    /// Moves the memtable into the index (`None` = of all tables).
+    fn flush(&self, table: Option<&TableName>) -> Result<()>;
+    fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
+    fn status(&self) -> Result<Status>;
+    /// Longest value that is taken, in bytes.
+    fn value_limit(&self) -> u64;
+    /// The store's clock.
+    fn now(&self) -> Timestamp;
+    /// A secret of the store that keys its hashes (inode numbers, shortened names).
+    fn hash_key(&self) -> [u8; 16];
+    fn subscribe(&self, subscriber: Subscriber);
+}

@@ -1,0 +1,116 @@
+//! The one error type: what failed, where, and what the user can do about it.
+//!
+//! Must not know errno (that is chosen in `fs::errno`) nor how a message is printed.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing went wrong; decides errno, exit status and the HBase exception that is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ErrorKind {
+    /// No namespace of that name.
+    NoSuchNamespace,
+    /// A namespace of that name exists.
+    NamespaceExists,
+    /// No table of that name.
+    NoSuchTable,
+    /// A table of that name exists.
+    TableExists,
+    /// The table is disabled.
+    TableDisabled,
+    /// The table must be disabled first.
+    TableEnabled,
+    /// The table has no family of that name.
+    NoSuchFamily,
+    /// A family of that name exists.
+    FamilyExists,
+    /// No row, column, version, snapshot or file of that name.
+    NotFound,
+    /// Something of that name exists.
+    AlreadyExists,
+    /// Not empty.
+    NotEmpty,
+    /// An argument that can never be right (HBase: IllegalArgumentException).
+    IllegalArgument,
+    /// Well formed, but refused by the rules of a schema or a sanity check (HBase: DoNotRetryIOException).
+    Refused,
+    /// Explicit timestamp too far in the future (HBase: FailedSanityCheckException).
+    FailedSanityCheck,
+    /// A reserved name or a rule of namespaces (HBase: ConstraintException).
+    Constraint,
+    /// A filter or scan option that does not go with another (HBase: IncompatibleFilterException).
+    IncompatibleFilter,
+    /// A value longer than the store's limit.
+    ValueTooLarge,
+    /// A row key, qualifier or name longer than its limit.
+    NameTooLong,
+    /// The table is READONLY.
+    ReadOnlyTable,
+    /// The store, or the tree, takes no writes.
+    ReadOnlyStore,
+    /// A quota is used up.
+    QuotaExceeded,
+    /// The disk under the store is full.
+    NoSpace,
+    /// A bounded resource of the daemon (handles, connections) is used up.
+    TooMany,
+    /// Stored bytes that do not match their checksum.
+    Corrupt,
+    /// A sync failed earlier: nothing is acknowledged until a restart.
+    Poisoned,
+    /// Another process holds the store.
+    Locked,
+    /// The store was written by a newer release.
+    NewerFormat,
+    /// The move cannot be done in one atomic step (see `cellfs mv`).
+    CrossDevice,
+    /// The tree has no such thing at this level (links, devices, deeper directories).
+    NotPermitted,
+    /// The caller's process is not allowed to.
+    AccessDenied,
+    /// Not offered by this backend.
+    Unsupported,
+    /// Busy: mounted, in use.
+    Busy,
+    /// The daemon went away or does not answer.
+    Disconnected,
+    /// The operating system refused; the message has its words.
+    Io,
+}
+
+/// A failure: a kind for programs, a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub kind: ErrorKind,
+    pub message: String,
+}
+
+/// Result with the crate's error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind`; `message` says what failed, where, and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// An operating system error met while doing `what` (a phrase such as `write /store/000012.seg`).
+    pub fn io(what: impl std::fmt::Display, source: &std::io::Error) -> Self {
+        let kind = match source.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => ErrorKind::NoSpace,
+            Some(libc::EROFS) => ErrorKind::ReadOnlyStore,
+            Some(libc::EACCES | libc::EPERM) => ErrorKind::AccessDenied,
+            Some(libc::ENOENT) => ErrorKind::NotFound,
+            Some(libc::EMFILE | libc::ENFILE) => ErrorKind::TooMany,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, format!("{what}: {source}"))
+    }
+
+    /// Same kind, with `context: ` before the message.
+    #[must_use]
+    pub fn context(mut self, context: impl std::fmt::Display) -> Self {
+        self.message = format!("{context}: {}", self.message);
+        self
+    }
+}

@@ -1,0 +1,182 @@
+//! Cells, their kinds and what rides along with them.
+//!
+//! Order of cells (HBase: CellComparatorImpl): row, family, qualifier ascending as bytes; timestamp
+//! descending; kind code descending; sequence number descending.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Qualifier, RowKey, Timestamp};
+
+/// Order of writes in a store. All cells of one atomic batch share one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeqNo(pub u64);
+
+/// Number of a segment file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SegmentId(pub u32);
+
+/// Which flush (HBase: which HFile) a cell came with; 0 = not flushed yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Generation(pub u32);
+
+/// What a tombstone hides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Tombstone {
+    /// One version of a column (HBase type Delete).
+    Version,
+    /// One timestamp in every column of a family (DeleteFamilyVersion).
+    FamilyVersion,
+    /// A column up to a timestamp (DeleteColumn).
+    Column,
+    /// A family up to a timestamp (DeleteFamily).
+    Family,
+}
+
+/// A put or a tombstone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CellKind {
+    Put,
+    Tombstone(Tombstone),
+}
+
+impl CellKind {
+    /// HBase's type code (KeyValue.Type); greater codes sort first at one timestamp.
+    pub fn code(self) -> u8 {
+        match self {
+            CellKind::Put => 4,
+            CellKind::Tombstone(Tombstone::Version) => 8,
+            CellKind::Tombstone(Tombstone::FamilyVersion) => 10,
+            CellKind::Tombstone(Tombstone::Column) => 12,
+            CellKind::Tombstone(Tombstone::Family) => 14,
+        }
+    }
+
+    /// The kind of a type code, `None` for a code that is not stored.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
+            4 => CellKind::Put,
+            8 => CellKind::Tombstone(Tombstone::Version),
+            10 => CellKind::Tombstone(Tombstone::FamilyVersion),
+            12 => CellKind::Tombstone(Tombstone::Column),
+            14 => CellKind::Tombstone(Tombstone::Family),
+            _ => return None,
+        })
+    }
+
+    pub fn is_put(self) -> bool {
+        self == CellKind::Put
+    }
+
+    /// Whether it is a tombstone of a whole family; those have an empty qualifier.
+    pub fn is_family_tombstone(self) -> bool {
+        matches!(self, CellKind::Tombstone(Tombstone::Family | Tombstone::FamilyVersion))
+    }
+}
+
+/// A point in time as files have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileTime {
+    /// Seconds since 1970, negative before.
+    pub seconds: i64,
+    /// 0 to 999,999,999.
+    pub nanos: u32,
+}
+
+impl From<Timestamp> for FileTime {
+    fn from(t: Timestamp) -> Self {
+        Self { seconds: t.0.div_euclid(1000), nanos: (t.0.rem_euclid(1000) * 1_000_000) as u32 }
+    }
+}
+
+/// What rides along with a cell besides its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tags {
+    /// Cell TTL in milliseconds (HBase: TTL tag).
+    pub ttl_ms: Option<u64>,
+    /// Modification time that a program has set.
+    pub mtime: Option<FileTime>,
+    /// Restored deleted version: the time of the tombstone that ended it. Such a put is never live.
+    pub ended_at: Option<Timestamp>,
+    /// When a tombstone was written or a deletion restored, by the clock.
+    pub written_at: Option<Timestamp>,
+    /// Tombstone only: what it covers is not kept, whatever KEEP_DELETED_CELLS says.
+    pub erases: bool,
+}
+
+/// Where a value lies and how to know that it is the right one.
+///
+/// Points at a cell entry of a segment: `head_len` bytes of head, then `stored_len` bytes of value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ValueHandle {
+    pub segment: SegmentId,
+    /// Offset of the entry's first byte in the segment file.
+    pub offset: u64,
+    pub head_len: u32,
+    /// Bytes of the value in the segment (compressed).
+    pub stored_len: u32,
+    /// Bytes of the value as the user sees it.
+    pub len: u32,
+    /// CRC-32C of the entry's head, which must match what is read there.
+    pub check: u32,
+}
+
+/// A stored cell without its value, as the rules of visibility see it. Its row and family are the
+/// reader's context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredCell {
+    /// Empty for family tombstones.
+    pub qualifier: Qualifier,
+    pub timestamp: Timestamp,
+    pub kind: CellKind,
+    pub seq: SeqNo,
+    pub generation: Generation,
+    pub tags: Tags,
+    pub value: ValueHandle,
+}
+
+/// One version of a column as `stat` and listings need it, without its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellInfo {
+    pub timestamp: Timestamp,
+    pub seq: SeqNo,
+    pub tags: Tags,
+    pub value: ValueHandle,
+    /// `Some(T)` for a deleted version that is kept: T is the time of the tombstone that ended it.
+    pub deleted_at: Option<Timestamp>,
+    /// When the version expires by its cell's or its family's TTL, ms since 1970.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl CellInfo {
+    /// Length of the value in bytes.
+    pub fn len(&self) -> u64 {
+        u64::from(self.value.len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.value.len == 0
+    }
+
+    /// The mtime that `stat` shows: the one that was set, else the version's timestamp.
+    pub fn mtime(&self) -> FileTime {
+        self.tags.mtime.unwrap_or_else(|| self.timestamp.into())
+    }
+}
+
+/// A cell of a result, with its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    pub family: String,
+    pub qualifier: Qualifier,
+    pub timestamp: Timestamp,
+    pub kind: CellKind,
+    pub tags: Tags,
+    pub value: Vec<u8>,
+}
+
+/// The cells of one row (or, with a batch limit, of a part of it) in HBase order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowResult {
+    pub row: RowKey,
+    pub cells: Vec<Cell>,
+}

@@ -1,0 +1,27 @@
+//! The nouns of the store: names, cells and their order, schema, mutations, queries.
+//!
+//! Pure data. Must not do I/O, read a clock, or know how anything is stored.
+
+mod catalogue;
+mod cell;
+mod mutation;
+mod name;
+mod query;
+mod schema;
+mod time;
+
+pub use catalogue::{Catalogue, CatalogueChange, NamespaceSchema, TableSchema, TableState};
+pub use cell::{
+    Cell, CellInfo, CellKind, FileTime, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone,
+    ValueHandle,
+};
+pub use mutation::{
+    Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
+    Origin, PutCell, RowMutations, Time, Value,
+};
+pub use name::{
+    ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,
+};
+pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
+pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted};
+pub use time::{TimeRange, Timestamp};

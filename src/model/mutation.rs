@@ -1,0 +1,184 @@
+//! Mutations of a row, as HBase has them, and what a mount needs beyond.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, CellInfo, FileTime, Qualifier, RowKey, SeqNo, TableName, TimeRange, Timestamp};
+
+/// When a write counts as done (HBase: Durability), weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Durability {
+    /// Memory only until the next flush.
+    SkipWal,
+    /// In the log's buffer; written by the next sync.
+    AsyncWal,
+    /// Written to the file (survives the process), on the disk within the sync interval.
+    SyncWal,
+    /// On the disk before the acknowledgement.
+    FsyncWal,
+}
+
+/// How a mutation without an explicit time gets its timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Time {
+    /// The clock, as HBase's servers do.
+    Now,
+    /// The clock, but later than the newest version and the newest tombstone that covers the column.
+    AfterNewest,
+    /// As [`Time::AfterNewest`], unless this version is still the newest: then its own timestamp again, so
+    /// that several commits of one open file end as one version.
+    Replacing { timestamp: Timestamp, seq: SeqNo },
+    /// Exactly this one.
+    At(Timestamp),
+}
+
+/// Bytes of a value to write.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Value {
+    Bytes(Vec<u8>),
+    /// `len` bytes from the start of an unlinked file: large values are not held in memory.
+    #[serde(skip)]
+    Spilled {
+        file: Arc<std::fs::File>,
+        len: u64,
+    },
+    /// The bytes of a stored version, shared and not rewritten.
+    #[serde(skip)]
+    Shared(CellInfo),
+}
+
+impl Value {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Value::Bytes(bytes) => bytes.len() as u64,
+            Value::Spilled { len, .. } => *len,
+            Value::Shared(cell) => cell.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One cell of a Put.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PutCell {
+    pub family: String,
+    pub qualifier: Qualifier,
+    pub time: Time,
+    pub value: Value,
+    pub ttl_ms: Option<u64>,
+    pub mtime: Option<FileTime>,
+    /// Restores a deleted version: see [`super::Tags::ended_at`].
+    pub ended_at: Option<Timestamp>,
+}
+
+/// What a delete marker addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeleteKind {
+    /// One version of a column; without a time the newest (the n-th such marker of one Delete: the n-th newest).
+    Version { family: String, qualifier: Qualifier },
+    /// All versions of a column up to the time.
+    Column { family: String, qualifier: Qualifier },
+    /// All columns of a family up to the time.
+    Family { family: String },
+    /// All columns of a family at exactly the time.
+    FamilyVersion { family: String },
+    /// Every family of the table, as [`DeleteKind::Family`].
+    Row,
+}
+
+/// One marker of a Delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteMarker {
+    pub kind: DeleteKind,
+    pub time: Time,
+    /// What it covers is not kept, whatever KEEP_DELETED_CELLS says.
+    pub erases: bool,
+}
+
+/// A column and the amount (8-byte counter) or the bytes to add to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnDelta<T> {
+    pub family: String,
+    pub qualifier: Qualifier,
+    pub delta: T,
+}
+
+/// HBase's Increment: wrapping addition on 8-byte big-endian counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Increment {
+    pub columns: Vec<ColumnDelta<i64>>,
+    pub time: Time,
+    pub ttl_ms: Option<u64>,
+    /// Which old cell is seen.
+    pub time_range: TimeRange,
+}
+
+/// HBase's Append: old value followed by the given bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Append {
+    pub columns: Vec<ColumnDelta<Vec<u8>>>,
+    pub time: Time,
+    pub ttl_ms: Option<u64>,
+    pub time_range: TimeRange,
+}
+
+/// One of HBase's four mutations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Mutation {
+    Put(Vec<PutCell>),
+    /// Markers of one Delete object.
+    Delete(Vec<DeleteMarker>),
+    Increment(Increment),
+    Append(Append),
+}
+
+/// Who asked for a change; its own request already tells the kernel. 0 = nobody in particular.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin(pub u64);
+
+/// Mutations of one row, applied all or nothing (HBase: RowMutations).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RowMutations {
+    pub table: TableName,
+    pub row: RowKey,
+    pub mutations: Vec<Mutation>,
+    /// `None`: the table's, else SYNC_WAL.
+    pub durability: Option<Durability>,
+    pub origin: Origin,
+}
+
+/// Comparison operators (HBase: CompareOperator). A condition reads `given OP stored`, a filter `stored OP given`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompareOp {
+    Less,
+    LessOrEqual,
+    Equal,
+    NotEqual,
+    GreaterOrEqual,
+    Greater,
+}
+
+/// Condition of a check-and-mutate, judged under the row's lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Condition {
+    /// `value OP newest cell of the column`; `None` = the column must not exist (or must, with NotEqual).
+    Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
+    /// The row, read through a filter of HBase's filter language, is not empty.
+    Filter { filter: String, time_range: TimeRange },
+}
+
+/// What a mutation did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutated {
+    /// False when the condition did not hold; then nothing was written.
+    pub applied: bool,
+    /// The new cells of increments and appends, in HBase order.
+    pub results: Vec<Cell>,
+    /// The version that each put cell became, in the order given (cells of all Puts, Increments, Appends).
+    pub written: Vec<CellInfo>,
+}

@@ -1,0 +1,73 @@
+//! Families: the attributes that were set, and the rules that follow from them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::FamilyId;
+
+/// KEEP_DELETED_CELLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeepDeleted {
+    #[default]
+    False,
+    True,
+    /// Until the family's TTL passes.
+    Ttl,
+}
+
+/// COMPRESSION of values in segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Compression {
+    #[default]
+    None,
+    Gz,
+    Snappy,
+    Lz4,
+    Zstd,
+}
+
+/// What visibility, flush and compaction need to know of a family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FamilyRules {
+    pub versions: u32,
+    pub min_versions: u32,
+    /// `None` = FOREVER.
+    pub ttl_ms: Option<u64>,
+    pub keep_deleted: KeepDeleted,
+    pub new_version_behavior: bool,
+    /// New-version families: how long deleted cells are kept; `None` = FOREVER, 0 = until the next compaction.
+    pub purge_deleted_after_ms: Option<u64>,
+    /// hbase.hstore.time.to.purge.deletes.
+    pub time_to_purge_deletes_ms: u64,
+    pub compression: Compression,
+}
+
+impl Default for FamilyRules {
+    /// HBase's defaults.
+    fn default() -> Self {
+        Self {
+            versions: 1,
+            min_versions: 0,
+            ttl_ms: None,
+            keep_deleted: KeepDeleted::False,
+            new_version_behavior: false,
+            purge_deleted_after_ms: None,
+            time_to_purge_deletes_ms: 0,
+            compression: Compression::None,
+        }
+    }
+}
+
+/// A family of a table: its attributes as they were set (HBase's names and texts), and what they mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FamilySchema {
+    pub name: String,
+    pub id: FamilyId,
+    /// Attribute name to canonical text. What is absent has its default.
+    pub attributes: BTreeMap<String, String>,
+    pub metadata: BTreeMap<String, String>,
+    pub configuration: BTreeMap<String, String>,
+    /// Derived from the three maps.
+    pub rules: FamilyRules,
+}

@@ -1,0 +1,71 @@
+//! Timestamps of cells and ranges of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, ErrorKind, Result};
+
+/// Milliseconds since 1970 UTC; stored values are 0 to 2^63-2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// Largest timestamp that a cell can have (HConstants.LATEST_TIMESTAMP itself means "now").
+    pub const MAX: Timestamp = Timestamp(i64::MAX - 1);
+    pub const ZERO: Timestamp = Timestamp(0);
+
+    /// The next millisecond, saturating at [`Timestamp::MAX`].
+    #[must_use]
+    pub fn next(self) -> Timestamp {
+        Timestamp(self.0.saturating_add(1).min(Self::MAX.0))
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Half-open range of timestamps `[min, max)` (HBase: TimeRange).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRange {
+    pub min: i64,
+    pub max: i64,
+}
+
+impl TimeRange {
+    /// Everything: `[0, MAX)`.
+    pub const ALL: TimeRange = TimeRange { min: 0, max: i64::MAX };
+
+    /// `[min, max)`; negative bounds or `max < min` are refused as in HBase. `min == max` is empty.
+    pub fn new(min: i64, max: i64) -> Result<Self> {
+        if min < 0 || max < 0 {
+            let text = format!("Timestamp cannot be negative. minStamp:{min}, maxStamp:{max}");
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        if max < min {
+            return Err(Error::new(ErrorKind::IllegalArgument, "maxStamp is smaller than minStamp"));
+        }
+        Ok(Self { min, max })
+    }
+
+    /// Exactly one timestamp: `[t, t+1)`.
+    pub fn at(t: Timestamp) -> Self {
+        Self { min: t.0, max: t.0.saturating_add(1) }
+    }
+
+    /// Everything up to and including `t`.
+    pub fn until(t: Timestamp) -> Self {
+        Self { min: 0, max: t.0.saturating_add(1) }
+    }
+
+    pub fn contains(&self, t: Timestamp) -> bool {
+        self.min <= t.0 && t.0 < self.max
+    }
+}
+
+impl Default for TimeRange {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
