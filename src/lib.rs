@@ -19,6 +19,8 @@
 
 pub mod backend;
 pub mod error;
+pub mod fs;
 pub mod model;
+pub mod tree;
 
 pub use error::{Error, ErrorKind, Result};

@@ -23,5 +23,5 @@ pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,
 };
 pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
-pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted};
+pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes};
 pub use time::{TimeRange, Timestamp};

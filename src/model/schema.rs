@@ -71,3 +71,16 @@ pub struct FamilySchema {
     /// Derived from the three maps.
     pub rules: FamilyRules,
 }
+
+/// Attributes of a family that is declared by `mkdir`: the defaults for people who use files.
+pub fn file_family_attributes() -> BTreeMap<String, String> {
+    [
+        ("VERSIONS", "10"),
+        ("KEEP_DELETED_CELLS", "TRUE"),
+        ("NEW_VERSION_BEHAVIOR", "true"),
+        // 30 days, in seconds.
+        ("PURGE_DELETED_AFTER", "2592000"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}

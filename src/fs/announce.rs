@@ -1,0 +1,200 @@
+//! Changes that the kernel does not know of: which cached names and inodes they touch.
+//!
+//! Events are queued by whoever commits; one notifier thread turns them into notices, holding no lock.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use super::Fs;
+use super::nodes::Node;
+use crate::backend::Event;
+use crate::model::{ColumnKey, TableName};
+use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
+
+/// What the kernel is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invalidation {
+    /// Pages and attributes of an inode are old.
+    Inode(u64),
+    /// A name in a directory, there or not there, is old.
+    Entry { parent: u64, name: Vec<u8> },
+}
+
+/// A message for the notifier thread.
+pub enum Message {
+    Changed(Event),
+    Send(Invalidation),
+    /// Answered when everything before it was sent.
+    Barrier(Sender<()>),
+}
+
+/// The queue between those who commit and the notifier thread. Bounded by the requests under way: each
+/// command of the control socket waits for its own invalidations.
+#[derive(Clone)]
+pub struct Invalidations {
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+}
+
+impl Default for Invalidations {
+    fn default() -> Self {
+        let (sender, receiver) = unbounded();
+        Self { sender, receiver }
+    }
+}
+
+impl Invalidations {
+    /// The next messages; blocks until there is one. `None` at the end.
+    pub fn receive(&self) -> Option<Vec<Message>> {
+        let first = self.receiver.recv().ok()?;
+        Some(std::iter::once(first).chain(self.receiver.try_iter().take(1023)).collect())
+    }
+
+    /// Waits until the kernel has taken what was queued before, at most `timeout`; false when it has not.
+    pub fn drain(&self, timeout: std::time::Duration) -> bool {
+        let (done, waiter) = crossbeam_channel::bounded(1);
+        self.send(Message::Barrier(done));
+        waiter.recv_timeout(timeout).is_ok()
+    }
+
+    fn send(&self, message: Message) {
+        // The receiver lives in `self` as well, so the channel is never closed.
+        let _ = self.sender.send(message);
+    }
+}
+
+impl Fs {
+    /// Queues every committed change that a request of this mount did not name itself.
+    pub(super) fn listen(self: &Arc<Self>) {
+        let fs = Arc::downgrade(self);
+        self.tree.backend.subscribe(Arc::new(move |event| {
+            if let Some(fs) = fs.upgrade() {
+                fs.changed(event);
+            }
+        }));
+    }
+
+    fn changed(&self, event: &Event) {
+        if let Event::Column { column, origin } = event {
+            let node = self.nodes.find(&cell_key(column));
+            if node.as_ref().is_some_and(|node| node.ino == origin.0) {
+                return;
+            }
+            if let Some(node) = node {
+                node.mark_stale();
+            }
+        }
+        self.invalidations.send(Message::Changed(event.clone()));
+    }
+
+    /// Asks the kernel to drop a name.
+    pub(super) fn invalidate_name(&self, key: &NodeKey) {
+        if let Some(notice) = self.entry_notice(key) {
+            self.invalidations.send(Message::Send(notice));
+        }
+    }
+
+    /// Names below these tables stand for other keys now.
+    pub(super) fn forget_below(&self, tables: &[TableName]) {
+        for node in self.nodes.select(|key| table_of(&key.place).is_some_and(|table| tables.contains(&table))) {
+            if !matches!(node.key().place, Place::Table(_)) {
+                node.mark_stale();
+                self.invalidate_name(&node.key());
+            }
+        }
+    }
+
+    /// What the kernel must be told of a change.
+    pub fn notices(&self, event: &Event) -> Vec<Invalidation> {
+        let mut notices = Vec::new();
+        match event {
+            Event::Column { column, .. } => self.column_notices(column, &mut notices),
+            Event::Row { table, row, family, .. } => {
+                let place = RowPlace { table: table.clone(), row: row.clone() };
+                let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
+                self.node_notices(&nodes, &mut notices);
+                self.absent_notice(&NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
+            }
+            Event::Table { table, .. } => {
+                let nodes = self.nodes.select(|key| table_of(&key.place).as_ref() == Some(table));
+                self.node_notices(&nodes, &mut notices);
+                self.absent_notice(&NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
+            }
+            Event::Namespace { name, .. } => {
+                let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
+                self.node_notices(&self.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
+                self.absent_notice(&key, &mut notices);
+            }
+        }
+        notices
+    }
+
+    /// The file itself if the kernel holds it; else the highest name on the way that it may hold as absent.
+    fn column_notices(&self, column: &ColumnKey, notices: &mut Vec<Invalidation>) {
+        let cell = cell_key(column);
+        if let Some(node) = self.nodes.find(&cell) {
+            self.node_notices(&[node], notices);
+            return;
+        }
+        let family = family_of(column);
+        let row = RowPlace { table: column.table.clone(), row: column.row.clone() };
+        let path = [cell, NodeKey::plain(Place::Family(Arc::new(family))), NodeKey::plain(Place::Row(Arc::new(row)))];
+        for key in path {
+            if self.nodes.find(&key).is_some() {
+                return;
+            }
+            self.absent_notice(&key, notices);
+        }
+    }
+
+    fn node_notices(&self, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
+        for node in nodes {
+            let key = node.key();
+            node.mark_stale();
+            if !key.place.is_dir() {
+                notices.push(Invalidation::Inode(node.ino));
+            }
+            let gone = matches!(self.tree.facts(&key), Ok(None)) && node.state().session.is_none();
+            if gone {
+                notices.extend(self.entry_notice(&key));
+            }
+        }
+    }
+
+    /// A name that is not held may be remembered as absent.
+    fn absent_notice(&self, key: &NodeKey, notices: &mut Vec<Invalidation>) {
+        if self.nodes.find(key).is_none() {
+            notices.extend(self.entry_notice(key));
+        }
+    }
+
+    fn entry_notice(&self, key: &NodeKey) -> Option<Invalidation> {
+        let parent = self.nodes.find(&self.tree.parent_of(key)?)?;
+        Some(Invalidation::Entry { parent: parent.ino, name: self.tree.name_of(&key.place) })
+    }
+}
+
+fn cell_key(column: &ColumnKey) -> NodeKey {
+    NodeKey::plain(Place::Cell(Arc::new(column.clone())))
+}
+
+fn table_of(place: &Place) -> Option<TableName> {
+    match place {
+        Place::Table(table) => Some(table.as_ref().clone()),
+        Place::Row(row) => Some(row.table.clone()),
+        Place::Family(family) => Some(family.table.clone()),
+        _ => place.column().map(|column| column.table.clone()),
+    }
+}
+
+fn in_row(place: &Place, row: &RowPlace, family: Option<&str>) -> bool {
+    let matches = |table: &TableName, key: &[u8], of: Option<&str>| {
+        *table == row.table && *key == row.row && (family.is_none() || of.is_none() || family == of)
+    };
+    match place {
+        Place::Row(other) => matches(&other.table, &other.row, None),
+        Place::Family(other) => matches(&other.table, &other.row, Some(&other.family)),
+        _ => place.column().is_some_and(|c| matches(&c.table, &c.row, Some(&c.family))),
+    }
+}

@@ -1,0 +1,222 @@
+//! Look-ups and attributes, and how long the kernel may keep them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Fs;
+use super::nodes::{Node, NodeState, ROOT_INO};
+use crate::model::{CellInfo, FileTime};
+use crate::tree::place::{InfoPlace, NodeKey, Place, View};
+use crate::tree::resolve::Facts;
+use crate::{Error, ErrorKind, Result};
+
+/// A directory or a regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Directory,
+    File,
+}
+
+/// What `stat` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attr {
+    pub ino: u64,
+    pub kind: Kind,
+    /// Bytes.
+    pub size: u64,
+    pub mtime: FileTime,
+    /// Permission bits.
+    pub mode: u16,
+    pub nlink: u32,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// A node as a look-up answers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryReply {
+    pub attr: Attr,
+    /// How long the kernel may keep the name.
+    pub entry_ttl: Duration,
+    /// How long it may keep the attributes.
+    pub attr_ttl: Duration,
+}
+
+/// Answer of a look-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    Found(EntryReply),
+    /// Nothing there; the kernel may remember that for so long.
+    Absent(Duration),
+}
+
+impl Fs {
+    /// Looks a name up in a directory, counting it for the kernel.
+    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup> {
+        let dir = self.node(parent)?.key();
+        if name == b"." || name == b".." {
+            return Err(Error::new(ErrorKind::IllegalArgument, "`.` and `..` are the kernel's"));
+        }
+        let key = match self.tree.target(&dir, name) {
+            Ok(key) => key,
+            Err(e) if is_absence(e.kind) => return Ok(Lookup::Absent(Duration::ZERO)),
+            Err(e) => return Err(e),
+        };
+        match self.known(&key)? {
+            Some(reply) => Ok(Lookup::Found(reply)),
+            None => Ok(Lookup::Absent(self.absent_ttl(&key))),
+        }
+    }
+
+    /// The node of an identity if it exists, with one look-up counted.
+    pub(super) fn known(&self, key: &NodeKey) -> Result<Option<EntryReply>> {
+        if let Some(node) = self.nodes.find(key) {
+            let state = node.state();
+            if state.session.is_some() && !state.unlinked {
+                drop(state);
+                return Ok(Some(self.entry(key, None)));
+            }
+        }
+        if let Some(text) = self.text_facts(key) {
+            return Ok(Some(self.entry(key, Some(text))));
+        }
+        Ok(self.tree.facts(key)?.map(|facts| self.entry(key, Some(facts))))
+    }
+
+    /// Counts a look-up of `key` and answers it with what is known.
+    pub(super) fn entry(&self, key: &NodeKey, facts: Option<Facts>) -> EntryReply {
+        let node = self.nodes.look_up(key);
+        let mut state = node.state();
+        if let Some(Facts::Cell(cell)) = &facts {
+            state.cell = Some(cell.clone());
+        }
+        let attr = self.attr_of(&node, key, &state, facts.as_ref());
+        let ttl = self.ttl(key, &state);
+        drop(state);
+        self.trim_nodes();
+        EntryReply { attr, entry_ttl: ttl, attr_ttl: ttl }
+    }
+
+    /// Attributes of a held node, and how long they may be kept.
+    pub fn getattr(&self, ino: u64) -> Result<(Attr, Duration)> {
+        let node = self.node(ino)?;
+        let key = node.key();
+        {
+            let state = node.state();
+            if state.session.is_some() || state.unlinked {
+                return Ok((self.attr_of(&node, &key, &state, None), Duration::ZERO));
+            }
+        }
+        let facts = self.text_facts(&key).map_or_else(|| self.tree.facts(&key), |text| Ok(Some(text)))?;
+        let facts = match facts {
+            Some(facts) => facts,
+            None if ino == ROOT_INO => Facts::Dir,
+            None => return Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
+        };
+        let mut state = node.state();
+        if let Facts::Cell(cell) = &facts {
+            state.cell = Some(cell.clone());
+        }
+        Ok((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state)))
+    }
+
+    /// The kernel forgets `count` look-ups.
+    pub fn forget(&self, ino: u64, count: u64) {
+        self.nodes.forget(ino, count);
+    }
+
+    pub(super) fn attr_of(&self, node: &Node, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Attr {
+        let is_dir = key.place.is_dir();
+        let (size, mtime) = match (facts, &state.session) {
+            _ if is_dir => (0, state.dir_mtime.unwrap_or(self.mounted_at)),
+            (_, Some(session)) => (session.content.len(), session.mtime.unwrap_or(session.changed_at)),
+            (Some(Facts::Text { bytes, mtime }), None) => (bytes.len() as u64, *mtime),
+            (_, None) => state.cell.as_ref().map_or((0, self.mounted_at), |cell| (cell.len(), cell.mtime())),
+        };
+        Attr {
+            ino: node.ino,
+            kind: if is_dir { Kind::Directory } else { Kind::File },
+            size,
+            mtime,
+            mode: self.mode(key),
+            nlink: u32::from(!state.unlinked),
+            uid: self.options.uid,
+            gid: self.options.gid,
+        }
+    }
+
+    fn mode(&self, key: &NodeKey) -> u16 {
+        let generated = matches!(key.place, Place::Info(_) | Place::KeyFile(_)) || key.view != View::Plain;
+        let mode = match (key.place.is_dir(), generated) {
+            (true, false) => 0o755,
+            (true, true) => 0o555,
+            (false, false) => 0o644,
+            (false, true) => 0o444,
+        };
+        mode & !self.options.umask
+    }
+
+    /// How long the kernel may keep what it was told of a node: not past a cell's expiry, and not at all
+    /// what is generated or just being written.
+    pub(super) fn ttl(&self, key: &NodeKey, state: &NodeState) -> Duration {
+        let cached = match &key.place {
+            Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_) => true,
+            Place::Cell(_) => state.session.is_none(),
+            _ => false,
+        };
+        if !cached || key.view != View::Plain {
+            return Duration::ZERO;
+        }
+        let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
+        let left =
+            expires.map(|at| Duration::from_millis(u64::try_from(at.0 - self.tree.backend.now().0).unwrap_or(0)));
+        left.map_or(self.options.cache_time, |left| left.min(self.options.cache_time))
+    }
+
+    fn absent_ttl(&self, key: &NodeKey) -> Duration {
+        let cached = matches!(key.place, Place::Cell(_) | Place::Row(_) | Place::Family(_) | Place::Table(_));
+        if cached && key.view == View::Plain { self.options.cache_time } else { Duration::ZERO }
+    }
+
+    /// The version that reads of a node see now: the known one while it has not expired, else the store's.
+    pub(super) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+        let fresh = |cell: &CellInfo| cell.expires_at.is_none_or(|at| at > self.tree.backend.now());
+        let stale = node.take_stale();
+        if state.unlinked || !stale && state.cell.as_ref().is_some_and(fresh) {
+            return Ok(state.cell.clone());
+        }
+        state.cell = match self.tree.facts(&node.key())? {
+            Some(Facts::Cell(cell)) => Some(cell),
+            _ => None,
+        };
+        Ok(state.cell.clone())
+    }
+
+    /// Texts that only the mount knows: scratch files, `.info/errors`.
+    pub(super) fn text_facts(&self, key: &NodeKey) -> Option<Facts> {
+        match &key.place {
+            Place::Info(InfoPlace::Errors) => {
+                Some(Facts::Text { bytes: self.refusals.text(), mtime: self.tree.backend.now().into() })
+            }
+            Place::Schema(place) => self.texts.get(place).map(|bytes| Facts::Text { bytes, mtime: self.mounted_at }),
+            _ => None,
+        }
+    }
+
+    /// Past the limit, the oldest nodes without open handles are asked back from the kernel.
+    fn trim_nodes(&self) {
+        let held = self.nodes.len();
+        if held > self.options.max_nodes && held % 256 == 0 {
+            for node in self.nodes.oldest_beyond(self.options.max_nodes, 512) {
+                if node.ino != ROOT_INO && node.opens() == 0 {
+                    self.invalidate_name(&node.key());
+                }
+            }
+        }
+    }
+}
+
+/// Kinds of refusal of a name that a look-up answers with "nothing there".
+pub(super) fn is_absence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::IllegalArgument | ErrorKind::NotFound | ErrorKind::NotPermitted)
+}

@@ -1,0 +1,246 @@
+//! Opening, creating, reading, writing and closing files.
+
+use std::sync::Arc;
+
+use super::content::{Content, MEMORY_MAX, Session};
+use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
+use super::nodes::{Node, NodeState};
+use super::{EntryReply, Fs, not_permitted};
+use crate::model::{CellInfo, ColumnKey};
+use crate::tree::place::{NodeKey, Place};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes copied at once from a stored value into a write session.
+const COPY_PIECE: usize = 1 << 20;
+
+impl Fs {
+    /// Opens an existing file.
+    pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<Opened> {
+        let node = self.node(ino)?;
+        let key = node.key();
+        if flags.write {
+            self.check_writable(&key)?;
+        }
+        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+            return self.open_text(node, &key, flags);
+        }
+        if flags.write {
+            self.check_family(&key)?;
+        }
+        let exists = {
+            let mut state = node.state();
+            state.session.is_some() || self.current(&node, &mut state)?.is_some()
+        };
+        if !exists {
+            return Err(Error::new(ErrorKind::NotFound, "the cell is not there any more"));
+        }
+        self.open_cell(node, &key, flags)
+    }
+
+    fn open_cell(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
+        let file = self.new_file(&node, flags);
+        if flags.truncate && flags.write {
+            let mut state = node.state();
+            self.empty(&mut state, &file);
+        }
+        let handle = self.handles.add(Handle::File(file))?;
+        let plain = matches!(key.place, Place::Cell(_)) && key.view == crate::tree::place::View::Plain;
+        Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write, direct: false })
+    }
+
+    fn new_file(&self, node: &Arc<Node>, flags: OpenFlags) -> Arc<FileHandle> {
+        Arc::new(FileHandle { node: Arc::clone(node), append: flags.append, state: FileState::default().into() })
+    }
+
+    /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
+    fn empty(&self, state: &mut NodeState, file: &FileHandle) {
+        let mut own = file.state.lock();
+        let was_dirty = own.written || own.emptied;
+        let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
+        state.session = Some(Session {
+            content: Content::Memory(Vec::new()),
+            mtime: None,
+            changed_at: self.now(),
+            dirty_handles: dirty,
+        });
+        own.emptied = true;
+    }
+
+    /// Creates a file, or opens the one that is there.
+    pub fn create(&self, parent: u64, name: &[u8], flags: OpenFlags) -> Result<(EntryReply, Opened)> {
+        let dir = self.node(parent)?.key();
+        let key = self.tree.target(&dir, name)?;
+        self.check_writable(&key)?;
+        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+            return self.create_text(&key, flags);
+        }
+        self.check_family(&key)?;
+        if let Some(entry) = self.known(&key)? {
+            if flags.exclusive {
+                self.forget(entry.attr.ino, 1);
+                return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+            }
+            let opened = self.open(entry.attr.ino, flags).inspect_err(|_| self.forget(entry.attr.ino, 1))?;
+            return Ok((entry, opened));
+        }
+        let node = self.nodes.look_up(&key);
+        let file = self.new_file(&node, flags);
+        {
+            let mut state = node.state();
+            state.unlinked = false;
+            state.cell = None;
+            self.empty(&mut state, &file);
+        }
+        if let Place::Cell(column) = &key.place {
+            self.tree.uncommitted.add_cell(column);
+        }
+        let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
+        let state = node.state();
+        let attr = self.attr_of(&node, &key, &state, None);
+        let entry = EntryReply { attr, entry_ttl: self.options.cache_time, attr_ttl: std::time::Duration::ZERO };
+        Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
+    }
+
+    /// Refuses early what a commit would refuse: no such family, table read-only or disabled.
+    fn check_family(&self, key: &NodeKey) -> Result<()> {
+        let Some(column) = key.place.column() else { return Ok(()) };
+        let catalogue = self.tree.backend.catalogue()?;
+        let table = catalogue.tables.get(&column.table);
+        let table = table.ok_or_else(|| Error::new(ErrorKind::NoSuchTable, format!("no table {}", column.table)))?;
+        if !table.families.contains_key(&column.family) {
+            return Err(no_family(column));
+        }
+        if table.read_only() {
+            let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", column.table);
+            return Err(Error::new(ErrorKind::ReadOnlyTable, text));
+        }
+        if table.state == crate::model::TableState::Disabled {
+            return Err(Error::new(ErrorKind::TableDisabled, format!("table {} is disabled", column.table)));
+        }
+        Ok(())
+    }
+
+    /// At most `len` bytes from `offset`.
+    pub fn read(&self, number: u64, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let file = match self.handles.get(number)? {
+            Handle::File(file) => file,
+            Handle::Text(text) => return Ok(super::text::slice(&text.read, offset, len).to_vec()),
+            Handle::Dir(_) => return Err(not_permitted("a directory is not read as a file")),
+        };
+        let cell = {
+            let mut state = file.node.state();
+            if let Some(session) = &state.session {
+                return session.content.read(offset, len);
+            }
+            self.current(&file.node, &mut state)?
+        };
+        let Some(cell) = cell else { return Ok(Vec::new()) };
+        // Order: without the node's lock, so that a slow read stops nobody.
+        self.tree.backend.read_value(&cell, offset, len)
+    }
+
+    /// Writes into the node's session; returns the number of bytes taken.
+    pub fn write(&self, number: u64, offset: u64, data: &[u8]) -> Result<u32> {
+        let file = match self.handles.get(number)? {
+            Handle::File(file) => file,
+            Handle::Text(text) => return super::text::write(&text, offset, data),
+            Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
+        };
+        let mut state = file.node.state();
+        let session = self.session(&file.node, &mut state)?;
+        let offset = if file.append { session.content.len() } else { offset };
+        let room = self.tree.backend.value_limit().saturating_sub(offset);
+        if room == 0 && !data.is_empty() {
+            return Err(self.too_large());
+        }
+        let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
+        session.content.write(offset, data, &self.options.spill_dir)?;
+        session.mtime = None;
+        session.changed_at = self.now();
+        self.mark_written(session, &file);
+        Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn too_large(&self) -> Error {
+        let limit = self.tree.backend.value_limit();
+        let text = format!("a value has at most {limit} bytes here (the store's setting value_limit)");
+        Error::new(ErrorKind::ValueTooLarge, text)
+    }
+
+    /// The handle has something to commit from now on.
+    pub(super) fn mark_written(&self, session: &mut Session, file: &FileHandle) {
+        let mut own = file.state.lock();
+        if !own.written && !own.emptied {
+            session.dirty_handles += 1;
+        }
+        own.written = true;
+    }
+
+    /// The node's write session, begun with the bytes of the current version.
+    pub(super) fn session<'a>(&self, node: &Arc<Node>, state: &'a mut NodeState) -> Result<&'a mut Session> {
+        if state.session.is_none() {
+            let cell = self.current(node, state)?;
+            let content = match &cell {
+                Some(cell) => self.load(cell)?,
+                None => Content::Memory(Vec::new()),
+            };
+            let changed_at = cell.map_or_else(|| self.now(), |cell| cell.mtime());
+            state.session = Some(Session { content, mtime: None, changed_at, dirty_handles: 0 });
+        }
+        state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
+    }
+
+    fn load(&self, cell: &CellInfo) -> Result<Content> {
+        let mut content = Content::Memory(Vec::new());
+        if cell.len() <= MEMORY_MAX {
+            return Ok(Content::Memory(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
+        }
+        let mut offset = 0;
+        content.resize(cell.len(), &self.options.spill_dir)?;
+        while offset < cell.len() {
+            let piece = self.tree.backend.read_value(cell, offset, COPY_PIECE)?;
+            if piece.is_empty() {
+                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
+            }
+            content.write(offset, &piece, &self.options.spill_dir)?;
+            offset += piece.len() as u64;
+        }
+        Ok(content)
+    }
+
+    /// The last use of a handle: what is left is committed.
+    pub fn release(&self, number: u64) -> Result<()> {
+        let Some(handle) = self.handles.remove(number) else { return Ok(()) };
+        let done = match &handle {
+            Handle::File(file) => self.release_file(file),
+            Handle::Text(text) => self.apply_text(text),
+            Handle::Dir(_) => Ok(()),
+        };
+        self.nodes.closed(handle.node());
+        done
+    }
+
+    fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
+        let mut state = file.node.state();
+        let done = self.commit(file, &mut state);
+        let own = file.state.lock();
+        if own.written || own.emptied {
+            // The commit failed and was reported; these bytes have nobody left to commit them.
+            if let Some(session) = &mut state.session {
+                session.dirty_handles = session.dirty_handles.saturating_sub(1);
+            }
+        }
+        let idle = state.session.as_ref().is_some_and(|session| session.dirty_handles == 0);
+        if idle && !state.unlinked {
+            state.session = None;
+        }
+        done
+    }
+}
+
+/// The refusal of a family that the table lacks.
+pub(super) fn no_family(column: &ColumnKey) -> Error {
+    let (table, family) = (&column.table, &column.family);
+    let text = format!("table {table} has no family {family}; declare it with mkdir .schema/{family} in the table");
+    Error::new(ErrorKind::NoSuchFamily, text)
+}

@@ -1,0 +1,358 @@
+//! Directories: listing them with bounded memory, making and removing them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::handles::{DirHandle, Handle};
+use super::nodes::ROOT_INO;
+use super::{Attr, EntryReply, Fs, Kind, not_permitted};
+use crate::model::{CatalogueChange, FamilySchema, NamespaceSchema, Origin, TableId, TableName, TableSchema};
+use crate::tree::listing::Entry;
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
+use crate::tree::resolve::Facts;
+use crate::tree::schema;
+use crate::{Error, ErrorKind, Result};
+
+/// Entries fetched from the store at once.
+const PAGE: usize = 1024;
+/// Entries of a handle that can be replayed exactly.
+const REPLAY: usize = 65_536;
+/// Every so many entries a key is remembered for longer.
+const SPARSE_STEP: u64 = 65_536;
+/// Most of those; past it every other one is dropped.
+const SPARSE_MAX: usize = 1024;
+/// Cookies of `.` and `..`; entries follow.
+const DOTS: u64 = 2;
+
+/// One entry as the kernel gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    pub ino: u64,
+    pub kind: Kind,
+    pub name: Vec<u8>,
+    /// Cookie that resumes after this entry.
+    pub offset: u64,
+}
+
+/// Where a directory handle is.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
+    page: VecDeque<Entry>,
+    /// Cookie of the last entry that was passed.
+    passed: u64,
+    /// Key after which the next page starts.
+    fetched: Option<Vec<u8>>,
+    ended: bool,
+    /// Keys of the last entries passed, ascending by cookie without gaps.
+    recent: VecDeque<Vec<u8>>,
+    /// Some older cookies with their keys.
+    sparse: Vec<(u64, Vec<u8>)>,
+}
+
+impl Cursor {
+    /// Moves to the entries after cookie `offset`: exactly for recent ones, else from the nearest key before.
+    fn seek(&mut self, offset: u64) {
+        if offset == self.passed {
+            return;
+        }
+        let oldest_recent = self.passed - self.recent.len() as u64;
+        let (passed, key) = if offset > oldest_recent && offset <= self.passed {
+            let index = (offset - oldest_recent - 1) as usize;
+            self.recent.truncate(index + 1);
+            (offset, self.recent.back().cloned())
+        } else {
+            self.recent.clear();
+            let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
+            nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())))
+        };
+        self.sparse.retain(|(cookie, _)| *cookie <= passed);
+        (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
+        self.page.clear();
+    }
+
+    fn pass(&mut self, entry: Entry) {
+        self.passed += 1;
+        if self.passed % SPARSE_STEP == 0 {
+            if self.sparse.len() == SPARSE_MAX {
+                let mut index = 0;
+                self.sparse.retain(|_| {
+                    index += 1;
+                    index % 2 == 0
+                });
+            }
+            self.sparse.push((self.passed, entry.cursor.clone()));
+        }
+        if self.recent.len() == REPLAY {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(entry.cursor);
+    }
+}
+
+impl Fs {
+    /// Opens a directory.
+    pub fn opendir(&self, ino: u64) -> Result<u64> {
+        let node = self.node(ino)?;
+        if !node.key().place.is_dir() {
+            return Err(not_permitted("not a directory"));
+        }
+        let cursor = Cursor { passed: DOTS, ..Cursor::default() };
+        self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
+    }
+
+    /// Feeds entries after cookie `offset` to `add` until it has no room (returns true).
+    pub fn readdir(&self, number: u64, offset: u64, mut add: impl FnMut(&DirEntry) -> bool) -> Result<()> {
+        let dir = self.handles.dir(number)?;
+        if self.add_dots(&dir, offset, |entry, _| add(entry)) {
+            return Ok(());
+        }
+        self.walk(&dir, offset, |entry, cookie| {
+            let kind = if entry.key.place.is_dir() { Kind::Directory } else { Kind::File };
+            let ino = self.nodes.number(&entry.key);
+            Ok(add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }))
+        })
+    }
+
+    /// As [`Fs::readdir`], with attributes; each entry counts as a look-up unless `add` had no room for it.
+    pub fn readdirplus(
+        &self,
+        number: u64,
+        offset: u64,
+        mut add: impl FnMut(&DirEntry, &EntryReply) -> bool,
+    ) -> Result<()> {
+        let dir = self.handles.dir(number)?;
+        if self.add_dots(&dir, offset, |entry, reply| add(entry, reply)) {
+            return Ok(());
+        }
+        self.walk(&dir, offset, |entry, cookie| {
+            let facts = match (&entry.cell, entry.key.place.is_dir()) {
+                (Some(cell), _) => Some(Facts::Cell(cell.clone())),
+                (None, true) => Some(Facts::Dir),
+                (None, false) => self.text_facts(&entry.key).or(self.tree.facts(&entry.key)?),
+            };
+            let reply = self.entry(&entry.key, facts);
+            let Attr { ino, kind, .. } = reply.attr;
+            let full = add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }, &reply);
+            if full {
+                self.nodes.forget(ino, 1);
+            }
+            Ok(full)
+        })
+    }
+
+    /// `.` and `..`; true when there was no room.
+    fn add_dots(&self, dir: &DirHandle, offset: u64, mut add: impl FnMut(&DirEntry, &EntryReply) -> bool) -> bool {
+        let key = dir.node.key();
+        let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.number(&parent));
+        let state = dir.node.state();
+        let attr = self.attr_of(&dir.node, &key, &state, Some(&Facts::Dir));
+        drop(state);
+        for (cookie, name, ino) in [(1, b".".to_vec(), dir.node.ino), (DOTS, b"..".to_vec(), parent)] {
+            let entry = DirEntry { ino, kind: Kind::Directory, name, offset: cookie };
+            let ttl = std::time::Duration::ZERO;
+            let reply = EntryReply { attr: Attr { ino, ..attr }, entry_ttl: ttl, attr_ttl: ttl };
+            if offset < cookie && add(&entry, &reply) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Passes entries to `visit` with their cookies until it answers true, or the directory ends.
+    fn walk(&self, dir: &DirHandle, offset: u64, mut visit: impl FnMut(&Entry, u64) -> Result<bool>) -> Result<()> {
+        let key = dir.node.key();
+        let mut cursor = dir.cursor.lock();
+        cursor.seek(offset.max(DOTS));
+        loop {
+            if cursor.page.is_empty() && !cursor.ended {
+                let page = self.tree.page(&key, cursor.fetched.as_deref(), PAGE)?;
+                cursor.ended = page.len() < PAGE;
+                if let Some(last) = page.last() {
+                    cursor.fetched = Some(last.cursor.clone());
+                }
+                cursor.page = page.into();
+            }
+            let Some(entry) = cursor.page.front() else { return Ok(()) };
+            if visit(entry, cursor.passed + 1)? {
+                return Ok(());
+            }
+            if let Some(entry) = cursor.page.pop_front() {
+                cursor.pass(entry);
+            }
+        }
+    }
+
+    /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
+    pub fn mkdir(&self, parent: u64, name: &[u8]) -> Result<EntryReply> {
+        let dir = self.node(parent)?.key();
+        let key = self.tree.target(&dir, name)?;
+        self.check_writable(&key)?;
+        if let Some(entry) = self.known(&key)? {
+            self.forget(entry.attr.ino, 1);
+            return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+        }
+        self.make(&key)?;
+        Ok(self.entry(&key, Some(Facts::Dir)))
+    }
+
+    fn make(&self, key: &NodeKey) -> Result<()> {
+        let backend = &self.tree.backend;
+        let origin = Origin(self.nodes.number(key));
+        match &key.place {
+            Place::Namespace(name) => {
+                let schema = NamespaceSchema { name: name.to_string(), ..NamespaceSchema::default() };
+                backend.alter(CatalogueChange::CreateNamespace(schema), origin)
+            }
+            Place::Table(name) => backend.alter(CatalogueChange::CreateTable(new_table(name)), origin),
+            Place::Row(row) => {
+                self.prune_made()?;
+                self.tree.uncommitted.add_row(row)
+            }
+            Place::Family(family) => {
+                self.declare_if_asked(family)?;
+                self.prune_made()?;
+                self.tree.uncommitted.add_family(family)
+            }
+            Place::Schema(place) => match place.as_ref() {
+                SchemaPlace::Family(table, family) => {
+                    backend.alter(schema::add_family(backend.catalogue()?.as_ref(), table, family)?, origin)
+                }
+                _ => Err(not_permitted("only families are made here")),
+            },
+            _ => Err(not_permitted("the tree has no directories at this level")),
+        }
+    }
+
+    fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
+        let backend = &self.tree.backend;
+        let catalogue = backend.catalogue()?;
+        let declared = catalogue.tables.get(&place.table).is_some_and(|t| t.families.contains_key(&place.family));
+        if declared {
+            return Ok(());
+        }
+        if !self.options.families_auto {
+            return Err(super::cell_io::no_family(&place.column(Vec::new())));
+        }
+        backend.alter(schema::add_family(&catalogue, &place.table, &place.family)?, Origin::default())
+    }
+
+    /// When the mount remembers as many empty directories as it may, those that hold cells by now go.
+    pub(super) fn prune_made(&self) -> Result<()> {
+        let made = &self.tree.uncommitted;
+        if !made.is_full() {
+            return Ok(());
+        }
+        let (rows, families) = made.snapshot();
+        for family in families {
+            if self.tree.family_has_cells(View::Plain, &family)? {
+                made.remove_family(&family);
+            }
+        }
+        for row in rows {
+            let stored = self.tree.backend.list_families(&row.table, &row.row, View::Plain.time_range())?;
+            if !stored.is_empty() {
+                made.remove_row(&row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an empty directory.
+    pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<()> {
+        let dir = self.node(parent)?.key();
+        let key = self.tree.target(&dir, name)?;
+        self.check_writable(&key)?;
+        if !key.place.is_dir() {
+            return Err(Error::new(ErrorKind::NotPermitted, "not a directory"));
+        }
+        if self.tree.facts(&key)?.is_none() {
+            return Err(Error::new(ErrorKind::NotFound, "no such directory"));
+        }
+        self.unmake(&key)?;
+        if let Some(node) = self.nodes.find(&key) {
+            self.nodes.detach(&node);
+            node.state().unlinked = true;
+        }
+        Ok(())
+    }
+
+    fn unmake(&self, key: &NodeKey) -> Result<()> {
+        let backend = &self.tree.backend;
+        let origin = Origin(self.nodes.number(key));
+        let listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+        if listed && !self.tree.page(key, None, 1)?.is_empty() {
+            return Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty"));
+        }
+        match &key.place {
+            Place::Namespace(name) => backend.alter(CatalogueChange::DropNamespace { name: name.to_string() }, origin),
+            Place::Table(name) => {
+                backend.alter(CatalogueChange::DropTable { name: name.as_ref().clone() }, origin)?;
+                self.tree.uncommitted.remove_table(name);
+                Ok(())
+            }
+            Place::Row(row) => {
+                self.tree.uncommitted.remove_row(row);
+                Ok(())
+            }
+            Place::Family(family) => {
+                self.tree.uncommitted.remove_family(family);
+                let row = RowPlace { table: family.table.clone(), row: family.row.clone() };
+                // The row stays as an empty directory until it is removed itself.
+                self.tree.uncommitted.add_row(&row)
+            }
+            Place::Schema(place) => match place.as_ref() {
+                SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
+                _ => Err(not_permitted("this directory belongs to the schema and stays")),
+            },
+            _ => Err(not_permitted("a generated directory cannot be removed")),
+        }
+    }
+
+    fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
+        let backend = &self.tree.backend;
+        if super::remove::family_in_use(backend.as_ref(), table, family)? {
+            let text = format!("rows of {table} use family {family}; `cellfs alter` drops a family with its cells");
+            return Err(Error::new(ErrorKind::NotEmpty, text));
+        }
+        backend.alter(schema::drop_family(backend.catalogue()?.as_ref(), table, family)?, origin)
+    }
+}
+
+fn new_table(name: &TableName) -> TableSchema {
+    TableSchema {
+        name: name.clone(),
+        id: TableId(0),
+        state: crate::model::TableState::Enabled,
+        attributes: Default::default(),
+        metadata: Default::default(),
+        configuration: Default::default(),
+        families: std::collections::BTreeMap::<String, FamilySchema>::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(n: u64) -> Entry {
+        let name = format!("{n:06}").into_bytes();
+        Entry { cursor: name.clone(), name, key: NodeKey::plain(Place::Root), cell: None }
+    }
+
+    #[test]
+    fn replays_recent_cookies_exactly_and_old_ones_from_before() {
+        let mut cursor = Cursor { passed: DOTS, ..Cursor::default() };
+        let last = 200_000;
+        for n in DOTS + 1..=last {
+            cursor.pass(entry(n));
+        }
+        cursor.seek(last - 10);
+        assert_eq!((cursor.passed, cursor.fetched.clone()), (last - 10, Some(entry(last - 10).cursor)));
+        cursor.seek(70_000);
+        assert_eq!((cursor.passed, cursor.fetched.clone()), (65_536, Some(entry(65_536).cursor)));
+        cursor.seek(DOTS);
+        assert_eq!((cursor.passed, cursor.fetched.clone()), (DOTS, None));
+        assert!(cursor.recent.len() <= REPLAY);
+    }
+}

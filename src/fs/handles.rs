@@ -1,0 +1,140 @@
+//! Open handles of files and directories.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use super::directory::Cursor;
+use super::nodes::Node;
+use crate::model::{SeqNo, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+/// Most handles that may be open at once; each directory handle remembers up to 65,536 keys.
+const HANDLES_MAX: usize = 100_000;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFlags {
+    pub write: bool,
+    pub append: bool,
+    pub truncate: bool,
+    pub exclusive: bool,
+}
+
+/// An open handle, and what the kernel may do with the file's pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    pub handle: u64,
+    /// Pages from an earlier open are still right.
+    pub keep_cache: bool,
+    /// Nothing can be left to commit at close.
+    pub no_flush: bool,
+    /// The length is not known beforehand: no pages.
+    pub direct: bool,
+}
+
+/// An open file of a cell.
+pub struct FileHandle {
+    pub node: Arc<Node>,
+    pub append: bool,
+    pub state: Mutex<FileState>,
+}
+
+/// What a handle has done since it was opened.
+#[derive(Debug, Default)]
+pub struct FileState {
+    /// Wrote since its last commit.
+    pub written: bool,
+    /// Created or truncated the file and has not committed since.
+    pub emptied: bool,
+    /// The version that its last commit made.
+    pub committed: Option<(Timestamp, SeqNo)>,
+}
+
+/// An open generated text; what is written is applied once, when the handle closes.
+pub struct TextHandle {
+    pub node: Arc<Node>,
+    pub read: Vec<u8>,
+    pub written: Mutex<Option<Vec<u8>>>,
+}
+
+/// An open directory.
+pub struct DirHandle {
+    pub node: Arc<Node>,
+    pub cursor: Mutex<Cursor>,
+}
+
+/// Any open handle.
+#[derive(Clone)]
+pub enum Handle {
+    File(Arc<FileHandle>),
+    Text(Arc<TextHandle>),
+    Dir(Arc<DirHandle>),
+}
+
+impl Handle {
+    pub fn node(&self) -> &Arc<Node> {
+        match self {
+            Handle::File(file) => &file.node,
+            Handle::Text(text) => &text.node,
+            Handle::Dir(dir) => &dir.node,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Handles {
+    open: RwLock<FxHashMap<u64, Handle>>,
+    last: AtomicU64,
+}
+
+impl Handles {
+    /// Registers a handle; `TooMany` past the limit.
+    pub fn add(&self, handle: Handle) -> Result<u64> {
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut open = self.open.write();
+        if open.len() >= HANDLES_MAX {
+            return Err(Error::new(
+                ErrorKind::TooMany,
+                format!("{HANDLES_MAX} files are open on this mount; close some"),
+            ));
+        }
+        handle.node().opened();
+        open.insert(number, handle);
+        Ok(number)
+    }
+
+    pub fn get(&self, number: u64) -> Result<Handle> {
+        self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))
+    }
+
+    pub fn file(&self, number: u64) -> Result<Arc<FileHandle>> {
+        match self.get(number)? {
+            Handle::File(file) => Ok(file),
+            _ => Err(unknown(number)),
+        }
+    }
+
+    pub fn dir(&self, number: u64) -> Result<Arc<DirHandle>> {
+        match self.get(number)? {
+            Handle::Dir(dir) => Ok(dir),
+            _ => Err(unknown(number)),
+        }
+    }
+
+    pub fn remove(&self, number: u64) -> Option<Handle> {
+        self.open.write().remove(&number)
+    }
+
+    /// All open files of cells, to commit them when the mount ends.
+    pub fn files(&self) -> Vec<Arc<FileHandle>> {
+        let file = |handle: &Handle| if let Handle::File(file) = handle { Some(Arc::clone(file)) } else { None };
+        self.open.read().values().filter_map(file).collect()
+    }
+}
+
+fn unknown(number: u64) -> Error {
+    Error::new(ErrorKind::Io, format!("handle {number} is not open"))
+}

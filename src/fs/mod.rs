@@ -1,0 +1,119 @@
+//! The operations of the mount with plain results: nodes, handles, write sessions, attributes, caching.
+//!
+//! Knows the tree and the backend's contract; must not know `fuser`, the store's files or SQLite.
+//!
+//! Lock order: the node table, then a node's state, then a handle's state; the backend is called with a
+//! node's state locked, never with the table locked.
+
+mod announce;
+mod attr;
+mod cell_io;
+mod commit;
+mod content;
+mod directory;
+pub mod errno;
+mod handles;
+mod nodes;
+mod options;
+mod refusals;
+mod remove;
+mod rename;
+mod setattr;
+mod text;
+
+use std::sync::Arc;
+
+pub use announce::{Invalidation, Invalidations, Message};
+pub use attr::{Attr, EntryReply, Kind, Lookup};
+pub use directory::DirEntry;
+pub use handles::{OpenFlags, Opened};
+pub use options::Options;
+pub use setattr::SetAttr;
+
+use crate::backend::Backend;
+use crate::model::FileTime;
+use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::resolve::Tree;
+use crate::{Error, ErrorKind, Result};
+use handles::Handles;
+use nodes::{Node, NodeTable};
+use refusals::Refusals;
+
+/// Who makes a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    pub uid: u32,
+    pub gid: u32,
+    pub pid: u32,
+}
+
+/// One mounted tree.
+pub struct Fs {
+    tree: Tree,
+    options: Options,
+    nodes: NodeTable,
+    handles: Handles,
+    refusals: Refusals,
+    texts: text::Scratch,
+    invalidations: Invalidations,
+    mounted_at: FileTime,
+}
+
+impl Fs {
+    /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
+    pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
+        let root = NodeKey::plain(Place::Root);
+        let fs = Arc::new(Self {
+            mounted_at: backend.now().into(),
+            nodes: NodeTable::new(backend.hash_key(), root),
+            tree: Tree::new(backend),
+            options,
+            handles: Handles::default(),
+            refusals: Refusals::default(),
+            texts: text::Scratch::default(),
+            invalidations,
+        });
+        fs.listen();
+        Ok(fs)
+    }
+
+    /// The backend under the tree.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.tree.backend
+    }
+
+    /// The mount's options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Remembers a refusal for `.info/errors`.
+    pub fn record_refusal(&self, caller: Caller, what: &str, error: &Error) {
+        self.refusals.record(self.tree.backend.now(), caller, what, &error.message);
+    }
+
+    fn node(&self, ino: u64) -> Result<Arc<Node>> {
+        self.nodes.get(ino).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("inode {ino} is not held any more")))
+    }
+
+    /// Refuses changes to what is only generated, and to a mount with the option `ro`.
+    fn check_writable(&self, key: &NodeKey) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, "the mount is read-only"));
+        }
+        if key.view != View::Plain {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> FileTime {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        FileTime { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() }
+    }
+}
+
+/// The refusal of something that this level of the tree does not have.
+fn not_permitted(text: &str) -> Error {
+    Error::new(ErrorKind::NotPermitted, text)
+}

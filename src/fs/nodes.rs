@@ -1,0 +1,288 @@
+//! The inode table: numbers, identities, and what is known of each held node.
+//!
+//! Bounded by what the kernel holds (forget) and by the option `max_nodes`.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use rustc_hash::FxHashMap;
+use siphasher::sip::SipHasher24;
+
+use super::content::Session;
+use crate::model::{CellInfo, FileTime};
+use crate::tree::place::NodeKey;
+
+/// Number of the root directory.
+pub const ROOT_INO: u64 = 1;
+
+/// A file or directory that the kernel, or an open handle, holds.
+pub struct Node {
+    pub ino: u64,
+    key: RwLock<NodeKey>,
+    /// How often the kernel was told of it and has not forgotten since.
+    lookups: AtomicU64,
+    opens: AtomicU32,
+    /// What is known of its cell may not be current any more.
+    stale: AtomicBool,
+    state: Mutex<NodeState>,
+}
+
+/// What is known of a node beyond its identity.
+#[derive(Default)]
+pub struct NodeState {
+    /// The version that reads see, where it is known to be current.
+    pub cell: Option<CellInfo>,
+    /// Bytes that are being written.
+    pub session: Option<Session>,
+    /// Without a name: nothing of it is committed any more.
+    pub unlinked: bool,
+    /// mtime that was set on a directory.
+    pub dir_mtime: Option<FileTime>,
+}
+
+impl Node {
+    /// The node's identity now; a rename changes it.
+    pub fn key(&self) -> NodeKey {
+        self.key.read().clone()
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, NodeState> {
+        self.state.lock()
+    }
+
+    /// Open handles of the node.
+    pub fn opens(&self) -> u32 {
+        self.opens.load(Ordering::Relaxed)
+    }
+
+    /// Its cell was changed by somebody else. Takes no lock: called while any other may be held.
+    pub fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    /// Whether it was marked since this was last asked.
+    pub fn take_stale(&self) -> bool {
+        self.stale.swap(false, Ordering::AcqRel)
+    }
+
+    /// Counts a handle that was opened.
+    pub fn opened(&self) {
+        self.opens.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Maps {
+    by_ino: FxHashMap<u64, Arc<Node>>,
+    by_key: FxHashMap<NodeKey, u64>,
+    /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
+    order: VecDeque<u64>,
+}
+
+pub struct NodeTable {
+    hash_key: [u8; 16],
+    maps: Mutex<Maps>,
+}
+
+impl NodeTable {
+    pub fn new(hash_key: [u8; 16], root: NodeKey) -> Self {
+        let table = Self { hash_key, maps: Mutex::default() };
+        let node = table.new_node(ROOT_INO, root.clone());
+        // The kernel never forgets the root.
+        node.lookups.store(1, Ordering::Relaxed);
+        {
+            let mut maps = table.maps.lock();
+            maps.by_ino.insert(ROOT_INO, node);
+            maps.by_key.insert(root, ROOT_INO);
+        }
+        table
+    }
+
+    fn new_node(&self, ino: u64, key: NodeKey) -> Arc<Node> {
+        Arc::new(Node {
+            ino,
+            key: RwLock::new(key),
+            lookups: AtomicU64::new(0),
+            opens: AtomicU32::new(0),
+            stale: AtomicBool::new(false),
+            state: Mutex::default(),
+        })
+    }
+
+    pub fn get(&self, ino: u64) -> Option<Arc<Node>> {
+        self.maps.lock().by_ino.get(&ino).cloned()
+    }
+
+    /// The held node of an identity.
+    pub fn find(&self, key: &NodeKey) -> Option<Arc<Node>> {
+        let maps = self.maps.lock();
+        maps.by_key.get(key).and_then(|ino| maps.by_ino.get(ino)).cloned()
+    }
+
+    /// The node of an identity, made if it is not held, with one more look-up counted.
+    pub fn look_up(&self, key: &NodeKey) -> Arc<Node> {
+        let mut maps = self.maps.lock();
+        let known = maps.by_key.get(key).and_then(|ino| maps.by_ino.get(ino)).cloned();
+        let node = known.unwrap_or_else(|| {
+            let ino = free_number(&maps, self.number(key));
+            let node = self.new_node(ino, key.clone());
+            maps.by_ino.insert(ino, Arc::clone(&node));
+            maps.by_key.insert(key.clone(), ino);
+            maps.order.push_back(ino);
+            node
+        });
+        node.lookups.fetch_add(1, Ordering::Relaxed);
+        node
+    }
+
+    /// The number that an identity has unless the kernel still holds it for another node.
+    pub fn number(&self, key: &NodeKey) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.hash_key);
+        key.hash(&mut hasher);
+        hasher.finish().max(ROOT_INO + 1)
+    }
+
+    /// Subtracts look-ups; the node goes with the last of them unless a handle is open.
+    pub fn forget(&self, ino: u64, count: u64) {
+        let mut maps = self.maps.lock();
+        let Some(node) = maps.by_ino.get(&ino).cloned() else { return };
+        let before = node.lookups.fetch_sub(count.min(node.lookups.load(Ordering::Relaxed)), Ordering::Relaxed);
+        if before <= count {
+            drop_if_unused(&mut maps, &node);
+        }
+    }
+
+    /// Counts a handle that was closed.
+    pub fn closed(&self, node: &Arc<Node>) {
+        node.opens.fetch_sub(1, Ordering::Relaxed);
+        if node.lookups.load(Ordering::Relaxed) == 0 {
+            drop_if_unused(&mut self.maps.lock(), node);
+        }
+    }
+
+    /// Gives a node the identity `to`; a node that had it keeps its number without an identity.
+    pub fn rename(&self, node: &Arc<Node>, to: NodeKey) -> Option<Arc<Node>> {
+        let mut maps = self.maps.lock();
+        let from = node.key();
+        if maps.by_key.get(&from) == Some(&node.ino) {
+            maps.by_key.remove(&from);
+        }
+        let replaced = maps.by_key.insert(to.clone(), node.ino).and_then(|ino| maps.by_ino.get(&ino)).cloned();
+        *node.key.write() = to;
+        replaced.filter(|other| other.ino != node.ino)
+    }
+
+    /// Takes a node's identity away: its name is gone, the number stays while it is held.
+    pub fn detach(&self, node: &Arc<Node>) {
+        let mut maps = self.maps.lock();
+        let key = node.key();
+        if maps.by_key.get(&key) == Some(&node.ino) {
+            maps.by_key.remove(&key);
+        }
+    }
+
+    /// Held nodes, oldest first, beyond the `keep` newest; they are asked back from the kernel.
+    pub fn oldest_beyond(&self, keep: usize, most: usize) -> Vec<Arc<Node>> {
+        let mut maps = self.maps.lock();
+        if maps.by_ino.len() <= keep {
+            return Vec::new();
+        }
+        let mut oldest = Vec::new();
+        for _ in 0..maps.order.len() {
+            let Some(ino) = maps.order.pop_front() else { break };
+            let Some(node) = maps.by_ino.get(&ino).cloned() else { continue };
+            maps.order.push_back(ino);
+            oldest.push(node);
+            if oldest.len() == most {
+                break;
+            }
+        }
+        oldest
+    }
+
+    pub fn len(&self) -> usize {
+        self.maps.lock().by_ino.len()
+    }
+
+    /// Held nodes whose identity satisfies `wanted`.
+    pub fn select(&self, wanted: impl Fn(&NodeKey) -> bool) -> Vec<Arc<Node>> {
+        let maps = self.maps.lock();
+        maps.by_ino.values().filter(|node| wanted(&node.key.read())).cloned().collect()
+    }
+}
+
+fn free_number(maps: &Maps, mut ino: u64) -> u64 {
+    while ino <= ROOT_INO || maps.by_ino.contains_key(&ino) {
+        ino = ino.wrapping_add(1);
+    }
+    ino
+}
+
+fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
+    if node.ino == ROOT_INO || node.lookups.load(Ordering::Relaxed) > 0 || node.opens() > 0 {
+        return;
+    }
+    maps.by_ino.remove(&node.ino);
+    let key = node.key.read();
+    if maps.by_key.get(&key) == Some(&node.ino) {
+        maps.by_key.remove(&key);
+    }
+    // Order: forgotten numbers are swept out before they outnumber the held ones.
+    if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
+        let held = std::mem::take(&mut maps.order);
+        maps.order = held.into_iter().filter(|ino| maps.by_ino.contains_key(ino)).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::place::Place;
+
+    fn key(name: &str) -> NodeKey {
+        NodeKey::plain(Place::Namespace(name.into()))
+    }
+
+    fn table() -> NodeTable {
+        NodeTable::new([1; 16], NodeKey::plain(Place::Root))
+    }
+
+    #[test]
+    fn numbers_are_stable_and_given_back() {
+        let table = table();
+        let first = table.look_up(&key("a")).ino;
+        assert_eq!(table.look_up(&key("a")).ino, first);
+        table.forget(first, 1);
+        assert!(table.find(&key("a")).is_some());
+        table.forget(first, 1);
+        assert!(table.find(&key("a")).is_none());
+        assert_eq!(table.look_up(&key("a")).ino, first);
+        assert_eq!(table.len(), 2);
+    }
+
+    #[test]
+    fn a_renamed_node_keeps_its_number_and_the_old_name_gets_another() {
+        let table = table();
+        let moved = table.look_up(&key("a"));
+        let target = table.look_up(&key("b"));
+        let replaced = table.rename(&moved, key("b"));
+        assert_eq!(replaced.map(|n| n.ino), Some(target.ino));
+        assert_eq!(table.look_up(&key("b")).ino, moved.ino);
+        let fresh = table.look_up(&key("a"));
+        assert_ne!(fresh.ino, moved.ino);
+    }
+
+    #[test]
+    fn open_nodes_outlive_the_kernels_forget() {
+        let table = table();
+        let node = table.look_up(&key("a"));
+        node.opened();
+        table.forget(node.ino, 1);
+        assert!(table.get(node.ino).is_some());
+        table.closed(&node);
+        assert!(table.get(node.ino).is_none());
+    }
+}

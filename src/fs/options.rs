@@ -1,0 +1,43 @@
+//! Options of a mount, as far as the operations need them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Options of a mount.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub uid: u32,
+    pub gid: u32,
+    /// Permission bits taken away from 0644 and 0755.
+    pub umask: u16,
+    pub read_only: bool,
+    /// How long the kernel may keep names and attributes; changes are announced to it.
+    pub cache_time: Duration,
+    /// `mkdir` in a row declares families that the table lacks.
+    pub families_auto: bool,
+    /// Names of temporary files: a column of one version is erased when such a name is unlinked.
+    pub temporary: Vec<String>,
+    /// Where large unfinished values lie, in unlinked files.
+    pub spill_dir: PathBuf,
+    /// Extended attributes are switched off.
+    pub no_xattr: bool,
+    /// Most nodes that are held before the oldest are given back.
+    pub max_nodes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            uid: 0,
+            gid: 0,
+            umask: 0,
+            read_only: false,
+            cache_time: Duration::from_secs(86_400),
+            families_auto: false,
+            temporary: [".*.sw?", ".*.sw?x", "4913", ".nfs*", ".~lock.*#"].map(str::to_owned).into(),
+            spill_dir: std::env::temp_dir(),
+            no_xattr: false,
+            max_nodes: 1_000_000,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The last refusals, for `.info/errors`: an errno says little, the sentence says what to do.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use parking_lot::Mutex;
+
+use super::Caller;
+use crate::model::Timestamp;
+
+/// How many are kept.
+const KEPT: usize = 1000;
+/// Longest line in bytes.
+const LINE_MAX: usize = 1000;
+
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    lines: Mutex<VecDeque<String>>,
+}
+
+impl Refusals {
+    /// Keeps one line: time, uid, pid, what was asked, sentence. Control characters are escaped.
+    pub(super) fn record(&self, at: Timestamp, caller: Caller, what: &str, sentence: &str) {
+        let time = jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| t.to_string());
+        let mut line = String::new();
+        let (what, sentence) = (what.escape_debug(), sentence.escape_debug());
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{time} uid={} pid={} {what}: {sentence}", caller.uid, caller.pid);
+        if line.len() > LINE_MAX {
+            let cut = (0..=LINE_MAX).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+            line.truncate(cut);
+        }
+        let mut lines = self.lines.lock();
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    /// All kept lines, oldest first.
+    pub(super) fn text(&self) -> Vec<u8> {
+        let mut text = String::new();
+        for line in self.lines.lock().iter() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.into_bytes()
+    }
+}

@@ -1,0 +1,125 @@
+//! Removing names: cells, versions, attributes.
+
+use std::sync::Arc;
+
+use super::nodes::Node;
+use super::{Fs, not_permitted};
+use crate::backend::{Backend, Versions};
+use crate::model::{ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, family_of};
+use crate::{Error, ErrorKind, Result};
+
+impl Fs {
+    /// unlink(2).
+    pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<()> {
+        let dir = self.node(parent)?.key();
+        let key = self.tree.target(&dir, name)?;
+        self.check_writable(&key)?;
+        match &key.place {
+            Place::Cell(column) => self.unlink_cell(&key, column, name),
+            Place::Version(column, timestamp) => {
+                let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+                let kind = DeleteKind::Version { family, qualifier };
+                // Already gone is no error: the name was there when it was looked up.
+                self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(&key))?;
+                self.lose_name(self.nodes.find(&key));
+                Ok(())
+            }
+            Place::Schema(place) => self.unlink_schema(&key, place),
+            _ => Err(not_permitted("a generated entry cannot be removed")),
+        }
+    }
+
+    fn unlink_cell(&self, key: &NodeKey, column: &Arc<ColumnKey>, name: &[u8]) -> Result<()> {
+        let node = self.nodes.find(key);
+        let stored = match self.tree.backend.newest(column, key.view.time_range()) {
+            Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => None,
+            other => other?,
+        };
+        let uncommitted = node.as_ref().is_some_and(|node| node.state().session.is_some());
+        if stored.is_none() && !uncommitted {
+            return Err(Error::new(ErrorKind::NotFound, "no such cell"));
+        }
+        if let Some(node) = &node {
+            self.keep_for_open_handles(node)?;
+        }
+        self.prune_made()?;
+        self.tree.uncommitted.add_family(&family_of(column))?;
+        if stored.is_some() {
+            let erases = self.is_temporary(column, name)?;
+            let kind = DeleteKind::Column { family: column.family.clone(), qualifier: column.qualifier.clone() };
+            let origin = node.as_ref().map_or_else(|| self.nodes.number(key), |node| node.ino);
+            self.delete(column, kind, Time::AfterNewest, erases, origin)?;
+        }
+        self.tree.uncommitted.remove_cell(column);
+        self.lose_name(node);
+        Ok(())
+    }
+
+    /// An open file stays readable and writable after its name is gone: its bytes move into the session.
+    fn keep_for_open_handles(&self, node: &Arc<Node>) -> Result<()> {
+        if node.opens() > 0 {
+            let mut state = node.state();
+            self.session(node, &mut state)?;
+        }
+        Ok(())
+    }
+
+    fn lose_name(&self, node: Option<Arc<Node>>) {
+        if let Some(node) = node {
+            self.nodes.detach(&node);
+            node.state().unlinked = true;
+        }
+    }
+
+    /// Whether a name is a temporary file's, and the column has no history but one version.
+    fn is_temporary(&self, column: &ColumnKey, name: &[u8]) -> Result<bool> {
+        let Ok(name) = std::str::from_utf8(name) else { return Ok(false) };
+        let matches = |glob: &String| glob::Pattern::new(glob).is_ok_and(|pattern| pattern.matches(name));
+        if !self.options.temporary.iter().any(matches) {
+            return Ok(false);
+        }
+        Ok(self.tree.backend.list_versions(column, Versions::LiveAndKept, None, 2)?.len() == 1)
+    }
+
+    pub(super) fn delete(
+        &self,
+        column: &ColumnKey,
+        kind: DeleteKind,
+        time: Time,
+        erases: bool,
+        origin: u64,
+    ) -> Result<()> {
+        let mutations = RowMutations {
+            table: column.table.clone(),
+            row: column.row.clone(),
+            mutations: vec![Mutation::Delete(vec![DeleteMarker { kind, time, erases }])],
+            durability: None,
+            origin: Origin(origin),
+        };
+        self.tree.backend.mutate(mutations, None).map(|_| ())
+    }
+
+    fn unlink_schema(&self, key: &NodeKey, place: &SchemaPlace) -> Result<()> {
+        if place.is_dir() {
+            return Err(not_permitted("a family is removed with rmdir"));
+        }
+        if self.texts.remove(place).is_none() {
+            if self.tree.facts(key)?.is_none() {
+                return Err(Error::new(ErrorKind::NotFound, "the attribute is not set"));
+            }
+            self.set_attribute(place, None, Origin(self.nodes.number(key)))?;
+        }
+        self.lose_name(self.nodes.find(key));
+        Ok(())
+    }
+}
+
+/// Whether a row has a visible cell in the family.
+pub(super) fn family_in_use(backend: &dyn Backend, table: &TableName, family: &str) -> Result<bool> {
+    let mut scan = Scan::all(table.clone());
+    scan.limit = Some(1);
+    scan.read.columns.insert(family.to_owned(), None);
+    let first = backend.scan(&scan)?.next().transpose()?;
+    Ok(first.is_some())
+}

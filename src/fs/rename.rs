@@ -1,0 +1,317 @@
+//! rename(2): history belongs to the name; the newest version moves.
+
+use std::sync::Arc;
+
+use super::content::Session;
+use super::handles::{FileHandle, FileState};
+use super::nodes::Node;
+use super::{Fs, not_permitted};
+use crate::backend::{RenameCell, RenameMode};
+use crate::model::{CatalogueChange, CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, family_of};
+use crate::{Error, ErrorKind, Result};
+
+/// A cell's name: its column, and the version if the name has one.
+type CellName = (Arc<ColumnKey>, Option<Timestamp>);
+
+impl Fs {
+    /// Moves `name` of `parent` to `new_name` of `new_parent`.
+    pub fn rename(&self, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8], mode: RenameMode) -> Result<()> {
+        let (from_dir, to_dir) = (self.node(parent)?.key(), self.node(new_parent)?.key());
+        let from = self.tree.target(&from_dir, name)?;
+        let to = self.tree.target(&to_dir, new_name)?;
+        self.check_writable(&from)?;
+        self.check_writable(&to)?;
+        if from == to {
+            return Ok(());
+        }
+        match (&from.place, &to.place) {
+            (Place::Table(one), Place::Table(other)) => self.rename_table(&from, &to, one, other, mode),
+            (Place::Row(one), Place::Row(other)) => self.rename_row(&from, &to, one, other, mode),
+            (Place::Family(one), Place::Family(other)) => self.rename_family(&from, &to, one, other, mode),
+            (Place::Schema(one), Place::Schema(other)) => self.rename_schema(&from, &to, one, other),
+            (Place::Namespace(_), Place::Namespace(_)) => Err(cross("a namespace cannot be renamed; move its tables")),
+            (one, other) => match (cell_name(one), cell_name(other)) {
+                (Some(source), Some(target)) => self.rename_cell(&from, &to, source, target, mode),
+                _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
+            },
+        }
+    }
+
+    fn rename_cell(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        source: CellName,
+        target: CellName,
+        mode: RenameMode,
+    ) -> Result<()> {
+        let node = self.nodes.find(from);
+        let held_target = self.nodes.find(to);
+        let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
+        if mode == RenameMode::NoReplace && target_uncommitted {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        if let (RenameMode::Exchange, Some(other)) = (mode, &held_target) {
+            self.commit_open(other)?;
+        }
+        self.keep_target(held_target.as_ref(), mode)?;
+        let ino = node.as_ref().map_or_else(|| self.nodes.number(from), |node| node.ino);
+        let moved = match &node {
+            Some(node) if mode != RenameMode::Exchange && self.is_uncommitted(node) => {
+                self.commit_elsewhere(node, &target, mode)?
+            }
+            _ => {
+                if let Some(node) = &node {
+                    self.commit_open(node)?;
+                }
+                let rename = RenameCell {
+                    from: source.0.as_ref().clone(),
+                    from_version: source.1,
+                    to: target.0.as_ref().clone(),
+                    to_version: target.1,
+                    mode,
+                    origin: Origin(ino),
+                };
+                self.tree.backend.rename_cell(&rename)?
+            }
+        };
+        self.tree.uncommitted.remove_cell(&source.0);
+        self.tree.uncommitted.remove_cell(&target.0);
+        if mode == RenameMode::Exchange {
+            self.swap_nodes(from, to);
+            return Ok(());
+        }
+        self.tree.uncommitted.add_family(&family_of(&source.0))?;
+        self.move_node(from, to, Some(moved));
+        Ok(())
+    }
+
+    /// Open handles of the target that is replaced keep its bytes.
+    fn keep_target(&self, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
+        let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
+        let mut state = node.state();
+        self.session(node, &mut state).map(|_| ())
+    }
+
+    fn is_uncommitted(&self, node: &Node) -> bool {
+        let state = node.state();
+        state.session.is_some() && state.cell.is_none()
+    }
+
+    /// A file that was never committed is put at its new name at once; its handles go on there.
+    fn commit_elsewhere(&self, node: &Arc<Node>, target: &CellName, mode: RenameMode) -> Result<CellInfo> {
+        let (column, version) = target;
+        if mode == RenameMode::NoReplace && self.tree.facts(&NodeKey::plain(place_of(target)))?.is_some() {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
+        let mut state = node.state();
+        let session: &mut Session =
+            state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
+        let put = PutCell {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            time: version.map_or(Time::AfterNewest, Time::At),
+            value: session.content.value(),
+            ttl_ms: None,
+            mtime: session.mtime,
+            ended_at: None,
+        };
+        let cell = self.put(column, put, Origin(node.ino))?;
+        for file in files {
+            let mut own = file.state.lock();
+            *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
+        }
+        state.session = None;
+        state.cell = Some(cell.clone());
+        Ok(cell)
+    }
+
+    /// Commits what handles of a node have left, so that the rename moves it.
+    fn commit_open(&self, node: &Arc<Node>) -> Result<()> {
+        if node.state().session.is_none() {
+            return Ok(());
+        }
+        for file in self.handles.files().into_iter().filter(|file: &Arc<FileHandle>| file.node.ino == node.ino) {
+            self.commit(&file, &mut node.state())?;
+        }
+        Ok(())
+    }
+
+    /// The node goes on under its new name; the node that had the name loses it.
+    fn move_node(&self, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) {
+        let replaced = match self.nodes.find(from) {
+            Some(node) => {
+                let replaced = self.nodes.rename(&node, to.clone());
+                if let Some(cell) = cell {
+                    let mut state = node.state();
+                    let moved = (cell.timestamp, cell.seq);
+                    state.cell = Some(cell);
+                    drop(state);
+                    self.handles_follow(&node, moved);
+                }
+                replaced
+            }
+            None => {
+                let replaced = self.nodes.find(to);
+                if let Some(node) = &replaced {
+                    self.nodes.detach(node);
+                }
+                replaced
+            }
+        };
+        if let Some(node) = replaced {
+            node.state().unlinked = true;
+        }
+    }
+
+    /// A later commit of a handle that wrote the moved version replaces it at the new name.
+    fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, crate::model::SeqNo)) {
+        for file in self.handles.files().into_iter().filter(|file| file.node.ino == node.ino) {
+            let mut own = file.state.lock();
+            if own.committed.is_some() {
+                own.committed = Some(moved);
+            }
+        }
+    }
+
+    fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
+        let (one, other) = (self.nodes.find(from), self.nodes.find(to));
+        if let Some(other) = &other {
+            self.nodes.detach(other);
+        }
+        if let Some(one) = &one {
+            self.nodes.rename(one, to.clone());
+            one.mark_stale();
+        }
+        if let Some(other) = &other {
+            self.nodes.rename(other, from.clone());
+            other.mark_stale();
+        }
+    }
+
+    fn rename_table(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<crate::model::TableName>,
+        other: &Arc<crate::model::TableName>,
+        mode: RenameMode,
+    ) -> Result<()> {
+        let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
+        let origin = Origin(self.nodes.number(from));
+        let target_exists = self.tree.facts(to)?.is_some();
+        let change = match mode {
+            RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
+            RenameMode::NoReplace if target_exists => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+            }
+            _ if target_exists => {
+                if !self.tree.page(to, None, 1)?.is_empty() {
+                    return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
+                }
+                self.tree.backend.alter(CatalogueChange::DropTable { name: other.clone() }, origin)?;
+                CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
+            }
+            _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
+        };
+        self.tree.backend.alter(change, origin)?;
+        self.tree.uncommitted.remove_table(&one);
+        self.tree.uncommitted.remove_table(&other);
+        if mode == RenameMode::Exchange {
+            self.swap_nodes(from, to)
+        } else {
+            self.move_node(from, to, None)
+        }
+        // Names below the directory stand for other keys now.
+        self.forget_below(&[one, other]);
+        Ok(())
+    }
+
+    fn rename_row(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<RowPlace>,
+        other: &Arc<RowPlace>,
+        mode: RenameMode,
+    ) -> Result<()> {
+        self.check_empty_move(from, to, mode)?;
+        self.tree.uncommitted.add_row(other)?;
+        self.tree.uncommitted.remove_row(one);
+        self.move_node(from, to, None);
+        Ok(())
+    }
+
+    fn rename_family(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<FamilyPlace>,
+        other: &Arc<FamilyPlace>,
+        mode: RenameMode,
+    ) -> Result<()> {
+        self.check_empty_move(from, to, mode)?;
+        self.tree.uncommitted.add_family(other)?;
+        self.tree.uncommitted.remove_family(one);
+        self.move_node(from, to, None);
+        Ok(())
+    }
+
+    /// An empty directory moves within the mount; one with cells is moved cell by cell by the caller (EXDEV).
+    fn check_empty_move(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+        if self.tree.facts(from)?.is_none() {
+            return Err(Error::new(ErrorKind::NotFound, "no such directory"));
+        }
+        if self.tree.facts(to)?.is_some() {
+            if mode != RenameMode::Replace {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+            }
+            if !self.tree.page(to, None, 1)?.is_empty() {
+                return Err(Error::new(ErrorKind::NotEmpty, "the target directory is not empty"));
+            }
+        }
+        if self.tree.page(from, None, 1)?.is_empty() {
+            return Ok(());
+        }
+        Err(cross("a directory with cells is moved cell by cell: `mv` does so by itself"))
+    }
+
+    fn rename_schema(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<SchemaPlace>,
+        other: &Arc<SchemaPlace>,
+    ) -> Result<()> {
+        let bytes = self.texts.get(one).ok_or_else(|| not_permitted("an attribute is copied, not renamed"))?;
+        match other.as_ref() {
+            SchemaPlace::Scratch { .. } => return Err(not_permitted("scratch files are renamed over attributes")),
+            place if place.is_dir() => return Err(not_permitted("a directory is not replaced by a file")),
+            place => self.set_attribute(place, Some(&bytes), Origin(self.nodes.number(to)))?,
+        }
+        self.texts.remove(one);
+        self.move_node(from, to, None);
+        Ok(())
+    }
+}
+
+fn cell_name(place: &Place) -> Option<CellName> {
+    match place {
+        Place::Cell(column) => Some((Arc::clone(column), None)),
+        Place::Version(column, timestamp) => Some((Arc::clone(column), Some(*timestamp))),
+        _ => None,
+    }
+}
+
+fn place_of((column, version): &CellName) -> Place {
+    match version {
+        Some(timestamp) => Place::Version(Arc::clone(column), *timestamp),
+        None => Place::Cell(Arc::clone(column)),
+    }
+}
+
+fn cross(text: &str) -> Error {
+    Error::new(ErrorKind::CrossDevice, text)
+}

@@ -1,0 +1,101 @@
+//! Changing attributes: length and mtime are kept, modes and owners are accepted and not kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::handles::{FileHandle, FileState, Handle};
+use super::nodes::{Node, NodeState};
+use super::{Attr, Fs};
+use crate::model::{FileTime, Origin};
+use crate::tree::place::Place;
+use crate::{Error, ErrorKind, Result};
+
+/// What is to be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetAttr {
+    pub size: Option<u64>,
+    pub mtime: Option<FileTime>,
+    /// The open handle through which it is asked.
+    pub handle: Option<u64>,
+}
+
+impl Fs {
+    /// Applies the changes; the attributes afterwards.
+    pub fn setattr(&self, ino: u64, change: SetAttr) -> Result<(Attr, Duration)> {
+        let node = self.node(ino)?;
+        let key = node.key();
+        if change.size.is_some() || change.mtime.is_some() {
+            self.check_writable(&key)?;
+        }
+        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+            return self.setattr_other(&node, change);
+        }
+        if let Some(size) = change.size {
+            self.truncate(&node, size, change.handle)?;
+        }
+        if let Some(mtime) = change.mtime {
+            self.set_mtime(&node, mtime)?;
+        }
+        self.getattr(ino)
+    }
+
+    fn setattr_other(&self, node: &Arc<Node>, change: SetAttr) -> Result<(Attr, Duration)> {
+        if let Some(size) = change.size {
+            self.truncate_text(node, size, change.handle)?;
+        }
+        if change.mtime.is_some() && node.key().place.is_dir() {
+            node.state().dir_mtime = change.mtime;
+        }
+        self.getattr(node.ino)
+    }
+
+    /// ftruncate(2) writes through its handle; truncate(2) by path is one Put of its own.
+    fn truncate(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
+        if size > self.tree.backend.value_limit() {
+            return Err(self.too_large());
+        }
+        let open = handle.and_then(|number| self.handles.file(number).ok());
+        let by_path = open.is_none();
+        let file = open.unwrap_or_else(|| {
+            Arc::new(FileHandle { node: Arc::clone(node), append: false, state: FileState::default().into() })
+        });
+        let mut state = node.state();
+        self.resize(&file, &mut state, size)?;
+        if by_path { self.commit(&file, &mut state) } else { Ok(()) }
+    }
+
+    fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
+        let session = self.session(&file.node, state)?;
+        session.content.resize(size, &self.options.spill_dir)?;
+        session.mtime = None;
+        session.changed_at = self.now();
+        self.mark_written(session, file);
+        Ok(())
+    }
+
+    /// With the next commit where one is due, else as a small record beside the version.
+    fn set_mtime(&self, node: &Arc<Node>, mtime: FileTime) -> Result<()> {
+        let mut state = node.state();
+        if let Some(session) = &mut state.session {
+            session.mtime = Some(mtime);
+            if session.dirty_handles > 0 || state.unlinked {
+                return Ok(());
+            }
+        }
+        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
+        let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
+        let key = node.key();
+        let column = key.place.column().ok_or_else(gone)?;
+        let origin = Origin(node.ino);
+        state.cell = Some(self.tree.backend.set_attributes(column, &cell, Some(mtime), None, origin)?);
+        Ok(())
+    }
+
+    fn truncate_text(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        match handle.map(|number| self.handles.get(number)).transpose()? {
+            Some(Handle::Text(text)) => super::text::truncate(&text, size),
+            _ => self.truncate_closed_text(node, size),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Files whose content is generated or is an attribute: schema files, scratch files beside them, `.info`.
+//!
+//! What is written is buffered a handle and applied once, when the handle closes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::handles::{Handle, OpenFlags, Opened, TextHandle};
+use super::nodes::Node;
+use super::{EntryReply, Fs, not_permitted};
+use crate::model::Origin;
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::resolve::Facts;
+use crate::tree::schema;
+use crate::{Error, ErrorKind, Result};
+
+/// Longest text that is taken.
+const TEXT_MAX: usize = 64 << 10;
+/// Most scratch files beside the attributes.
+const SCRATCH_MAX: usize = 1000;
+
+/// Unlisted files in schema directories, gone at unmount: editors and rsync write there and rename.
+#[derive(Default)]
+pub(super) struct Scratch {
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+}
+
+impl Scratch {
+    pub(super) fn get(&self, place: &SchemaPlace) -> Option<Vec<u8>> {
+        self.files.lock().get(&scratch_name(place)?).cloned()
+    }
+
+    fn set(&self, place: &SchemaPlace, bytes: Vec<u8>) -> Result<()> {
+        let Some(name) = scratch_name(place) else { return Ok(()) };
+        let mut files = self.files.lock();
+        if files.len() >= SCRATCH_MAX && !files.contains_key(&name) {
+            let text = format!("{SCRATCH_MAX} scratch files are the most that schema directories hold; remove some");
+            return Err(Error::new(ErrorKind::TooMany, text));
+        }
+        files.insert(name, bytes);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, place: &SchemaPlace) -> Option<Vec<u8>> {
+        self.files.lock().remove(&scratch_name(place)?)
+    }
+}
+
+fn scratch_name(place: &SchemaPlace) -> Option<String> {
+    matches!(place, SchemaPlace::Scratch { .. }).then(|| format!("{place:?}"))
+}
+
+impl Fs {
+    pub(super) fn open_text(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
+        let writable = matches!(&key.place, Place::Schema(place) if !place.is_dir());
+        if flags.write && !writable {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
+        }
+        let facts = self.text_facts(key).map_or_else(|| self.tree.facts(key), |text| Ok(Some(text)))?;
+        let Some(Facts::Text { bytes, .. }) = facts else {
+            return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
+        };
+        self.add_text(node, bytes, flags, false)
+    }
+
+    fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
+        let empty = created || (flags.truncate && flags.write);
+        // A created attribute is set when something is written: an empty one is refused anyway.
+        let written = Mutex::new(empty.then(Vec::new));
+        let handle = self.handles.add(Handle::Text(Arc::new(TextHandle { node, read, written })))?;
+        Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
+    }
+
+    pub(super) fn create_text(&self, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
+        let place = match &key.place {
+            Place::Schema(place) if !place.is_dir() => place,
+            Place::Schema(_) => return Err(not_permitted("a family is declared with mkdir")),
+            _ => return Err(not_permitted("cells live in families: this level has only directories")),
+        };
+        if let Some(entry) = self.known(key)? {
+            if flags.exclusive {
+                self.forget(entry.attr.ino, 1);
+                return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+            }
+            return Ok((entry, self.open(entry.attr.ino, flags)?));
+        }
+        self.texts.set(place, Vec::new())?;
+        let entry = self.entry(key, Some(Facts::Text { bytes: Vec::new(), mtime: self.now() }));
+        let node = self.node(entry.attr.ino)?;
+        Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
+    }
+
+    /// Applies what was written through a handle, once.
+    pub(super) fn apply_text(&self, text: &TextHandle) -> Result<()> {
+        let mut written = text.written.lock();
+        let Some(bytes) = written.as_ref() else { return Ok(()) };
+        let Place::Schema(place) = text.node.key().place else { return Ok(()) };
+        if matches!(*place, SchemaPlace::Scratch { .. }) {
+            self.texts.set(&place, bytes.clone())?;
+        } else if !bytes.is_empty() {
+            // Order: a shell's FLUSH comes before its WRITE; an attribute has no empty value.
+            let bytes = written.take().unwrap_or_default();
+            self.set_attribute(&place, Some(&bytes), Origin(text.node.ino))?;
+        }
+        Ok(())
+    }
+
+    /// Sets (`Some`) or unsets an attribute; the store refuses what HBase refuses.
+    pub(super) fn set_attribute(&self, place: &SchemaPlace, bytes: Option<&[u8]>, origin: Origin) -> Result<()> {
+        let value = match bytes {
+            None => None,
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes);
+                let text = text.map_err(|_| Error::new(ErrorKind::IllegalArgument, "an attribute's value is text"))?;
+                Some(text.trim_end_matches('\n').to_owned())
+            }
+        };
+        let change = schema::set(self.tree.backend.catalogue()?.as_ref(), place, value)?;
+        self.tree.backend.alter(change, origin)
+    }
+
+    pub(super) fn truncate_closed_text(&self, node: &Arc<Node>, size: usize) -> Result<()> {
+        match node.key().place {
+            Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
+                let mut bytes = self.texts.get(&place).unwrap_or_default();
+                bytes.resize(size.min(TEXT_MAX), 0);
+                self.texts.set(&place, bytes)
+            }
+            // The value follows with the write that the caller is about to make.
+            Place::Schema(place) if !place.is_dir() => Ok(()),
+            _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
+        }
+    }
+}
+
+/// At most `len` bytes of `bytes` from `offset`.
+pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    &bytes[start..][..len.min(bytes.len() - start)]
+}
+
+pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8]) -> Result<u32> {
+    let mut written = text.written.lock();
+    let buffer = written.get_or_insert_with(|| text.read.clone());
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let end = offset.saturating_add(data.len());
+    if end > TEXT_MAX {
+        return Err(Error::new(ErrorKind::ValueTooLarge, format!("an attribute has at most {TEXT_MAX} bytes")));
+    }
+    if buffer.len() < end {
+        buffer.resize(end, 0);
+    }
+    buffer[offset..end].copy_from_slice(data);
+    Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
+}
+
+pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
+    if size > TEXT_MAX {
+        return Err(Error::new(ErrorKind::ValueTooLarge, format!("an attribute has at most {TEXT_MAX} bytes")));
+    }
+    let mut written = text.written.lock();
+    written.get_or_insert_with(|| text.read.clone()).resize(size, 0);
+    Ok(())
+}

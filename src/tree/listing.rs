@@ -1,0 +1,179 @@
+//! Listings: pages of a directory's entries in HBase order, resumed by key and never by position.
+//!
+//! Memory is bounded by the page that is asked for.
+
+use std::sync::Arc;
+
+use super::escape::{self, Level, NAME_MAX};
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
+use super::resolve::Tree;
+use super::{schema, suffix};
+use crate::backend::{RowListing, Versions};
+use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
+use crate::{ErrorKind, Result};
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: Vec<u8>,
+    pub key: NodeKey,
+    /// Resumes the listing after this entry.
+    pub cursor: Vec<u8>,
+    /// The newest version, for a cell that is committed.
+    pub cell: Option<CellInfo>,
+}
+
+impl Tree {
+    /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
+    pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        match &dir.place {
+            Place::Root => self.page_namespaces(dir, after, limit),
+            Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
+            Place::Table(table) => self.page_rows(dir, table, after, limit),
+            Place::Row(row) => self.page_families(dir, row, after, limit),
+            Place::Family(family) => self.page_columns(dir, family, after, limit),
+            Place::Versions(column) => self.page_versions(dir, column, after, limit),
+            Place::Schema(place) => {
+                let entries = schema::list(self.backend.catalogue()?.as_ref(), place);
+                let place = |s| dir.sibling(Place::Schema(Arc::new(s)));
+                let entries = entries.into_iter().map(|(name, s)| plain(name, place(s)));
+                Ok(after_cursor(entries, after, limit))
+            }
+            Place::Info(InfoPlace::Dir) => {
+                let errors = plain("errors".to_owned(), dir.sibling(Place::Info(InfoPlace::Errors)));
+                Ok(after_cursor(std::iter::once(errors), after, limit))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn page_namespaces(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let catalogue = self.backend.catalogue()?;
+        let names = catalogue.namespaces.keys().filter(|name| *name != "hbase");
+        let entries = names.map(|name| plain(name.clone(), dir.sibling(Place::Namespace(name.as_str().into()))));
+        Ok(after_cursor(entries, after, limit))
+    }
+
+    fn page_tables(&self, dir: &NodeKey, namespace: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let catalogue = self.backend.catalogue()?;
+        let tables = catalogue.tables.keys().filter(|table| table.namespace == namespace);
+        let entries = tables.map(|table| plain(table.name.clone(), dir.sibling(Place::Table(Arc::new(table.clone())))));
+        Ok(after_cursor(entries, after, limit))
+    }
+
+    fn page_rows(&self, dir: &NodeKey, table: &TableName, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let listing = RowListing {
+            table: table.clone(),
+            after: after.map(<[u8]>::to_vec),
+            before: Vec::new(),
+            time_range: dir.view.time_range(),
+            limit,
+        };
+        let mut rows = self.backend.list_rows(&listing)?;
+        if dir.view == View::Plain {
+            let until = if rows.len() < limit { None } else { rows.last().cloned() };
+            let made = self.uncommitted.rows(table, after, until.as_deref(), limit);
+            merge_names(&mut rows, made, limit);
+        }
+        let entry = |row: Vec<u8>| Entry {
+            name: escape::file_name(Level::Row, &row, &self.hash_key, NAME_MAX),
+            cursor: row.clone(),
+            key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
+            cell: None,
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let mut names = match self.backend.list_families(&row.table, &row.row, dir.view.time_range()) {
+            Err(e) if e.kind == ErrorKind::NoSuchTable => Vec::new(),
+            other => other?,
+        };
+        if dir.view == View::Plain {
+            names.extend(self.uncommitted.families(row));
+            names.sort();
+            names.dedup();
+        }
+        let entry = |family: String| {
+            let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
+            Entry {
+                name: escape::escape(Level::Family, family.as_bytes()),
+                cursor: family.into_bytes(),
+                key: dir.sibling(Place::Family(Arc::new(place))),
+                cell: None,
+            }
+        };
+        Ok(after_cursor(names.into_iter().map(entry), after, limit))
+    }
+
+    fn page_columns(
+        &self,
+        dir: &NodeKey,
+        family: &FamilyPlace,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let range = dir.view.time_range();
+        let stored = self.backend.list_columns(&family.table, &family.row, &family.family, after, range, limit);
+        let stored = match stored {
+            Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => Vec::new(),
+            other => other?,
+        };
+        let mut columns: Vec<_> = stored.into_iter().map(|(q, cell)| (q, Some(cell))).collect();
+        if dir.view == View::Plain {
+            let until = if columns.len() < limit { None } else { columns.last().map(|(q, _)| q.clone()) };
+            for qualifier in self.uncommitted.cells(family, after, until.as_deref(), limit) {
+                if let Err(at) = columns.binary_search_by(|(q, _)| q.cmp(&qualifier)) {
+                    columns.insert(at, (qualifier, None));
+                }
+            }
+            columns.truncate(limit);
+        }
+        let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
+            name: escape::file_name(Level::Qualifier, &qualifier, &self.hash_key, NAME_MAX),
+            cursor: qualifier.clone(),
+            key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))),
+            cell,
+        };
+        Ok(columns.into_iter().map(entry).collect())
+    }
+
+    /// Versions, newest first; the cursor is the timestamp's digits.
+    fn page_versions(
+        &self,
+        dir: &NodeKey,
+        column: &Arc<ColumnKey>,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let range = dir.view.time_range();
+        let before = after.and_then(suffix::parse_timestamp).map_or(range.max, |ts| ts.0);
+        let before = (before != i64::MAX).then_some(Timestamp(before));
+        let versions = self.backend.list_versions(column, Versions::LiveAndKept, before, limit)?;
+        let entry = |cell: CellInfo| {
+            let name = cell.timestamp.to_string().into_bytes();
+            let key = dir.sibling(Place::Version(Arc::clone(column), cell.timestamp));
+            Entry { cursor: name.clone(), name, key, cell: Some(cell) }
+        };
+        Ok(versions.into_iter().map(entry).collect())
+    }
+}
+
+fn plain(name: String, key: NodeKey) -> Entry {
+    Entry { cursor: name.clone().into_bytes(), name: name.into_bytes(), key, cell: None }
+}
+
+fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {
+    entries.filter(|e| after.is_none_or(|after| e.cursor.as_slice() > after)).take(limit).collect()
+}
+
+/// Merges two ascending lists without duplicates, keeping the first `limit`.
+fn merge_names(into: &mut Vec<Vec<u8>>, more: Vec<Vec<u8>>, limit: usize) {
+    if more.is_empty() {
+        return;
+    }
+    into.extend(more);
+    into.sort();
+    into.dedup();
+    into.truncate(limit);
+}

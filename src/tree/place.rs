@@ -1,0 +1,177 @@
+//! What a node of the tree stands for; the identity of an inode.
+
+use std::sync::Arc;
+
+use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
+
+/// Which state of the store a part of the tree shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// Newest versions; takes writes.
+    #[default]
+    Plain,
+    /// Versions up to this time; read-only.
+    At(Timestamp),
+}
+
+impl View {
+    /// The range of timestamps that reads of this view see.
+    pub fn time_range(self) -> TimeRange {
+        match self {
+            View::Plain => TimeRange::ALL,
+            View::At(t) => TimeRange::until(t),
+        }
+    }
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RowPlace {
+    pub table: TableName,
+    pub row: RowKey,
+}
+
+/// A family of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FamilyPlace {
+    pub table: TableName,
+    pub row: RowKey,
+    pub family: String,
+}
+
+/// A directory or file of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    Root,
+    Namespace(Arc<str>),
+    Table(Arc<TableName>),
+    Row(Arc<RowPlace>),
+    Family(Arc<FamilyPlace>),
+    /// `q`: the newest version.
+    Cell(Arc<ColumnKey>),
+    /// `q@ts`.
+    Version(Arc<ColumnKey>, Timestamp),
+    /// `q@`: the directory of versions.
+    Versions(Arc<ColumnKey>),
+    /// `q@key`: the full qualifier.
+    KeyFile(Arc<ColumnKey>),
+    /// `.at` of the root, of a table or of a row: the directory whose names are times.
+    Times(Arc<Place>),
+    /// `.schema` and what is below it.
+    Schema(Arc<SchemaPlace>),
+    /// `.info/errors` and its like.
+    Info(InfoPlace),
+}
+
+/// What is below a `.schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SchemaPlace {
+    /// `ns/.schema`.
+    Namespace(String),
+    /// `ns/.schema/NAME`: a property.
+    NamespaceProperty(String, String),
+    /// `ns/table/.schema`.
+    Table(TableName),
+    /// `.schema/.table`.
+    TableAttributes(TableName),
+    /// `.schema/FAMILY`.
+    Family(TableName, String),
+    /// `METADATA` or `CONFIGURATION` below one of the two.
+    Free { table: TableName, family: Option<String>, map: FreeMap },
+    /// An attribute file: of a family, or of the table (`None`).
+    Attribute { table: TableName, family: Option<String>, name: String },
+    /// A key of METADATA or CONFIGURATION.
+    FreeKey { table: TableName, family: Option<String>, map: FreeMap, name: String },
+    /// An unlisted scratch file in one of these directories.
+    Scratch { parent: Arc<SchemaPlace>, name: String },
+}
+
+/// The two maps of free keys that HBase's descriptors have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FreeMap {
+    Metadata,
+    Configuration,
+}
+
+impl FreeMap {
+    /// The directory's name.
+    pub fn dir_name(self) -> &'static str {
+        match self {
+            FreeMap::Metadata => "METADATA",
+            FreeMap::Configuration => "CONFIGURATION",
+        }
+    }
+}
+
+/// The mount's own read-only nouns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InfoPlace {
+    /// `mnt/.info`.
+    Dir,
+    /// `mnt/.info/errors`: the last refusals.
+    Errors,
+}
+
+/// Identity of a node: a place seen in a view.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NodeKey {
+    pub view: View,
+    pub place: Place,
+}
+
+impl NodeKey {
+    pub fn plain(place: Place) -> Self {
+        Self { view: View::Plain, place }
+    }
+
+    /// A place of the same view.
+    pub fn sibling(&self, place: Place) -> Self {
+        Self { view: self.view, place }
+    }
+}
+
+impl Place {
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        match self {
+            Place::Cell(_) | Place::Version(..) | Place::KeyFile(_) | Place::Info(InfoPlace::Errors) => false,
+            Place::Schema(schema) => schema.is_dir(),
+            _ => true,
+        }
+    }
+
+    /// The column of a cell, a version, or what else is named after one.
+    pub fn column(&self) -> Option<&Arc<ColumnKey>> {
+        match self {
+            Place::Cell(column) | Place::Version(column, _) | Place::Versions(column) | Place::KeyFile(column) => {
+                Some(column)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl SchemaPlace {
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        !matches!(
+            self,
+            SchemaPlace::NamespaceProperty(..)
+                | SchemaPlace::Attribute { .. }
+                | SchemaPlace::FreeKey { .. }
+                | SchemaPlace::Scratch { .. }
+        )
+    }
+}
+
+impl FamilyPlace {
+    /// The column of this family with that qualifier.
+    pub fn column(&self, qualifier: Vec<u8>) -> ColumnKey {
+        ColumnKey { table: self.table.clone(), row: self.row.clone(), family: self.family.clone(), qualifier }
+    }
+}
+
+/// The family directory that a column's file is in.
+pub fn family_of(column: &ColumnKey) -> FamilyPlace {
+    FamilyPlace { table: column.table.clone(), row: column.row.clone(), family: column.family.clone() }
+}

@@ -1,0 +1,249 @@
+//! `.schema`: attributes of namespaces, tables and families as small text files.
+//!
+//! Reads a catalogue and turns file operations into changes of it; the store refuses what is wrong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::place::{FreeMap, SchemaPlace};
+use super::resolve::{Facts, absent, text};
+use crate::model::{Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema, TableName, TableSchema};
+use crate::{Error, ErrorKind, Result};
+
+/// The directory of a table's own attributes.
+const TABLE_DIR: &str = ".table";
+
+/// What `name` would stand for in the directory `dir`.
+pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
+    let text = std::str::from_utf8(name).map_err(|_| absent(name))?;
+    let name = text.to_owned();
+    let scratch = |name: String| SchemaPlace::Scratch { parent: Arc::new(dir.clone()), name };
+    Ok(match dir {
+        SchemaPlace::Namespace(_) if text.starts_with('.') => scratch(name),
+        SchemaPlace::Namespace(namespace) => SchemaPlace::NamespaceProperty(namespace.clone(), name),
+        SchemaPlace::Table(table) if text == TABLE_DIR => SchemaPlace::TableAttributes(table.clone()),
+        SchemaPlace::Table(table) => {
+            crate::model::check_family(text)?;
+            SchemaPlace::Family(table.clone(), name)
+        }
+        SchemaPlace::TableAttributes(table) => attribute_target(table, None, name).unwrap_or_else(scratch),
+        SchemaPlace::Family(table, family) => {
+            attribute_target(table, Some(family.clone()), name).unwrap_or_else(scratch)
+        }
+        SchemaPlace::Free { .. } if text.starts_with('.') => scratch(name),
+        SchemaPlace::Free { table, family, map } => {
+            SchemaPlace::FreeKey { table: table.clone(), family: family.clone(), map: *map, name }
+        }
+        _ => return Err(absent(text.as_bytes())),
+    })
+}
+
+fn attribute_target(table: &TableName, family: Option<String>, name: String) -> Result<SchemaPlace, String> {
+    let table = table.clone();
+    for map in [FreeMap::Metadata, FreeMap::Configuration] {
+        if name == map.dir_name() {
+            return Ok(SchemaPlace::Free { table, family, map });
+        }
+    }
+    let is_attribute =
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    if is_attribute { Ok(SchemaPlace::Attribute { table, family, name }) } else { Err(name) }
+}
+
+/// The directory that a place is in; `None` for a `.schema` itself.
+pub fn parent(place: &SchemaPlace) -> Option<SchemaPlace> {
+    let attributes = |table: &TableName, family: &Option<String>| match family {
+        Some(family) => SchemaPlace::Family(table.clone(), family.clone()),
+        None => SchemaPlace::TableAttributes(table.clone()),
+    };
+    match place {
+        SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => None,
+        SchemaPlace::NamespaceProperty(namespace, _) => Some(SchemaPlace::Namespace(namespace.clone())),
+        SchemaPlace::TableAttributes(table) | SchemaPlace::Family(table, _) => Some(SchemaPlace::Table(table.clone())),
+        SchemaPlace::Free { table, family, .. } | SchemaPlace::Attribute { table, family, .. } => {
+            Some(attributes(table, family))
+        }
+        SchemaPlace::FreeKey { table, family, map, .. } => {
+            Some(SchemaPlace::Free { table: table.clone(), family: family.clone(), map: *map })
+        }
+        SchemaPlace::Scratch { parent, .. } => Some(parent.as_ref().clone()),
+    }
+}
+
+/// The name of a place in its directory.
+pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
+    match place {
+        SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => ".schema",
+        SchemaPlace::TableAttributes(_) => TABLE_DIR,
+        SchemaPlace::Free { map, .. } => map.dir_name(),
+        SchemaPlace::NamespaceProperty(_, name)
+        | SchemaPlace::Family(_, name)
+        | SchemaPlace::Attribute { name, .. }
+        | SchemaPlace::FreeKey { name, .. }
+        | SchemaPlace::Scratch { name, .. } => name,
+    }
+    .as_bytes()
+    .to_vec()
+}
+
+/// What is there; `None` when nothing is.
+pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>> {
+    Ok(match place {
+        SchemaPlace::Namespace(name) => catalogue.namespaces.contains_key(name).then_some(Facts::Dir),
+        SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) => {
+            catalogue.tables.contains_key(table).then_some(Facts::Dir)
+        }
+        SchemaPlace::Family(table, family) => {
+            catalogue.tables.get(table).filter(|t| t.families.contains_key(family)).map(|_| Facts::Dir)
+        }
+        SchemaPlace::Free { table, family, map } => {
+            free_map(catalogue, table, family.as_deref(), *map).map(|_| Facts::Dir)
+        }
+        SchemaPlace::NamespaceProperty(..) | SchemaPlace::Attribute { .. } | SchemaPlace::FreeKey { .. } => {
+            value(catalogue, place).map(|value| text(format!("{value}\n").into_bytes()))
+        }
+        SchemaPlace::Scratch { .. } => None,
+    })
+}
+
+/// The text of an attribute that is set.
+fn value<'a>(catalogue: &'a Catalogue, place: &SchemaPlace) -> Option<&'a String> {
+    match place {
+        SchemaPlace::NamespaceProperty(namespace, name) => catalogue.namespaces.get(namespace)?.properties.get(name),
+        SchemaPlace::Attribute { table, family, name } => {
+            attribute_map(catalogue.tables.get(table)?, family.as_deref())?.get(name)
+        }
+        SchemaPlace::FreeKey { table, family, map, name } => {
+            free_map(catalogue, table, family.as_deref(), *map)?.get(name)
+        }
+        _ => None,
+    }
+}
+
+fn attribute_map<'a>(table: &'a TableSchema, family: Option<&str>) -> Option<&'a BTreeMap<String, String>> {
+    match family {
+        Some(family) => table.families.get(family).map(|family| &family.attributes),
+        None => Some(&table.attributes),
+    }
+}
+
+fn free_map<'a>(
+    catalogue: &'a Catalogue,
+    table: &TableName,
+    family: Option<&str>,
+    map: FreeMap,
+) -> Option<&'a BTreeMap<String, String>> {
+    let table = catalogue.tables.get(table)?;
+    let (metadata, configuration) = match family {
+        Some(family) => table.families.get(family).map(|f| (&f.metadata, &f.configuration))?,
+        None => (&table.metadata, &table.configuration),
+    };
+    Some(match map {
+        FreeMap::Metadata => metadata,
+        FreeMap::Configuration => configuration,
+    })
+}
+
+/// Entries of a directory, ascending by name.
+pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlace)> {
+    let named = |names: Vec<String>| -> Vec<(String, SchemaPlace)> {
+        let entry = |name: String| target(dir, name.as_bytes()).ok().map(|place| (name, place));
+        let mut entries: Vec<_> = names.into_iter().filter_map(entry).collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries
+    };
+    let keys = |map: Option<&BTreeMap<String, String>>| map.map(|m| m.keys().cloned().collect()).unwrap_or_default();
+    match dir {
+        SchemaPlace::Namespace(namespace) => named(keys(catalogue.namespaces.get(namespace).map(|n| &n.properties))),
+        SchemaPlace::Table(table) => {
+            let families = catalogue.tables.get(table).map(|t| t.families.keys().cloned().collect());
+            let mut names: Vec<String> = families.unwrap_or_default();
+            names.push(TABLE_DIR.to_owned());
+            named(names)
+        }
+        SchemaPlace::TableAttributes(table) => named(with_free_maps(catalogue, table, None)),
+        SchemaPlace::Family(table, family) => named(with_free_maps(catalogue, table, Some(family))),
+        SchemaPlace::Free { table, family, map } => named(keys(free_map(catalogue, table, family.as_deref(), *map))),
+        _ => Vec::new(),
+    }
+}
+
+fn with_free_maps(catalogue: &Catalogue, table: &TableName, family: Option<&str>) -> Vec<String> {
+    let attributes = catalogue.tables.get(table).and_then(|t| attribute_map(t, family));
+    let mut names: Vec<String> = attributes.map(|m| m.keys().cloned().collect()).unwrap_or_default();
+    names.extend([FreeMap::Metadata, FreeMap::Configuration].map(|map| map.dir_name().to_owned()));
+    names
+}
+
+/// The change that sets (`Some`) or unsets an attribute file.
+pub fn set(catalogue: &Catalogue, place: &SchemaPlace, value: Option<String>) -> Result<CatalogueChange> {
+    if let SchemaPlace::NamespaceProperty(namespace, name) = place {
+        let schema = catalogue.namespaces.get(namespace).ok_or_else(|| gone(ErrorKind::NoSuchNamespace, namespace))?;
+        let mut schema = schema.clone();
+        store(&mut schema.properties, name, value);
+        return Ok(CatalogueChange::AlterNamespace(schema));
+    }
+    let (SchemaPlace::Attribute { table, family, name } | SchemaPlace::FreeKey { table, family, name, .. }) = place
+    else {
+        return Err(Error::new(ErrorKind::NotPermitted, "only attribute files can be written here"));
+    };
+    let mut schema = table_schema(catalogue, table)?;
+    let (attributes, metadata, configuration) = match family {
+        None => (&mut schema.attributes, &mut schema.metadata, &mut schema.configuration),
+        Some(family) => {
+            let family = schema.families.get_mut(family).ok_or_else(|| gone(ErrorKind::NoSuchFamily, family))?;
+            (&mut family.attributes, &mut family.metadata, &mut family.configuration)
+        }
+    };
+    let map = match place {
+        SchemaPlace::FreeKey { map: FreeMap::Metadata, .. } => metadata,
+        SchemaPlace::FreeKey { .. } => configuration,
+        _ => attributes,
+    };
+    store(map, name, value);
+    Ok(CatalogueChange::AlterTable(schema))
+}
+
+fn store(map: &mut BTreeMap<String, String>, name: &str, value: Option<String>) {
+    match value {
+        Some(value) => map.insert(name.to_owned(), value),
+        None => map.remove(name),
+    };
+}
+
+fn table_schema(catalogue: &Catalogue, table: &TableName) -> Result<TableSchema> {
+    catalogue.tables.get(table).cloned().ok_or_else(|| gone(ErrorKind::NoSuchTable, table))
+}
+
+fn gone(kind: ErrorKind, name: impl std::fmt::Display) -> Error {
+    Error::new(kind, format!("{name} does not exist any more"))
+}
+
+/// The change that declares a family with the defaults for people who use files.
+pub fn add_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
+    let mut schema = table_schema(catalogue, table)?;
+    if schema.families.contains_key(family) {
+        let text = format!("family {family} of table {table} exists");
+        return Err(Error::new(ErrorKind::FamilyExists, text));
+    }
+    schema.families.insert(family.to_owned(), new_family(family));
+    Ok(CatalogueChange::AlterTable(schema))
+}
+
+/// The change that takes a family out of its table, with its cells.
+pub fn drop_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
+    let mut schema = table_schema(catalogue, table)?;
+    schema.families.remove(family).ok_or_else(|| gone(ErrorKind::NoSuchFamily, family))?;
+    Ok(CatalogueChange::AlterTable(schema))
+}
+
+fn new_family(name: &str) -> FamilySchema {
+    FamilySchema {
+        name: name.to_owned(),
+        id: FamilyId(0),
+        attributes: crate::model::file_family_attributes(),
+        metadata: BTreeMap::new(),
+        configuration: BTreeMap::new(),
+        rules: FamilyRules::default(),
+    }
+}
