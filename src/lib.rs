@@ -20,6 +20,7 @@
 pub mod backend;
 pub mod error;
 pub mod fs;
+pub mod fuse;
 pub mod model;
 pub mod tree;
 

@@ -206,7 +206,7 @@ impl Fs {
     /// Past the limit, the oldest nodes without open handles are asked back from the kernel.
     fn trim_nodes(&self) {
         let held = self.nodes.len();
-        if held > self.options.max_nodes && held % 256 == 0 {
+        if held > self.options.max_nodes && held.is_multiple_of(256) {
             for node in self.nodes.oldest_beyond(self.options.max_nodes, 512) {
                 if node.ino != ROOT_INO && node.opens() == 0 {
                     self.invalidate_name(&node.key());

@@ -1,6 +1,7 @@
 //! Opening, creating, reading, writing and closing files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::content::{Content, MEMORY_MAX, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
@@ -74,7 +75,7 @@ impl Fs {
         if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
             return self.create_text(&key, flags);
         }
-        self.check_family(&key)?;
+        let family_ttl = self.check_family(&key)?;
         if let Some(entry) = self.known(&key)? {
             if flags.exclusive {
                 self.forget(entry.attr.ino, 1);
@@ -97,19 +98,18 @@ impl Fs {
         let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
         let state = node.state();
         let attr = self.attr_of(&node, &key, &state, None);
-        let entry = EntryReply { attr, entry_ttl: self.options.cache_time, attr_ttl: std::time::Duration::ZERO };
+        let entry_ttl = family_ttl.map_or(self.options.cache_time, |ttl| ttl.min(self.options.cache_time));
+        let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
         Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
     }
 
-    /// Refuses early what a commit would refuse: no such family, table read-only or disabled.
-    fn check_family(&self, key: &NodeKey) -> Result<()> {
-        let Some(column) = key.place.column() else { return Ok(()) };
+    /// Refuses early what a commit would refuse: no such family, table read-only or disabled. The family's TTL.
+    fn check_family(&self, key: &NodeKey) -> Result<Option<Duration>> {
+        let Some(column) = key.place.column() else { return Ok(None) };
         let catalogue = self.tree.backend.catalogue()?;
         let table = catalogue.tables.get(&column.table);
         let table = table.ok_or_else(|| Error::new(ErrorKind::NoSuchTable, format!("no table {}", column.table)))?;
-        if !table.families.contains_key(&column.family) {
-            return Err(no_family(column));
-        }
+        let Some(family) = table.families.get(&column.family) else { return Err(no_family(column)) };
         if table.read_only() {
             let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", column.table);
             return Err(Error::new(ErrorKind::ReadOnlyTable, text));
@@ -117,7 +117,7 @@ impl Fs {
         if table.state == crate::model::TableState::Disabled {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {} is disabled", column.table)));
         }
-        Ok(())
+        Ok(family.rules.ttl_ms.map(Duration::from_millis))
     }
 
     /// At most `len` bytes from `offset`.

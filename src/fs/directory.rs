@@ -73,7 +73,7 @@ impl Cursor {
 
     fn pass(&mut self, entry: Entry) {
         self.passed += 1;
-        if self.passed % SPARSE_STEP == 0 {
+        if self.passed.is_multiple_of(SPARSE_STEP) {
             if self.sparse.len() == SPARSE_MAX {
                 let mut index = 0;
                 self.sparse.retain(|_| {

@@ -20,6 +20,7 @@ mod remove;
 mod rename;
 mod setattr;
 mod text;
+mod xattr;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
 pub use options::Options;
 pub use setattr::SetAttr;
+pub use xattr::Xattr;
 
 use crate::backend::Backend;
 use crate::model::FileTime;

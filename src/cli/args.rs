@@ -1,0 +1,234 @@
+//! The command line's grammar: one table for parser, help, man pages and completions.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
+#[derive(Parser)]
+#[command(name = "cellfs", version, propagate_version = true)]
+pub struct Cli {
+    /// Print JSON, one object a line
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Mount a store (made if it is absent or empty)
+    Mount(MountArgs),
+    /// Unmount, and wait until the daemon has ended
+    Umount(UmountArgs),
+    /// Show what a store holds and does
+    Status(StoreArgs),
+    /// Create a table with its families
+    Create(CreateArgs),
+    /// List tables
+    List(StoreArgs),
+    /// Show a table's attributes and families
+    Describe(TableArgs),
+    /// Drop a table with its cells, at once and for good
+    Drop(TableArgs),
+    /// Put a cell
+    Put(PutArgs),
+    /// Get a row, or some columns of it
+    Get(GetArgs),
+    /// Delete the versions of a column, or one version
+    Delete(DeleteArgs),
+    /// Delete a row, or a column of it
+    Deleteall(DeleteallArgs),
+    /// Print the rows of a table
+    Scan(ScanArgs),
+    /// Count the rows of a table
+    Count(TableArgs),
+    /// Move what is in memory into the index
+    Flush(FlushArgs),
+    /// Compact a table
+    Compact(CompactArgs),
+}
+
+#[derive(Args)]
+pub struct MountArgs {
+    /// Directory of the store
+    pub store: PathBuf,
+    /// Where to mount it: an empty directory
+    pub mount_point: PathBuf,
+    /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=N, gid=N, umask=OCTAL, families=auto,
+    /// noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES
+    #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
+    pub options: Vec<String>,
+    /// Stay in the foreground
+    #[arg(short, long)]
+    pub foreground: bool,
+}
+
+#[derive(Args)]
+pub struct UmountArgs {
+    /// A mount point, or the directory of a mounted store
+    pub path: PathBuf,
+    /// Take the name away at once; programs that use the mount go on until they end
+    #[arg(long)]
+    pub lazy: bool,
+}
+
+#[derive(Args)]
+pub struct StoreArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+}
+
+#[derive(Args)]
+pub struct TableArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+}
+
+#[derive(Args)]
+pub struct CreateArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    /// Families, each NAME or NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
+    #[arg(required = true)]
+    pub families: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct PutArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// The value; - reads standard input
+    pub value: OsString,
+    /// Milliseconds since 1970; now (but after the newest version) if it is left out
+    pub timestamp: Option<i64>,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
+    /// Only if the column holds this value now
+    #[arg(long, conflicts_with = "if_absent")]
+    pub if_value: Option<OsString>,
+    /// Only if the column has no value
+    #[arg(long)]
+    pub if_absent: bool,
+}
+
+#[derive(Args)]
+pub struct GetArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY or FAMILY:QUALIFIER
+    pub columns: Vec<OsString>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    /// Print the newest value alone, byte for byte
+    #[arg(long)]
+    pub value: bool,
+}
+
+#[derive(Args)]
+pub struct ReadArgs {
+    /// Versions a column
+    #[arg(long, default_value_t = 1)]
+    pub versions: u32,
+    /// Only this timestamp
+    #[arg(long)]
+    pub timestamp: Option<i64>,
+    /// Only timestamps from FROM (inclusive) to TO (exclusive)
+    #[arg(long, value_name = "FROM,TO", conflicts_with = "timestamp")]
+    pub timerange: Option<String>,
+    /// A filter in HBase's filter language
+    #[arg(long)]
+    pub filter: Option<String>,
+}
+
+#[derive(Args)]
+pub struct DeleteArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// Only the version of this timestamp
+    pub timestamp: Option<i64>,
+    /// Only if the column holds this value now
+    #[arg(long)]
+    pub if_value: Option<OsString>,
+}
+
+#[derive(Args)]
+pub struct DeleteallArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out
+    pub column: Option<OsString>,
+}
+
+#[derive(Args)]
+pub struct ScanArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    /// FAMILY or FAMILY:QUALIFIER
+    pub columns: Vec<OsString>,
+    /// First row
+    #[arg(long)]
+    pub start: Option<OsString>,
+    /// Row to stop before
+    #[arg(long)]
+    pub stop: Option<OsString>,
+    /// Only rows that start with this
+    #[arg(long, conflicts_with_all = ["start", "stop"])]
+    pub prefix: Option<OsString>,
+    /// From the last row to the first
+    #[arg(long)]
+    pub reversed: bool,
+    /// At most so many rows
+    #[arg(long)]
+    pub limit: Option<u64>,
+    /// Show tombstones and what they hide
+    #[arg(long)]
+    pub raw: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+#[derive(Args)]
+pub struct FlushArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE; all tables if it is left out
+    pub table: Option<String>,
+}
+
+#[derive(Args)]
+pub struct CompactArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// [NAMESPACE:]TABLE
+    pub table: String,
+    /// One family only
+    pub family: Option<String>,
+    /// Drop deleted cells and their tombstones too
+    #[arg(long)]
+    pub major: bool,
+}

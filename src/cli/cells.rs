@@ -1,0 +1,217 @@
+//! put, get, delete, deleteall, scan, count.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::{DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
+use super::output::{Output, print_row};
+use crate::backend::Backend;
+use crate::daemon::{Absent, open_backend};
+use crate::model::{
+    CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, Scan,
+    TableName, Time, TimeRange, Timestamp, Value,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// Opens the store and checks the table's name.
+fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
+    let table = TableName::parse(table)?;
+    Ok((open_backend(store, Absent::Refuse)?, table))
+}
+
+/// `FAMILY:QUALIFIER` or `FAMILY`.
+fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> {
+    let bytes = column.as_bytes();
+    let (family, qualifier) = match bytes.iter().position(|b| *b == b':') {
+        Some(at) => (&bytes[..at], Some(bytes[at + 1..].to_vec())),
+        None => (bytes, None),
+    };
+    let family = String::from_utf8(family.to_vec());
+    let family = family.map_err(|_| Error::new(ErrorKind::IllegalArgument, "a family's name is text"))?;
+    Ok((family, qualifier))
+}
+
+fn full_column(column: &OsStr) -> Result<(String, Vec<u8>)> {
+    let (family, qualifier) = split_column(column)?;
+    let text = || format!("`{}` names a family; a column is FAMILY:QUALIFIER", family.escape_debug());
+    let qualifier = qualifier.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text()))?;
+    Ok((family, qualifier))
+}
+
+fn explicit_time(timestamp: Option<i64>) -> Result<Time> {
+    match timestamp {
+        None => Ok(Time::AfterNewest),
+        Some(t) if (0..=Timestamp::MAX.0).contains(&t) => Ok(Time::At(Timestamp(t))),
+        Some(t) => {
+            Err(Error::new(ErrorKind::IllegalArgument, format!("timestamp {t}: 0 to {} is allowed", Timestamp::MAX)))
+        }
+    }
+}
+
+fn mutate(
+    backend: &dyn Backend,
+    table: TableName,
+    row: &OsStr,
+    mutation: Mutation,
+    condition: Option<Condition>,
+) -> Result<Answer> {
+    let row = row.as_bytes().to_vec();
+    let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
+    let done = backend.mutate(mutations, condition)?;
+    Ok(if done.applied { Answer::Yes } else { Answer::No })
+}
+
+pub fn put(args: PutArgs) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let (family, qualifier) = full_column(&args.column)?;
+    let condition = |value| Condition::Column {
+        family: family.clone(),
+        qualifier: qualifier.clone(),
+        op: CompareOp::Equal,
+        value,
+        time_range: TimeRange::ALL,
+    };
+    let condition = match (&args.if_value, args.if_absent) {
+        (Some(value), _) => Some(condition(Some(value.as_bytes().to_vec()))),
+        (None, true) => Some(condition(None)),
+        (None, false) => None,
+    };
+    let put = PutCell {
+        time: explicit_time(args.timestamp)?,
+        value: Value::Bytes(value_argument(&args.value)?),
+        ttl_ms: args.ttl,
+        mtime: None,
+        ended_at: None,
+        family: family.clone(),
+        qualifier: qualifier.clone(),
+    };
+    mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
+}
+
+fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
+    if value != "-" {
+        return Ok(value.as_bytes().to_vec());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io("read standard input", &e))?;
+    Ok(bytes)
+}
+
+fn read_spec(columns: &[std::ffi::OsString], args: ReadArgs) -> Result<ReadSpec> {
+    let mut read = ReadSpec { max_versions: args.versions, filter: args.filter, ..ReadSpec::default() };
+    for column in columns {
+        let (family, qualifier) = split_column(column)?;
+        match qualifier {
+            None => {
+                read.columns.insert(family, None);
+            }
+            Some(qualifier) => {
+                if let Some(qualifiers) = read.columns.entry(family).or_insert_with(|| Some(Default::default())) {
+                    qualifiers.insert(qualifier);
+                }
+            }
+        }
+    }
+    if let Some(t) = args.timestamp {
+        read.time_range = TimeRange::new(t, t.saturating_add(1))?;
+    }
+    if let Some(range) = args.timerange {
+        let ends = range.split_once(',').and_then(|(from, to)| from.trim().parse().ok().zip(to.trim().parse().ok()));
+        let text = "--timerange takes FROM,TO in milliseconds since 1970";
+        let (from, to) = ends.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
+        read.time_range = TimeRange::new(from, to)?;
+    }
+    Ok(read)
+}
+
+pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let read = read_spec(&args.columns, args.read)?;
+    let result = backend.get(&Get { table, row: args.row.as_bytes().to_vec(), read })?;
+    let mut output = Output::new();
+    match result.cells.first() {
+        Some(cell) if args.value => output.bytes(&cell.value)?,
+        _ => print_row(&mut output, &result, json)?,
+    }
+    output.finish()?;
+    Ok(if result.cells.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+pub fn delete(args: DeleteArgs) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let (family, qualifier) = full_column(&args.column)?;
+    let condition = args.if_value.map(|value| Condition::Column {
+        family: family.clone(),
+        qualifier: qualifier.clone(),
+        op: CompareOp::Equal,
+        value: Some(value.as_bytes().to_vec()),
+        time_range: TimeRange::ALL,
+    });
+    let kind = match args.timestamp {
+        Some(_) => DeleteKind::Version { family, qualifier },
+        None => DeleteKind::Column { family, qualifier },
+    };
+    let marker = DeleteMarker { kind, time: explicit_time(args.timestamp)?, erases: false };
+    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition)
+}
+
+pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let kind = match args.column.as_deref().map(split_column).transpose()? {
+        None => DeleteKind::Row,
+        Some((family, None)) => DeleteKind::Family { family },
+        Some((family, Some(qualifier))) => DeleteKind::Column { family, qualifier },
+    };
+    let marker = DeleteMarker { kind, time: Time::AfterNewest, erases: false };
+    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), None)
+}
+
+pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let mut scan = Scan::all(table);
+    if let Some(prefix) = &args.prefix {
+        scan = scan.with_prefix(prefix.as_bytes());
+    }
+    if let Some(start) = &args.start {
+        scan.start = start.as_bytes().to_vec();
+    }
+    if let Some(stop) = &args.stop {
+        scan.stop = stop.as_bytes().to_vec();
+    }
+    (scan.reversed, scan.limit) = (args.reversed, args.limit);
+    scan.read = read_spec(&args.columns, args.read)?;
+    scan.read.raw = args.raw;
+    let mut output = Output::new();
+    let mut answer = Answer::No;
+    for row in backend.scan(&scan)? {
+        print_row(&mut output, &row?, json)?;
+        answer = Answer::Yes;
+    }
+    output.finish()?;
+    Ok(answer)
+}
+
+pub fn count(args: TableArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let mut scan = Scan::all(table);
+    scan.read.filter = Some("FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_owned());
+    let mut rows = 0_u64;
+    for row in backend.scan(&scan)? {
+        row?;
+        rows += 1;
+    }
+    let mut output = Output::new();
+    if json {
+        output.json(&json!({ "rows": rows }))?
+    } else {
+        output.line(&rows.to_string())?
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}

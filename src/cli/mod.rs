@@ -1,0 +1,75 @@
+//! The command line. Together with the shell the only room that prints.
+//!
+//! Exit status: 0 done, 1 a negative answer (nothing found, a condition that does not hold), 2 an error.
+
+mod args;
+mod cells;
+mod mount;
+mod output;
+mod status;
+mod tables;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{Error, ErrorKind, Result};
+use args::{Cli, Command};
+
+/// What a command found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    /// Nothing there, or the condition did not hold.
+    No,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log();
+    match run(cli) {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        // `cellfs scan | head`: the reader has enough.
+        Err(e) if e.kind == ErrorKind::Disconnected && e.message == output::CLOSED => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("cellfs: {}", printable(&e));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Messages may name keys: control characters do not reach the terminal.
+fn printable(error: &Error) -> String {
+    error
+        .message
+        .chars()
+        .map(|c| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() })
+        .collect()
+}
+
+fn start_log() {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+}
+
+fn run(cli: Cli) -> Result<Answer> {
+    let json = cli.json;
+    match cli.command {
+        Command::Mount(args) => mount::mount(args),
+        Command::Umount(args) => mount::umount(&args),
+        Command::Status(args) => status::status(&args, json),
+        Command::Create(args) => tables::create(&args),
+        Command::List(args) => tables::list(&args, json),
+        Command::Describe(args) => tables::describe(&args, json),
+        Command::Drop(args) => tables::drop(&args),
+        Command::Put(args) => cells::put(args),
+        Command::Get(args) => cells::get(args, json),
+        Command::Delete(args) => cells::delete(args),
+        Command::Deleteall(args) => cells::deleteall(args),
+        Command::Scan(args) => cells::scan(args, json),
+        Command::Count(args) => cells::count(args, json),
+        Command::Flush(args) => tables::flush(&args),
+        Command::Compact(args) => tables::compact(&args),
+    }
+}

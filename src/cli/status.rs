@@ -1,0 +1,47 @@
+//! status.
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::StoreArgs;
+use super::output::Output;
+use crate::Result;
+use crate::daemon::client::Client;
+use crate::daemon::{Absent, locate, open_backend};
+
+pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
+    let directory = locate::store_directory(&args.store)?;
+    let hello =
+        if directory.exists() { Client::connect(&directory)?.map(|client| client.hello().clone()) } else { None };
+    let status = open_backend(&args.store, Absent::Refuse)?.status()?;
+    let mut output = Output::new();
+    if json {
+        let mut object = serde_json::to_value(&status).unwrap_or_default();
+        object["store"] = json!(directory.display().to_string());
+        object["mount_point"] = json!(hello.as_ref().map(|hello| &hello.mount_point));
+        object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
+        output.json(&object)?;
+        output.finish()?;
+        return Ok(Answer::Yes);
+    }
+    let mounted =
+        hello.map_or_else(|| "not mounted".to_owned(), |h| format!("mounted at {} by pid {}", h.mount_point, h.pid));
+    let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {value}"));
+    line("store", format!("{} ({mounted})", directory.display()))?;
+    line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
+    line("segments", format!("{} ({} bytes, {} live)", status.segments, status.segment_bytes, status.live_bytes))?;
+    line("index", format!("{} bytes", status.index_bytes))?;
+    line("sequence", format!("{} ({} indexed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
+    line("flushes", status.flushes.to_string())?;
+    line("compactions", status.compactions.to_string())?;
+    line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
+    line("disk", format!("{} of {} bytes free", status.disk_available, status.disk_total))?;
+    if let Some(error) = status.poisoned {
+        line("POISONED", error)?;
+    }
+    if let Some(error) = status.last_error {
+        line("last error", error)?;
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}

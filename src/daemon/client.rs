@@ -1,0 +1,231 @@
+//! The control socket from outside: a [`Backend`] that asks the daemon of a mounted store.
+
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::protocol::{Hello, Request, Response, receive, send};
+use super::server::socket_address;
+use crate::backend::{Backend, CompactionKind, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::model::{
+    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
+    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// A connection to a daemon.
+pub struct Client {
+    store: std::path::PathBuf,
+    stream: Mutex<UnixStream>,
+    hello: Hello,
+}
+
+impl Client {
+    /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none.
+    pub fn connect(store: &Path) -> Result<Option<Self>> {
+        let Some(mut stream) = dial(store)? else { return Ok(None) };
+        send(&mut stream, &Request::Hello)?;
+        match answer(&mut stream)? {
+            Response::Hello(hello) => Ok(Some(Self { store: store.to_owned(), stream: stream.into(), hello })),
+            _ => Err(out_of_step()),
+        }
+    }
+
+    /// What the daemon said of itself.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Returns when the daemon has ended, or after `timeout`; true when it has.
+    pub fn wait_for_end(&self, timeout: Duration) -> bool {
+        let mut stream = self.stream.lock();
+        // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
+        stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0))
+    }
+
+    fn ask(&self, request: &Request) -> Result<Response> {
+        let mut stream = self.stream.lock();
+        send(&mut *stream, request)?;
+        answer(&mut stream)
+    }
+
+    fn done(&self, request: &Request) -> Result<()> {
+        match self.ask(request)? {
+            Response::Done => Ok(()),
+            _ => Err(out_of_step()),
+        }
+    }
+}
+
+fn dial(store: &Path) -> Result<Option<UnixStream>> {
+    let (_directory, address) = socket_address(store)?;
+    match UnixStream::connect(&address) {
+        Ok(stream) => Ok(Some(stream)),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) => Ok(None),
+        Err(e) => Err(Error::io(format!("connect to the daemon of {}", store.display()), &e)),
+    }
+}
+
+fn answer(stream: &mut UnixStream) -> Result<Response> {
+    match receive(stream)? {
+        Some(Response::Failed(error)) => Err(error),
+        Some(response) => Ok(response),
+        None => Err(Error::new(ErrorKind::Disconnected, "the daemon closed the connection; is it still running?")),
+    }
+}
+
+fn out_of_step() -> Error {
+    Error::new(ErrorKind::Disconnected, "the daemon gave an answer to another question")
+}
+
+/// Rows of one scan, from a connection of its own.
+struct RemoteRows {
+    stream: UnixStream,
+    ended: bool,
+}
+
+impl Iterator for RemoteRows {
+    type Item = Result<RowResult>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let row = match answer(&mut self.stream) {
+            Ok(Response::Row(row)) => Some(Ok(row)),
+            Ok(Response::End) => None,
+            Ok(_) => Some(Err(out_of_step())),
+            Err(e) => Some(Err(e)),
+        };
+        self.ended = !matches!(row, Some(Ok(_)));
+        row
+    }
+}
+
+/// Takes one kind of answer apart.
+macro_rules! expect {
+    ($self:ident, $request:expr, $pattern:pat => $value:expr) => {
+        match $self.ask(&$request)? {
+            $pattern => Ok($value),
+            _ => Err(out_of_step()),
+        }
+    };
+}
+
+impl Backend for Client {
+    fn catalogue(&self) -> Result<Arc<Catalogue>> {
+        expect!(self, Request::Catalogue, Response::Catalogue(catalogue) => Arc::new(catalogue))
+    }
+
+    fn alter(&self, change: CatalogueChange, _origin: Origin) -> Result<()> {
+        self.done(&Request::Alter(change))
+    }
+
+    fn get(&self, get: &Get) -> Result<RowResult> {
+        expect!(self, Request::Get(get.clone()), Response::Row(row) => row)
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
+        let gone = || Error::new(ErrorKind::Disconnected, "the daemon is gone");
+        let mut stream = dial(&self.store)?.ok_or_else(gone)?;
+        send(&mut stream, &Request::Scan(scan.clone()))?;
+        Ok(Box::new(RemoteRows { stream, ended: false }))
+    }
+
+    fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
+        expect!(self, Request::Mutate(mutations, condition), Response::Mutated(done) => done)
+    }
+
+    fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
+        expect!(self, Request::Newest(column.clone(), range), Response::Cell(cell) => cell)
+    }
+
+    fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
+        expect!(self, Request::ReadValue(cell.clone(), offset, len as u64), Response::Bytes(bytes) => bytes)
+    }
+
+    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+        expect!(self, Request::ListRows(listing.clone()), Response::Keys(rows) => rows)
+    }
+
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
+        let request = Request::ListFamilies(table.clone(), row.to_vec(), range);
+        expect!(self, request, Response::Names(names) => names)
+    }
+
+    fn list_columns(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        after: Option<&[u8]>,
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        let after = after.map(<[u8]>::to_vec);
+        let request = Request::ListColumns(table.clone(), row.to_vec(), family.to_owned(), after, range, limit as u64);
+        expect!(self, request, Response::Columns(columns) => columns)
+    }
+
+    fn list_versions(
+        &self,
+        column: &ColumnKey,
+        which: Versions,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CellInfo>> {
+        let request = Request::ListVersions(column.clone(), which, before, limit as u64);
+        expect!(self, request, Response::Cells(cells) => cells)
+    }
+
+    fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        expect!(self, Request::RenameCell(rename.clone()), Response::Cell(Some(cell)) => cell)
+    }
+
+    fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        mtime: Option<FileTime>,
+        ttl_ms: Option<Option<u64>>,
+        _origin: Origin,
+    ) -> Result<CellInfo> {
+        let request = Request::SetAttributes(column.clone(), cell.clone(), mtime, ttl_ms);
+        expect!(self, request, Response::Cell(Some(cell)) => cell)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.done(&Request::Sync)
+    }
+
+    fn flush(&self, table: Option<&TableName>) -> Result<()> {
+        self.done(&Request::Flush(table.cloned()))
+    }
+
+    fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
+        self.done(&Request::Compact(table.clone(), family.map(str::to_owned), kind))
+    }
+
+    fn status(&self) -> Result<Status> {
+        expect!(self, Request::Status, Response::Status(status) => *status)
+    }
+
+    fn value_limit(&self) -> u64 {
+        self.hello.value_limit
+    }
+
+    fn now(&self) -> Timestamp {
+        self.hello.now
+    }
+
+    fn hash_key(&self) -> [u8; 16] {
+        self.hello.hash_key
+    }
+
+    /// A client holds no cache that could grow old.
+    fn subscribe(&self, _subscriber: Subscriber) {}
+}

@@ -1,0 +1,139 @@
+//! From a path that a user gives to a store: its directory, or a mount point of it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, ErrorKind, Result};
+
+/// A mount of this filesystem, as the kernel has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountEntry {
+    pub mount_point: PathBuf,
+    /// The store's directory.
+    pub source: PathBuf,
+}
+
+/// All mounts of this filesystem that this process can see.
+pub fn mounts() -> Result<Vec<MountEntry>> {
+    let path = "/proc/self/mountinfo";
+    let table = std::fs::read(path).map_err(|e| Error::io(format!("read {path}"), &e))?;
+    Ok(table.split(|b| *b == b'\n').filter_map(parse_line).collect())
+}
+
+/// `id parent dev root MOUNTPOINT options... - TYPE SOURCE superoptions` (proc_pid_mountinfo(5)).
+fn parse_line(line: &[u8]) -> Option<MountEntry> {
+    let fields: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
+    let dash = fields.iter().position(|field| *field == b"-")?;
+    if *fields.get(dash + 1)? != b"fuse.cellfs" {
+        return None;
+    }
+    let path = |field: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(field)));
+    Some(MountEntry { mount_point: path(fields.get(4)?), source: path(fields.get(dash + 2)?) })
+}
+
+/// Undoes the kernel's `\ooo`.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut at = 0;
+    while at < field.len() {
+        let octal = field.get(at + 1..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) if field[at] == b'\\' => {
+                bytes.push(byte);
+                at += 4;
+            }
+            _ => {
+                bytes.push(field[at]);
+                at += 1;
+            }
+        }
+    }
+    bytes
+}
+
+/// The mount at exactly this path, which may be dead.
+pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
+    let path = absolute(path)?;
+    Ok(mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
+}
+
+/// The path without symbolic links and relative parts, also where the last component is a dead mount.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    let absolute = std::path::absolute(path).map_err(|e| Error::io(path.display(), &e))?;
+    match (absolute.parent().and_then(|parent| parent.canonicalize().ok()), absolute.file_name()) {
+        (Some(parent), Some(name)) => Ok(parent.join(name)),
+        _ => Ok(absolute),
+    }
+}
+
+/// The directory of the store that a path names: itself, or the source of the mount there.
+pub fn store_directory(path: &Path) -> Result<PathBuf> {
+    match mount_at(path)? {
+        Some(mount) => Ok(mount.source),
+        None => absolute(path),
+    }
+}
+
+/// Whether the mount's daemon is gone ("Transport endpoint is not connected").
+pub fn is_dead(mount_point: &Path) -> bool {
+    matches!(std::fs::metadata(mount_point), Err(e) if e.raw_os_error() == Some(libc::ENOTCONN))
+}
+
+/// Unmounts, as root by system call, else through fusermount3.
+pub fn unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
+    let shown = mount_point.display();
+    if nix::unistd::geteuid().is_root() {
+        let flags = match lazily {
+            Detach::Now => nix::mount::MntFlags::MNT_DETACH,
+            Detach::WhenIdle => nix::mount::MntFlags::empty(),
+        };
+        return nix::mount::umount2(mount_point, flags).map_err(|e| match e {
+            nix::errno::Errno::EBUSY => busy(mount_point),
+            e => Error::io(format!("unmount {shown}"), &e.into()),
+        });
+    }
+    let flag = if lazily == Detach::Now { "-uz" } else { "-u" };
+    let output = std::process::Command::new("fusermount3").arg(flag).arg("--").arg(mount_point).output();
+    let output = output.map_err(|e| {
+        Error::new(ErrorKind::Io, format!("cannot run fusermount3 ({e}); install the package fuse3: apt install fuse3"))
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if words.contains("busy") { Err(busy(mount_point)) } else { Err(Error::new(ErrorKind::Io, words)) }
+}
+
+/// Whether an unmount waits for the last user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detach {
+    /// The name goes at once, users go on.
+    Now,
+    /// Refused while it is used.
+    WhenIdle,
+}
+
+fn busy(mount_point: &Path) -> Error {
+    let shown = mount_point.display();
+    let text = format!(
+        "{shown} is in use: leave it (cd elsewhere, close its files; `fuser -vm {shown}` shows who), or use --lazy"
+    );
+    Error::new(ErrorKind::Busy, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_kernels_table() {
+        let line = br"36 35 0:52 / /mnt/a\040b rw,nosuid shared:1 - fuse.cellfs /var/st\134ore rw,user_id=0";
+        let expected = MountEntry { mount_point: "/mnt/a b".into(), source: r"/var/st\ore".into() };
+        assert_eq!(parse_line(line), Some(expected));
+        assert_eq!(parse_line(b"36 35 8:1 / / rw - ext4 /dev/sda rw"), None);
+        assert_eq!(parse_line(b""), None);
+    }
+}

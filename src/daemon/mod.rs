@@ -1,0 +1,9 @@
+//! The process that serves a mount: daemonizing, readiness, signals, and the control socket on both ends.
+
+pub mod client;
+mod lifecycle;
+pub mod locate;
+mod protocol;
+mod server;
+
+pub use lifecycle::{Absent, MountRequest, mount, open_backend};

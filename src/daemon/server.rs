@@ -1,0 +1,202 @@
+//! The control socket from inside: one thread a connection, a bounded number of them.
+//!
+//! An answer to a change is sent after the kernel has taken the invalidations that it caused.
+
+use std::io::BufWriter;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+
+use super::protocol::{Hello, Request, Response, receive, send};
+use crate::backend::Backend;
+use crate::fs::Invalidations;
+use crate::{Error, ErrorKind, Result};
+
+/// Name of the socket in the store's directory, which is its owner's alone.
+const SOCKET: &str = "control.sock";
+/// Most connections at once.
+const CONNECTIONS_MAX: usize = 64;
+/// How long an answer waits for the kernel to take invalidations.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a client may keep silent within a message.
+const READ_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What the server serves.
+pub struct Control {
+    pub backend: Arc<dyn Backend>,
+    pub invalidations: Invalidations,
+    pub mount_point: PathBuf,
+}
+
+/// The socket's address through an open descriptor of the directory: a path of any length fits.
+///
+/// The descriptor must live until the address was used.
+pub fn socket_address(store: &Path) -> Result<(std::fs::File, PathBuf)> {
+    let directory = std::fs::File::open(store).map_err(|e| Error::io(format!("open {}", store.display()), &e))?;
+    let address = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()));
+    Ok((directory, address))
+}
+
+/// Begins to listen. Must be called by the holder of the store's lock: it replaces a stale socket.
+pub fn listen(store: &Path, control: Control) -> Result<()> {
+    let what = || format!("listen on {}", store.join(SOCKET).display());
+    let (_directory, address) = socket_address(store)?;
+    match std::fs::remove_file(&address) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(what(), &e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&address).map_err(|e| Error::io(what(), &e))?;
+    std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o600)).map_err(|e| Error::io(what(), &e))?;
+    let thread = std::thread::Builder::new().name("control".into());
+    thread.spawn(move || accept(&listener, &Arc::new(control))).map_err(|e| Error::io(what(), &e))?;
+    Ok(())
+}
+
+/// Removes the socket; the process is about to end.
+pub fn remove(store: &Path) {
+    if let Ok((_directory, address)) = socket_address(store) {
+        // Nobody is harmed by a socket that nobody listens on.
+        let _ = std::fs::remove_file(address);
+    }
+}
+
+fn accept(listener: &UnixListener, control: &Arc<Control>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        if !is_owner(&stream) || open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            refuse(stream);
+            continue;
+        }
+        open.fetch_add(1, Ordering::Relaxed);
+        let (control, counter) = (Arc::clone(control), Arc::clone(&open));
+        let spawned = std::thread::Builder::new().name("client".into()).spawn(move || {
+            if let Err(e) = serve(&stream, &control) {
+                log::debug!("a client left: {}", e.message.escape_debug());
+            }
+            counter.fetch_sub(1, Ordering::Relaxed);
+        });
+        if spawned.is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn is_owner(stream: &UnixStream) -> bool {
+    let own = nix::unistd::geteuid().as_raw();
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+}
+
+fn refuse(mut stream: UnixStream) {
+    let text = "the daemon refuses: not its owner, or too many connections at once";
+    // The client sees the closed connection in any case.
+    let _ = send(&mut stream, &Response::Failed(Error::new(ErrorKind::AccessDenied, text)));
+}
+
+fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
+    let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
+    stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
+    let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
+    while let Some(request) = receive(&mut input)? {
+        if let Request::Scan(scan) = request {
+            stream_rows(&mut output, control, &scan)?;
+            continue;
+        }
+        let response = answer(control, request).unwrap_or_else(Response::Failed);
+        send(&mut output, &response)?;
+    }
+    Ok(())
+}
+
+fn stream_rows(output: &mut UnixStream, control: &Control, scan: &crate::model::Scan) -> Result<()> {
+    let mut output = BufWriter::with_capacity(256 << 10, output);
+    let sent = control.backend.scan(scan).and_then(|rows| {
+        for row in rows {
+            send(&mut output, &Response::Row(row?))?;
+        }
+        Ok(())
+    });
+    match sent {
+        Err(e) if e.kind == ErrorKind::Disconnected => return Err(e),
+        Err(e) => send(&mut output, &Response::Failed(e))?,
+        Ok(()) => send(&mut output, &Response::End)?,
+    }
+    std::io::Write::flush(&mut output).map_err(|e| Error::io("the control socket", &e))
+}
+
+fn answer(control: &Control, request: Request) -> Result<Response> {
+    let backend = control.backend.as_ref();
+    let changes = is_change(&request);
+    let response = match request {
+        Request::Hello => Response::Hello(hello(control)),
+        Request::Catalogue => Response::Catalogue(backend.catalogue()?.as_ref().clone()),
+        Request::Get(get) => Response::Row(backend.get(&get)?),
+        Request::Newest(column, range) => Response::Cell(backend.newest(&column, range)?),
+        Request::ReadValue(cell, offset, len) => {
+            Response::Bytes(backend.read_value(&cell, offset, usize::try_from(len).unwrap_or(usize::MAX))?)
+        }
+        Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
+        Request::ListFamilies(table, row, range) => Response::Names(backend.list_families(&table, &row, range)?),
+        Request::ListColumns(table, row, family, after, range, limit) => {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Response::Columns(backend.list_columns(&table, &row, &family, after.as_deref(), range, limit)?)
+        }
+        Request::ListVersions(column, which, before, limit) => {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Response::Cells(backend.list_versions(&column, which, before, limit)?)
+        }
+        Request::Status => Response::Status(Box::new(backend.status()?)),
+        Request::Scan(_) => return Err(Error::new(ErrorKind::Unsupported, "scans are answered row by row")),
+        change => apply(backend, change)?,
+    };
+    if changes && !control.invalidations.drain(DRAIN_TIMEOUT) {
+        log::warn!("the kernel has not taken the invalidations of a change within {DRAIN_TIMEOUT:?}");
+    }
+    Ok(response)
+}
+
+fn is_change(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Alter(_)
+            | Request::Mutate(..)
+            | Request::RenameCell(_)
+            | Request::SetAttributes(..)
+            | Request::Flush(_)
+            | Request::Compact(..)
+    )
+}
+
+fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
+    let nobody = crate::model::Origin::default();
+    match request {
+        Request::Alter(change) => backend.alter(change, nobody)?,
+        Request::Mutate(mutations, condition) => return Ok(Response::Mutated(backend.mutate(mutations, condition)?)),
+        Request::RenameCell(rename) => return Ok(Response::Cell(Some(backend.rename_cell(&rename)?))),
+        Request::SetAttributes(column, cell, mtime, ttl) => {
+            return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
+        }
+        Request::Sync => backend.sync()?,
+        Request::Flush(table) => backend.flush(table.as_ref())?,
+        Request::Compact(table, family, kind) => backend.compact(&table, family.as_deref(), kind)?,
+        _ => return Err(Error::new(ErrorKind::Unsupported, "this is no change")),
+    }
+    Ok(Response::Done)
+}
+
+fn hello(control: &Control) -> Hello {
+    Hello {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        mount_point: control.mount_point.display().to_string(),
+        value_limit: control.backend.value_limit(),
+        now: control.backend.now(),
+        hash_key: control.backend.hash_key(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Extended attributes: `user.cellfs.ttl`, `.key`, `.timestamp`.
+
+use super::Fs;
+use crate::model::Origin;
+use crate::tree::place::{NodeKey, Place};
+use crate::{Error, ErrorKind, Result};
+
+const TTL: &str = "user.cellfs.ttl";
+const KEY: &str = "user.cellfs.key";
+const TIMESTAMP: &str = "user.cellfs.timestamp";
+
+/// Answer about an attribute that is not there (ENODATA has no error kind of its own: it is no failure).
+pub enum Xattr {
+    Value(Vec<u8>),
+    Absent,
+}
+
+impl Fs {
+    /// The value of an attribute; `Unsupported` outside `user.` and `security.`.
+    pub fn getxattr(&self, ino: u64, name: &str) -> Result<Xattr> {
+        if name.starts_with("security.") {
+            return Ok(Xattr::Absent);
+        }
+        if !name.starts_with("user.") {
+            return Err(unsupported(name));
+        }
+        let node = self.node(ino)?;
+        let key = node.key();
+        let cell = match name {
+            KEY => return Ok(key_of(&key).map_or(Xattr::Absent, Xattr::Value)),
+            TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,
+            _ => None,
+        };
+        let number = cell.and_then(|cell| match name {
+            TTL => cell.tags.ttl_ms.map(|ms| ms.to_string()),
+            _ => Some(cell.timestamp.to_string()),
+        });
+        Ok(number.map_or(Xattr::Absent, |text| Xattr::Value(text.into_bytes())))
+    }
+
+    /// Names, each ended by a NUL: only the TTL is listed, when it is set.
+    pub fn listxattr(&self, ino: u64) -> Result<Vec<u8>> {
+        Ok(match self.getxattr(ino, TTL)? {
+            Xattr::Value(_) => [TTL.as_bytes(), b"\0"].concat(),
+            Xattr::Absent => Vec::new(),
+        })
+    }
+
+    /// Sets the cell's TTL, milliseconds as decimal text.
+    pub fn setxattr(&self, ino: u64, name: &str, value: &[u8]) -> Result<()> {
+        if name != TTL {
+            return Err(unsupported(name));
+        }
+        let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
+        let text = format!("{TTL} is a number of milliseconds above 0");
+        let ttl = ttl.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
+        self.set_ttl(ino, Some(ttl))
+    }
+
+    /// Removes the cell's TTL; false when there is none.
+    pub fn removexattr(&self, ino: u64, name: &str) -> Result<bool> {
+        if name != TTL || matches!(self.getxattr(ino, TTL)?, Xattr::Absent) {
+            return Ok(false);
+        }
+        self.set_ttl(ino, None).map(|()| true)
+    }
+
+    fn set_ttl(&self, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
+        let node = self.node(ino)?;
+        let key = node.key();
+        self.check_writable(&key)?;
+        for file in self.handles.files().into_iter().filter(|file| file.node.ino == ino) {
+            self.commit(&file, &mut node.state())?;
+        }
+        let mut state = node.state();
+        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
+        let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
+        let column = key.place.column().ok_or_else(gone)?;
+        let done = self.tree.backend.set_attributes(column, &cell, None, Some(ttl_ms), Origin::default())?;
+        state.cell = Some(done);
+        Ok(())
+    }
+}
+
+/// The full key of a node's last component.
+fn key_of(key: &NodeKey) -> Option<Vec<u8>> {
+    match &key.place {
+        Place::Row(row) => Some(row.row.clone()),
+        Place::Family(family) => Some(family.family.clone().into_bytes()),
+        Place::Table(table) => Some(table.name.clone().into_bytes()),
+        place => place.column().map(|column| column.qualifier.clone()),
+    }
+}
+
+fn unsupported(name: &str) -> Error {
+    let text = format!("{}: only user.cellfs.ttl can be set here", name.escape_debug());
+    Error::new(ErrorKind::Unsupported, text)
+}

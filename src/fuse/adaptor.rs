@@ -1,0 +1,415 @@
+//! `fuser::Filesystem` on top of `fs::Fs`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use fuser::{
+    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
+    OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+};
+
+use super::convert::{BLOCK_SIZE, absent_attr, file_attr, file_time, file_type, fopen_flags};
+use crate::backend::RenameMode;
+use crate::fs::errno::errno;
+use crate::fs::{Caller, EntryReply, Fs, Lookup, SetAttr, Xattr};
+use crate::tree::escape::NAME_MAX;
+use crate::{Error, ErrorKind, Result};
+
+/// Largest write that the kernel is to send, bytes.
+const MAX_WRITE: u32 = 1 << 20;
+/// Wanted where the kernel offers it.
+const CAPABILITIES: [InitFlags; 6] = [
+    InitFlags::FUSE_ATOMIC_O_TRUNC,
+    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
+    InitFlags::FUSE_PARALLEL_DIROPS,
+    InitFlags::FUSE_AUTO_INVAL_DATA,
+    InitFlags::FUSE_DO_READDIRPLUS,
+    InitFlags::FUSE_READDIRPLUS_AUTO,
+];
+
+/// Passes requests on to the operations.
+pub struct Adaptor {
+    pub fs: Arc<Fs>,
+}
+
+impl Adaptor {
+    /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
+    /// `.info/errors`; its panic becomes EIO.
+    fn run<T>(&self, request: &Request, what: &str, operation: impl FnOnce(&Fs) -> Result<T>) -> Result<T, Errno> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Io, format!("{what}: the daemon met a fault of its own; its log has the place")))
+        });
+        outcome.map_err(|error| {
+            if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
+                let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };
+                log::info!("{what} refused to pid {}: {}", caller.pid, error.message.escape_debug());
+                self.fs.record_refusal(caller, what, &error);
+            }
+            Errno::from_i32(errno(&error))
+        })
+    }
+}
+
+fn answer_empty(reply: ReplyEmpty, outcome: Result<(), Errno>) {
+    match outcome {
+        Ok(()) => reply.ok(),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+fn answer_entry(reply: ReplyEntry, outcome: Result<EntryReply, Errno>) {
+    match outcome {
+        Ok(e) => reply.entry_with_ttls(&e.attr_ttl, &e.entry_ttl, &file_attr(&e.attr), Generation(0)),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+fn answer_xattr(reply: ReplyXattr, size: u32, outcome: Result<Xattr, Errno>) {
+    match outcome {
+        Ok(Xattr::Absent) => reply.error(Errno::NO_XATTR),
+        Ok(Xattr::Value(value)) if size == 0 => reply.size(u32::try_from(value.len()).unwrap_or(u32::MAX)),
+        Ok(Xattr::Value(value)) if value.len() > size as usize => reply.error(Errno::ERANGE),
+        Ok(Xattr::Value(value)) => reply.data(&value),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+fn open_flags(flags: i32) -> crate::fs::OpenFlags {
+    crate::fs::OpenFlags {
+        write: !matches!(OpenFlags(flags).acc_mode(), OpenAccMode::O_RDONLY),
+        append: flags & libc::O_APPEND != 0,
+        truncate: flags & libc::O_TRUNC != 0,
+        exclusive: flags & libc::O_EXCL != 0,
+    }
+}
+
+impl Filesystem for Adaptor {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        for capability in CAPABILITIES {
+            if config.add_capabilities(capability).is_err() {
+                log::info!("the kernel does not offer {capability:?}; going on without it");
+            }
+        }
+        if let Err(nearest) = config.set_max_write(MAX_WRITE) {
+            log::info!("the kernel sends at most {nearest} bytes a write");
+        }
+        Ok(())
+    }
+
+    fn destroy(&mut self) {
+        if let Err(e) = self.fs.commit_all() {
+            log::error!("at unmount: {}", e.message.escape_debug());
+        }
+    }
+
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.run(request, "lookup", |fs| fs.lookup(parent.0, name.as_bytes())) {
+            Ok(Lookup::Found(entry)) => answer_entry(reply, Ok(entry)),
+            Ok(Lookup::Absent(ttl)) if ttl.is_zero() => reply.error(Errno::ENOENT),
+            Ok(Lookup::Absent(ttl)) => reply.entry(&ttl, &absent_attr(), Generation(0)),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
+        self.fs.forget(ino.0, nlookup);
+    }
+
+    fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        match self.run(request, "getattr", |fs| fs.getattr(ino.0)) {
+            Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn setattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let change = SetAttr { size, mtime: mtime.map(file_time), handle: handle.map(|h| h.0) };
+        match self.run(request, "setattr", |fs| fs.setattr(ino.0, change)) {
+            Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        _rdev: u32,
+        reply: ReplyEntry,
+    ) {
+        let made = self.run(request, "mknod", |fs| {
+            if mode & libc::S_IFMT != libc::S_IFREG {
+                return Err(Error::new(ErrorKind::NotPermitted, "a cell is a regular file; nothing else can be made"));
+            }
+            let flags = crate::fs::OpenFlags { write: true, exclusive: true, ..Default::default() };
+            let (_, opened) = fs.create(parent.0, name.as_bytes(), flags)?;
+            fs.release(opened.handle)?;
+            match fs.lookup(parent.0, name.as_bytes())? {
+                Lookup::Found(entry) => Ok(entry),
+                Lookup::Absent(_) => Err(Error::new(ErrorKind::NotFound, "it was removed at once")),
+            }
+        });
+        answer_entry(reply, made);
+    }
+
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
+        answer_entry(reply, self.run(request, "mkdir", |fs| fs.mkdir(parent.0, name.as_bytes())));
+    }
+
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "unlink", |fs| fs.unlink(parent.0, name.as_bytes())));
+    }
+
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "rmdir", |fs| fs.rmdir(parent.0, name.as_bytes())));
+    }
+
+    fn rename(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let mode = match flags {
+            RenameFlags::RENAME_NOREPLACE => RenameMode::NoReplace,
+            RenameFlags::RENAME_EXCHANGE => RenameMode::Exchange,
+            flags if flags.is_empty() => RenameMode::Replace,
+            _ => return reply.error(Errno::EINVAL),
+        };
+        let (name, new_name) = (name.as_bytes(), new_name.as_bytes());
+        answer_empty(reply, self.run(request, "rename", |fs| fs.rename(parent.0, name, new_parent.0, new_name, mode)));
+    }
+
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        match self.run(request, "open", |fs| fs.open(ino.0, open_flags(flags.0))) {
+            Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        match self.run(request, "create", |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags))) {
+            Ok((e, opened)) => {
+                // One time for both: the kernel drops the attributes by itself at the first write.
+                let handle = FileHandle(opened.handle);
+                reply.created(&e.entry_ttl, &file_attr(&e.attr), Generation(0), handle, fopen_flags(opened));
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn read(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        match self.run(request, "read", |fs| fs.read(handle.0, offset, size as usize)) {
+            Ok(data) => reply.data(&data),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn write(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        match self.run(request, "write", |fs| fs.write(handle.0, offset, data)) {
+            Ok(taken) => reply.written(taken),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "close", |fs| fs.flush(handle.0)));
+    }
+
+    fn release(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        answer_empty(reply, self.run(request, "release", |fs| fs.release(handle.0)));
+    }
+
+    fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "fsync", |fs| fs.fsync(handle.0)));
+    }
+
+    fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.run(request, "opendir", |fs| fs.opendir(ino.0)) {
+            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let listed = self.run(request, "readdir", |fs| {
+            fs.readdir(handle.0, offset, |e| {
+                reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(&e.name))
+            })
+        });
+        match listed {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn readdirplus(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let listed = self.run(request, "readdirplus", |fs| {
+            fs.readdirplus(handle.0, offset, |e, entry| {
+                let (name, attr) = (OsStr::from_bytes(&e.name), file_attr(&entry.attr));
+                reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
+            })
+        });
+        match listed {
+            Ok(()) => reply.ok(),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "releasedir", |fs| fs.release(handle.0)));
+    }
+
+    fn fsyncdir(&self, request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        answer_empty(reply, self.run(request, "fsyncdir", |fs| fs.backend().sync()));
+    }
+
+    fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+        match self.run(request, "statfs", |fs| fs.backend().status()) {
+            Ok(status) => {
+                let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
+                let free_cells = status.disk_available / 64;
+                reply.statfs(
+                    blocks(status.disk_total),
+                    blocks(status.disk_free),
+                    blocks(status.disk_available),
+                    status.cells + free_cells,
+                    free_cells,
+                    BLOCK_SIZE,
+                    NAME_MAX as u32,
+                    BLOCK_SIZE,
+                );
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn setxattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        _flags: i32,
+        _position: u32,
+        reply: ReplyEmpty,
+    ) {
+        let name = name.to_string_lossy();
+        answer_empty(reply, self.run(request, "setxattr", |fs| fs.setxattr(ino.0, &name, value)));
+    }
+
+    fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        if self.fs.options().no_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
+        let name = name.to_string_lossy();
+        // Probes of other namespaces are everyday and no refusals worth a line.
+        if !name.starts_with("user.") && !name.starts_with("security.") {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        answer_xattr(reply, size, self.run(request, "getxattr", |fs| fs.getxattr(ino.0, &name)));
+    }
+
+    fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        if self.fs.options().no_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
+        let names = self.run(request, "listxattr", |fs| fs.listxattr(ino.0)).map(Xattr::Value);
+        answer_xattr(reply, size, names);
+    }
+
+    fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = name.to_string_lossy();
+        match self.run(request, "removexattr", |fs| fs.removexattr(ino.0, &name)) {
+            Ok(true) => reply.ok(),
+            Ok(false) => reply.error(Errno::NO_XATTR),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn symlink(
+        &self,
+        request: &Request,
+        _parent: INodeNo,
+        _name: &OsStr,
+        _target: &std::path::Path,
+        reply: ReplyEntry,
+    ) {
+        let refused = Error::new(ErrorKind::NotPermitted, "the tree has no symbolic links");
+        answer_entry(reply, self.run(request, "symlink", |_| Err(refused)));
+    }
+}

@@ -1,0 +1,10 @@
+//! Thin adaptor to `fuser`: each request becomes one call of `fs`, each answer one reply.
+//!
+//! The only room that knows `fuser`. A panic in a handler is caught: the request gets EIO, the thread lives on.
+
+mod adaptor;
+mod convert;
+mod mount;
+mod notify;
+
+pub use mount::{MountSettings, Mounted};
