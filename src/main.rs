@@ -1,1 +1,5 @@
-fn main() {}
+//! Parses the command line, runs it, and exits with its status.
+
+fn main() -> std::process::ExitCode {
+    cellfs::cli::main()
+}

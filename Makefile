@@ -1,0 +1,32 @@
+# make demo        a mounted demo store in demo/mnt        make demo-stop    unmount it
+# make test        format, lints, all tests, docs          make bench        figures beside the floor and peers
+
+CELLFS = $(CURDIR)/target/release/cellfs
+BUILD_PACKAGES = fuse3 gcc libc6-dev
+TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git
+
+.PHONY: demo demo-stop test bench build setup-test
+
+build:
+	@mount-scripts/setup.sh $(BUILD_PACKAGES)
+	cargo build --release --locked
+
+demo: build
+	@mount-scripts/demo.sh start $(CELLFS)
+
+demo-stop:
+	@mount-scripts/demo.sh stop $(CELLFS)
+
+setup-test:
+	@mount-scripts/setup.sh $(TEST_PACKAGES)
+	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+
+test: setup-test
+	cargo fmt --check
+	cargo clippy --release --locked --all-targets -- -D warnings
+	cargo test --release --locked --no-fail-fast
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
+
+bench: setup-test
+	cargo bench --locked --bench floor
