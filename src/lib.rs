@@ -20,5 +20,6 @@
 pub mod backend;
 pub mod error;
 pub mod model;
+pub mod visibility;
 
 pub use error::{Error, ErrorKind, Result};
