@@ -22,6 +22,7 @@ pub mod env;
 pub mod error;
 pub mod index;
 pub mod model;
+pub mod store;
 pub mod visibility;
 pub mod wal;
 
