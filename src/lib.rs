@@ -18,10 +18,17 @@
 //! * Memory is bounded independently of the size of tables, histories and listings.
 
 pub mod backend;
+pub mod cli;
+pub mod daemon;
+pub mod env;
 pub mod error;
 pub mod fs;
 pub mod fuse;
+pub mod index;
 pub mod model;
+pub mod store;
 pub mod tree;
+pub mod visibility;
+pub mod wal;
 
 pub use error::{Error, ErrorKind, Result};

@@ -269,9 +269,10 @@ impl Tree {
     /// The directory that a place is in; `None` for the root.
     pub fn parent_of(&self, key: &NodeKey) -> Option<NodeKey> {
         if let View::At(_) = key.view
-            && let Place::Root | Place::Table(_) = &key.place {
-                return Some(NodeKey::plain(Place::Times(Arc::new(key.place.clone()))));
-            }
+            && let Place::Root | Place::Table(_) = &key.place
+        {
+            return Some(NodeKey::plain(Place::Times(Arc::new(key.place.clone()))));
+        }
         Some(key.sibling(parent_place(&key.place)?))
     }
 }

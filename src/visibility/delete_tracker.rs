@@ -1,0 +1,74 @@
+//! Which cells the tombstones seen so far hide, by HBase's classic rules (ScanDeleteTracker).
+
+use std::collections::HashSet;
+
+use crate::model::{CellKind, Qualifier, StoredCell, Timestamp, Tombstone};
+
+/// Why a cell is hidden, and the time of the tombstone that hides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deletion {
+    pub by: Tombstone,
+    pub at: Timestamp,
+}
+
+impl Deletion {
+    /// Whether everything older in the column is hidden too.
+    pub fn ends_column(self) -> bool {
+        matches!(self.by, Tombstone::Family | Tombstone::Column)
+    }
+}
+
+/// Tombstones of one row and family, fed in HBase's order.
+#[derive(Debug, Default)]
+pub(super) struct DeleteTracker {
+    family: Option<Timestamp>,
+    family_versions: HashSet<Timestamp>,
+    column: Option<ColumnMarker>,
+}
+
+#[derive(Debug)]
+struct ColumnMarker {
+    qualifier: Qualifier,
+    kind: Tombstone,
+    timestamp: Timestamp,
+}
+
+impl DeleteTracker {
+    /// Remembers a tombstone; one that an earlier one makes superfluous is ignored.
+    pub fn add(&mut self, cell: &StoredCell) {
+        let CellKind::Tombstone(kind) = cell.kind else { return };
+        if self.family.is_some_and(|t| cell.timestamp <= t) {
+            return;
+        }
+        match kind {
+            Tombstone::Family => self.family = Some(cell.timestamp),
+            Tombstone::FamilyVersion => {
+                self.family_versions.insert(cell.timestamp);
+            }
+            Tombstone::Column | Tombstone::Version => self.add_column_marker(cell, kind),
+        }
+    }
+
+    fn add_column_marker(&mut self, cell: &StoredCell, kind: Tombstone) {
+        let weaker = |old: &ColumnMarker| {
+            old.qualifier == cell.qualifier && old.kind == Tombstone::Column && kind == Tombstone::Version
+        };
+        if self.column.as_ref().is_some_and(weaker) {
+            return;
+        }
+        self.column = Some(ColumnMarker { qualifier: cell.qualifier.clone(), kind, timestamp: cell.timestamp });
+    }
+
+    /// The tombstone that hides this put, if one does.
+    pub fn deletion(&self, put: &StoredCell) -> Option<Deletion> {
+        if let Some(at) = self.family.filter(|t| put.timestamp <= *t) {
+            return Some(Deletion { by: Tombstone::Family, at });
+        }
+        if self.family_versions.contains(&put.timestamp) {
+            return Some(Deletion { by: Tombstone::FamilyVersion, at: put.timestamp });
+        }
+        let marker = self.column.as_ref().filter(|m| m.qualifier == put.qualifier)?;
+        let hides = marker.kind == Tombstone::Column || marker.timestamp == put.timestamp;
+        hides.then_some(Deletion { by: marker.kind, at: marker.timestamp })
+    }
+}

@@ -1,0 +1,229 @@
+//! Tombstones and version counts of new-version families, by sequence number.
+//!
+//! A column's puts are asked for newest first. A put is masked for good if at some moment of its life
+//! (before each later tombstone, and now) VERSIONS puts with higher timestamps were alive. Tombstones
+//! seen later have lower timestamps, and what they cover comes after them, so one pass is enough.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{CellKind, SeqNo, StoredCell, Timestamp, Tombstone};
+
+/// From this many on VERSIONS means all (HBase: Integer.MAX_VALUE).
+const UNLIMITED: u32 = i32::MAX as u32;
+/// Lives remembered for moments that are not known yet; bounds memory for very long columns.
+const MAX_LIVES: usize = 65_536;
+
+/// What became of a put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Live,
+    /// A tombstone ended it.
+    Deleted,
+    /// Masked by newer versions, or by a later put of the same timestamp.
+    Gone,
+}
+
+/// What the tombstones that cover a put say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Covering {
+    /// Time of the first one written, and when that was.
+    pub ended_by: Option<(Timestamp, Timestamp)>,
+    /// Smallest time of one.
+    pub lowest: Option<Timestamp>,
+    /// One of them erases.
+    pub erased: bool,
+}
+
+/// Whether a tombstone of the same row and family hides this put.
+pub(super) fn covers(tombstone: &StoredCell, put: &StoredCell) -> bool {
+    let CellKind::Tombstone(kind) = tombstone.kind else { return false };
+    let in_time = match kind {
+        Tombstone::Family | Tombstone::Column => put.timestamp <= tombstone.timestamp,
+        Tombstone::FamilyVersion | Tombstone::Version => put.timestamp == tombstone.timestamp,
+    };
+    in_time
+        && tombstone.seq >= put.seq
+        && (tombstone.kind.is_family_tombstone() || tombstone.qualifier == put.qualifier)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Marker {
+    timestamp: Timestamp,
+    written: Timestamp,
+    erases: bool,
+}
+
+/// Tombstones of one reach (a family or a column), fed in order of falling timestamps.
+#[derive(Debug, Default)]
+struct Markers {
+    /// Column and Family tombstones; of equal sequence numbers the lowest timestamp.
+    ranged: BTreeMap<SeqNo, Marker>,
+    /// The same in the order of arrival.
+    ranged_by_time: Vec<(SeqNo, Timestamp)>,
+    last_eraser: Option<SeqNo>,
+    /// Version and FamilyVersion tombstones.
+    exact: BTreeMap<(Timestamp, SeqNo), Marker>,
+    boundaries: BTreeSet<SeqNo>,
+}
+
+impl Markers {
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn add(&mut self, cell: &StoredCell) {
+        let written = cell.tags.written_at.unwrap_or(cell.timestamp);
+        let marker = Marker { timestamp: cell.timestamp, written, erases: cell.tags.erases };
+        self.boundaries.insert(cell.seq);
+        match cell.kind {
+            CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => {
+                self.exact.insert((cell.timestamp, cell.seq), marker);
+            }
+            _ => {
+                self.ranged.insert(cell.seq, marker);
+                self.ranged_by_time.push((cell.seq, cell.timestamp));
+                if marker.erases {
+                    self.last_eraser = self.last_eraser.max(Some(cell.seq));
+                }
+            }
+        }
+    }
+
+    fn exact_for(&self, put: &StoredCell) -> impl Iterator<Item = (SeqNo, &Marker)> {
+        let t = put.timestamp;
+        self.exact.range((t, put.seq)..=(t, SeqNo(u64::MAX))).map(|((_, seq), marker)| (*seq, marker))
+    }
+
+    /// The first tombstone written after the put that covers it.
+    fn first(&self, put: &StoredCell) -> Option<(SeqNo, Marker)> {
+        let ranged = self.ranged.range(put.seq..).next().map(|(seq, m)| (*seq, *m));
+        let exact = self.exact_for(put).next().map(|(seq, m)| (seq, *m));
+        ranged.into_iter().chain(exact).min_by_key(|(seq, m)| (*seq, m.timestamp))
+    }
+
+    fn lowest(&self, put: &StoredCell) -> Option<Timestamp> {
+        if self.exact_for(put).next().is_some() {
+            return Some(put.timestamp);
+        }
+        self.ranged_by_time.iter().rev().find(|(seq, _)| *seq >= put.seq).map(|(_, t)| *t)
+    }
+
+    fn erases(&self, put: &StoredCell) -> bool {
+        self.last_eraser.is_some_and(|seq| seq >= put.seq) || self.exact_for(put).any(|(_, m)| m.erases)
+    }
+}
+
+/// Judges the puts of one column after the other.
+#[derive(Debug)]
+pub(super) struct ColumnJudge {
+    versions: u32,
+    family: Markers,
+    column: Markers,
+    /// Live puts before each boundary; one that is absent has none.
+    counts: BTreeMap<SeqNo, u32>,
+    live_now: u32,
+    /// First and last sequence number of the counted puts' lives.
+    lives: Vec<(SeqNo, SeqNo)>,
+    previous: Option<(Timestamp, SeqNo)>,
+}
+
+impl ColumnJudge {
+    pub fn new(versions: u32) -> Self {
+        Self {
+            versions,
+            family: Markers::default(),
+            column: Markers::default(),
+            counts: BTreeMap::new(),
+            live_now: 0,
+            lives: Vec::new(),
+            previous: None,
+        }
+    }
+
+    /// Forgets the column; tombstones of the family stay.
+    pub fn start_column(&mut self) {
+        self.column.clear();
+        self.counts.clear();
+        self.live_now = 0;
+        self.lives.clear();
+        self.previous = None;
+    }
+
+    /// Remembers a tombstone of the family or of the current column.
+    pub fn add(&mut self, tombstone: &StoredCell) {
+        let boundary = tombstone.seq;
+        if !self.family.boundaries.contains(&boundary) && !self.column.boundaries.contains(&boundary) {
+            let alive = self.lives.iter().filter(|(from, to)| *from <= boundary && boundary <= *to).count();
+            if alive > 0 {
+                self.counts.insert(boundary, u32::try_from(alive).unwrap_or(u32::MAX));
+            }
+        }
+        if tombstone.kind.is_family_tombstone() { self.family.add(tombstone) } else { self.column.add(tombstone) }
+    }
+
+    /// VERSIONS puts are alive now.
+    pub fn is_full(&self) -> bool {
+        self.live_now >= self.versions
+    }
+
+    /// What became of the next put of the column.
+    pub fn fate(&mut self, put: &StoredCell) -> Fate {
+        let replaced = self.previous.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
+        self.previous = Some((put.timestamp, put.seq));
+        let died = [self.family.first(put), self.column.first(put)].into_iter().flatten().map(|(seq, _)| seq).min();
+        let end = died.into_iter().chain(replaced).min();
+        if self.is_masked(put.seq, end) || replaced.is_some() {
+            return Fate::Gone;
+        }
+        if died.is_some() { Fate::Deleted } else { Fate::Live }
+    }
+
+    pub fn covering(&self, put: &StoredCell) -> Covering {
+        let both = [&self.family, &self.column];
+        let first = both.iter().filter_map(|m| m.first(put)).min_by_key(|(seq, m)| (*seq, m.timestamp));
+        Covering {
+            ended_by: first.map(|(_, m)| (m.timestamp, m.written)),
+            lowest: both.iter().filter_map(|m| m.lowest(put)).min(),
+            erased: both.iter().any(|m| m.erases(put)),
+        }
+    }
+
+    /// Counts a put whose life ends with `end` at each boundary of it, until it is masked.
+    fn is_masked(&mut self, from: SeqNo, end: Option<SeqNo>) -> bool {
+        if self.versions >= UNLIMITED {
+            return false;
+        }
+        let last = end.unwrap_or(SeqNo(u64::MAX));
+        for boundary in self.boundaries(from, last) {
+            let count = self.counts.entry(boundary).or_insert(0);
+            if *count >= self.versions {
+                self.remember(from, SeqNo(boundary.0.saturating_sub(1)));
+                return true;
+            }
+            *count += 1;
+        }
+        self.remember(from, last);
+        if end.is_some() {
+            return false;
+        }
+        if self.is_full() {
+            return true;
+        }
+        self.live_now += 1;
+        false
+    }
+
+    fn boundaries(&self, from: SeqNo, last: SeqNo) -> Vec<SeqNo> {
+        let family = self.family.boundaries.range(from..=last);
+        let mut found: Vec<SeqNo> = family.chain(self.column.boundaries.range(from..=last)).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn remember(&mut self, from: SeqNo, to: SeqNo) {
+        if from <= to && self.lives.len() < MAX_LIVES {
+            self.lives.push((from, to));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The one place that decides what a read sees and what a flush or a compaction may drop.
+//!
+//! Classic families follow HBase's query matchers; families with NEW_VERSION_BEHAVIOR judge puts and
+//! tombstones by the order in which they were written. Pure: the time is given, cells come from a
+//! [`CellSource`]. Must not know how cells are stored, nor filters.
+
+mod classic;
+mod column;
+mod compaction;
+mod delete_tracker;
+mod kept;
+mod markers;
+mod newversion;
+mod reader;
+mod source;
+
+pub use column::{list_versions, newest, version_info};
+pub use compaction::{FlushMatcher, Verdict, major_compaction};
+pub use reader::{FamilyReader, VisibleCell};
+pub use source::{CellSource, SliceSource};
+
+use std::collections::BTreeSet;
+
+use crate::model::{FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp};
+
+/// What a read of one family asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadRules<'a> {
+    pub family: &'a FamilyRules,
+    /// The clock at the time of the read.
+    pub now: Timestamp,
+    pub time_range: TimeRange,
+    /// Versions of each column at most.
+    pub max_versions: u32,
+    /// `None`: all columns.
+    pub columns: Option<&'a BTreeSet<Qualifier>>,
+    pub view: View,
+    /// A filter runs on the answer; it may choose among VERSIONS cells (classic families).
+    pub filtered: bool,
+}
+
+/// Which of the stored cells a read is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What users see: live puts, and in a range of the past deleted ones that are kept.
+    Plain,
+    /// Plain, and every deleted version that is kept, with the time of the tombstone that ended it.
+    WithKept,
+    /// Everything stored, tombstones too.
+    Raw,
+}
+
+impl<'a> ReadRules<'a> {
+    /// A plain read of the newest version of every column.
+    pub fn plain(family: &'a FamilyRules, now: Timestamp) -> Self {
+        Self {
+            family,
+            now,
+            time_range: TimeRange::ALL,
+            max_versions: 1,
+            columns: None,
+            view: View::Plain,
+            filtered: false,
+        }
+    }
+
+    /// Cells older than this are expired by the family's TTL.
+    pub(crate) fn oldest(&self) -> i64 {
+        if self.view == View::Raw { 0 } else { oldest(self.family, self.now) }
+    }
+}
+
+/// Cells with a smaller timestamp are expired by the family's TTL (age == TTL is still alive).
+fn oldest(family: &FamilyRules, now: Timestamp) -> i64 {
+    match family.ttl_ms {
+        Some(ttl) => now.0.saturating_sub(i64::try_from(ttl).unwrap_or(i64::MAX)),
+        None => i64::MIN,
+    }
+}
+
+/// Whether the cell's own TTL has passed.
+fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
+    cell.tags.ttl_ms.is_some_and(|ttl| last_alive(cell.timestamp, ttl) < now.0)
+}
+
+/// Last millisecond at which something written at `timestamp` with this TTL is alive.
+fn last_alive(timestamp: Timestamp, ttl_ms: u64) -> i64 {
+    timestamp.0.saturating_add(i64::try_from(ttl_ms).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,309 @@
+//! Families with NEW_VERSION_BEHAVIOR: puts and tombstones are judged by the order in which they were
+//! written (HBase: NewVersionBehaviorTracker), and deleted versions may be kept (our own rule).
+
+use super::kept::KeptPlaces;
+use super::markers::{ColumnJudge, Covering, Fate};
+use super::reader::{Flow, VisibleCell};
+use super::{ReadRules, View, cell_expired, oldest};
+use crate::Result;
+use crate::model::{FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp};
+
+/// A deleted version that may be kept.
+struct Deleted {
+    cell: StoredCell,
+    /// Time of the tombstone that ended it.
+    at: Timestamp,
+    written: Timestamp,
+    /// Smallest time of a tombstone that covers it.
+    hidden_from: Timestamp,
+}
+
+impl Deleted {
+    fn new(cell: StoredCell, covering: &Covering) -> Option<Self> {
+        if covering.erased {
+            return None;
+        }
+        let (at, written) = match cell.tags.ended_at {
+            Some(end) => (end, cell.tags.written_at.unwrap_or(end)),
+            None => covering.ended_by?,
+        };
+        let hidden_from = covering.lowest.map_or(at, |lowest| lowest.min(at));
+        Some(Self { cell, at, written, hidden_from })
+    }
+}
+
+/// What is known of a put once all that matters has been seen.
+enum Outcome {
+    Live(StoredCell),
+    Kept(Deleted),
+    Gone(StoredCell),
+}
+
+/// Judges cells of one row and family in HBase's order; outcomes come in the same order.
+struct Judge<'a> {
+    family: &'a FamilyRules,
+    now: Timestamp,
+    column: Option<Qualifier>,
+    puts: ColumnJudge,
+    places: Option<KeptPlaces>,
+    /// A restored version: kept unless a live put of the same timestamp follows.
+    pending: Option<Deleted>,
+    /// A version of this timestamp is live or kept already.
+    settled: Option<Timestamp>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(family: &'a FamilyRules, now: Timestamp) -> Self {
+        let places = KeptPlaces::new(family, now);
+        let puts = ColumnJudge::new(family.versions);
+        Self { family, now, column: None, puts, places, pending: None, settled: None }
+    }
+
+    /// Order: before a cell is judged.
+    fn enter(&mut self, cell: &StoredCell, out: &mut Vec<Outcome>) {
+        let same_column = self.column.as_ref() == Some(&cell.qualifier);
+        if self.pending.as_ref().is_some_and(|p| !same_column || p.cell.timestamp != cell.timestamp) {
+            self.resolve(out);
+        }
+        if !same_column {
+            self.column = Some(cell.qualifier.clone());
+            self.puts.start_column();
+            self.settled = None;
+            if let Some(places) = &mut self.places {
+                places.reset();
+            }
+        }
+    }
+
+    fn put(&mut self, cell: StoredCell, out: &mut Vec<Outcome>) {
+        if cell.tags.ended_at.is_some() {
+            return self.restored(cell, out);
+        }
+        match self.puts.fate(&cell) {
+            Fate::Live => {
+                self.settled = Some(cell.timestamp);
+                out.extend(self.pending.take().map(|p| Outcome::Gone(p.cell)));
+                out.push(Outcome::Live(cell));
+            }
+            Fate::Deleted if self.pending.is_none() => self.keep(cell, out),
+            Fate::Deleted | Fate::Gone => out.push(Outcome::Gone(cell)),
+        }
+    }
+
+    fn restored(&mut self, cell: StoredCell, out: &mut Vec<Outcome>) {
+        let covering = self.puts.covering(&cell);
+        let is_free = self.places.is_some() && self.settled != Some(cell.timestamp) && self.pending.is_none();
+        if !is_free || covering.erased {
+            return out.push(Outcome::Gone(cell));
+        }
+        self.pending = Deleted::new(cell, &covering);
+    }
+
+    fn keep(&mut self, cell: StoredCell, out: &mut Vec<Outcome>) {
+        let covering = self.puts.covering(&cell);
+        let kept_copy = self.places.is_some().then(|| Deleted::new(cell.clone(), &covering)).flatten();
+        match kept_copy {
+            Some(deleted) if self.settled != Some(cell.timestamp) => self.settle(deleted, out),
+            _ => out.push(Outcome::Gone(cell)),
+        }
+    }
+
+    fn settle(&mut self, deleted: Deleted, out: &mut Vec<Outcome>) {
+        self.settled = Some(deleted.cell.timestamp);
+        let kept = self.places.as_mut().is_some_and(|places| places.take(deleted.written));
+        out.push(if kept { Outcome::Kept(deleted) } else { Outcome::Gone(deleted.cell) });
+    }
+
+    fn resolve(&mut self, out: &mut Vec<Outcome>) {
+        if let Some(deleted) = self.pending.take() {
+            self.settle(deleted, out);
+        }
+    }
+
+    fn expired(&self, timestamp: Timestamp) -> bool {
+        timestamp.0 < oldest(self.family, self.now)
+    }
+}
+
+/// Reads of new-version families.
+pub(super) struct NewVersionMatcher<'a> {
+    rules: ReadRules<'a>,
+    judge: Judge<'a>,
+    /// Deleted versions matter: the range ends in the past, or they are listed.
+    wants_kept: bool,
+    column: Option<Qualifier>,
+    count: u32,
+    full: bool,
+    outcomes: Vec<Outcome>,
+}
+
+impl<'a> NewVersionMatcher<'a> {
+    pub fn new(rules: ReadRules<'a>) -> Self {
+        let in_the_past = rules.time_range.max < i64::MAX;
+        let wants_kept =
+            rules.family.keep_deleted != KeepDeleted::False && (in_the_past || rules.view == View::WithKept);
+        let mut judge = Judge::new(rules.family, rules.now);
+        if !wants_kept {
+            judge.places = None;
+        }
+        Self { rules, judge, wants_kept, column: None, count: 0, full: false, outcomes: Vec::new() }
+    }
+
+    /// Judges the next cell; what became certain to be visible goes to `out`.
+    pub fn push(&mut self, cell: StoredCell, out: &mut impl Extend<VisibleCell>) -> Flow {
+        if self.rules.family.min_versions == 0 && self.judge.expired(cell.timestamp) {
+            return Flow::NextColumn;
+        }
+        if cell_expired(&cell, self.rules.now) {
+            return Flow::Next;
+        }
+        self.judge.enter(&cell, &mut self.outcomes);
+        self.emit(out);
+        self.enter(&cell);
+        if !cell.kind.is_put() {
+            self.judge.puts.add(&cell);
+            return Flow::Next;
+        }
+        if self.full || cell.timestamp.0 < self.rules.time_range.min || self.is_hopeless() {
+            return Flow::NextColumn;
+        }
+        self.judge.put(cell, &mut self.outcomes);
+        self.emit(out);
+        if self.full { Flow::NextColumn } else { Flow::Next }
+    }
+
+    /// All cells have been seen.
+    pub fn finish(&mut self, out: &mut impl Extend<VisibleCell>) {
+        self.judge.resolve(&mut self.outcomes);
+        self.emit(out);
+    }
+
+    fn enter(&mut self, cell: &StoredCell) {
+        if self.column.as_ref() != Some(&cell.qualifier) {
+            self.column = Some(cell.qualifier.clone());
+            self.count = 0;
+            self.full = false;
+        }
+    }
+
+    /// VERSIONS live puts were seen: nothing older can be live.
+    fn is_hopeless(&self) -> bool {
+        !self.wants_kept && self.judge.puts.is_full()
+    }
+
+    fn emit(&mut self, out: &mut impl Extend<VisibleCell>) {
+        for outcome in std::mem::take(&mut self.outcomes) {
+            let visible = match outcome {
+                Outcome::Live(cell) => VisibleCell { cell, deleted_at: None },
+                Outcome::Kept(d) if self.shows(&d) => VisibleCell { deleted_at: Some(d.at), cell: d.cell },
+                Outcome::Kept(_) | Outcome::Gone(_) => continue,
+            };
+            if self.rules.time_range.contains(visible.cell.timestamp) && self.counts(&visible.cell) {
+                out.extend([visible]);
+            }
+        }
+    }
+
+    fn shows(&self, deleted: &Deleted) -> bool {
+        self.rules.view == View::WithKept || deleted.hidden_from.0 >= self.rules.time_range.max
+    }
+
+    fn counts(&mut self, cell: &StoredCell) -> bool {
+        if self.full {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        let expired = self.judge.expired(cell.timestamp);
+        let counts =
+            self.count <= self.rules.max_versions && (!expired || self.count <= self.rules.family.min_versions);
+        self.full = !counts || self.count == self.rules.max_versions;
+        counts
+    }
+}
+
+/// Tells `drop` every cell that is neither live nor kept, and tombstones that cover nothing kept.
+pub(super) fn compact(
+    family: &FamilyRules,
+    now: Timestamp,
+    cells: impl Iterator<Item = Result<StoredCell>>,
+    drop: &mut impl FnMut(StoredCell) -> Result<()>,
+) -> Result<()> {
+    let mut compaction = Compaction {
+        judge: Judge::new(family, now),
+        outcomes: Vec::new(),
+        column: Needs::default(),
+        family: Needs::default(),
+    };
+    for cell in cells {
+        compaction.push(cell?, drop)?;
+    }
+    compaction.judge.resolve(&mut compaction.outcomes);
+    compaction.settle(drop)?;
+    compaction.column.release(drop)?;
+    compaction.family.release(drop)
+}
+
+struct Compaction<'a> {
+    judge: Judge<'a>,
+    outcomes: Vec<Outcome>,
+    column: Needs,
+    family: Needs,
+}
+
+impl Compaction<'_> {
+    fn push(&mut self, cell: StoredCell, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        if cell_expired(&cell, self.judge.now) {
+            return drop(cell);
+        }
+        let leaves_column = self.judge.column.as_ref().is_some_and(|c| *c != cell.qualifier);
+        self.judge.enter(&cell, &mut self.outcomes);
+        self.settle(drop)?;
+        if leaves_column {
+            self.column.release(drop)?;
+        }
+        // With MIN_VERSIONS expired versions may still be read by time range.
+        if self.judge.family.min_versions == 0 && self.judge.expired(cell.timestamp) {
+            return drop(cell);
+        }
+        if cell.kind.is_put() {
+            self.judge.put(cell, &mut self.outcomes);
+            return self.settle(drop);
+        }
+        self.judge.puts.add(&cell);
+        let needs = if cell.kind.is_family_tombstone() { &mut self.family } else { &mut self.column };
+        needs.tombstones.push((cell, false));
+        Ok(())
+    }
+
+    fn settle(&mut self, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        for outcome in std::mem::take(&mut self.outcomes) {
+            match outcome {
+                Outcome::Live(_) => {}
+                Outcome::Gone(cell) => drop(cell)?,
+                Outcome::Kept(deleted) => {
+                    self.column.mark(&deleted.cell);
+                    self.family.mark(&deleted.cell);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tombstones, and whether something kept needs them.
+#[derive(Default)]
+struct Needs {
+    tombstones: Vec<(StoredCell, bool)>,
+}
+
+impl Needs {
+    fn mark(&mut self, put: &StoredCell) {
+        for (tombstone, needed) in &mut self.tombstones {
+            *needed |= super::markers::covers(tombstone, put);
+        }
+    }
+
+    fn release(&mut self, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        self.tombstones.drain(..).filter(|(_, needed)| !needed).try_for_each(|(tombstone, _)| drop(tombstone))
+    }
+}
