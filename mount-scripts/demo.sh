@@ -169,7 +169,7 @@ start() {
   mkdir -p "$mnt/default/metrics"
   family metrics stat
   family metrics meminfo
-  local running
+
   running=$(mktemp)
   sample "$running" &
   local sampler=$!

@@ -8,7 +8,7 @@ use super::args::{MountArgs, UmountArgs};
 use crate::daemon::client::Client;
 use crate::daemon::{MountRequest, locate, mount as start};
 use crate::fs::Options;
-use crate::fuse::MountSettings;
+use crate::fuse::{Detach, MountSettings, unmount};
 use crate::store::StoreOptions;
 use crate::{Error, ErrorKind, Result};
 
@@ -101,10 +101,9 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         let text = format!("{} is neither a mount point nor a mounted store of cellfs", path.display());
         return Err(Error::new(ErrorKind::NotFound, text));
     };
-    let detach =
-        if args.lazy || locate::is_dead(&mount.mount_point) { locate::Detach::Now } else { locate::Detach::WhenIdle };
+    let detach = if args.lazy || locate::is_dead(&mount.mount_point) { Detach::Now } else { Detach::WhenIdle };
     let daemon = Client::connect(&mount.source).unwrap_or_default();
-    locate::unmount(&mount.mount_point, detach)?;
+    unmount(&mount.mount_point, detach)?;
     match daemon {
         Some(daemon) if !args.lazy && !daemon.wait_for_end(END_TIMEOUT) => Err(Error::new(
             ErrorKind::Busy,

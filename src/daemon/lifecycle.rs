@@ -8,11 +8,11 @@ use std::sync::Arc;
 use daemonize::{Daemonize, Outcome};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::locate::{self, Detach};
+use super::locate;
 use super::server::{self, Control};
 use crate::backend::Backend;
 use crate::fs::{Fs, Invalidations, Options};
-use crate::fuse::{MountSettings, Mounted};
+use crate::fuse::{Detach, MountSettings, Mounted, unmount};
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
@@ -104,7 +104,7 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
             return Err(Error::new(ErrorKind::Busy, text));
         }
         log::warn!("{shown}: cleaning up a mount whose daemon is gone");
-        locate::unmount(path, Detach::Now)?;
+        unmount(path, Detach::Now)?;
     }
     let entries = std::fs::read_dir(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
@@ -130,15 +130,15 @@ fn serve(request: MountRequest, ready: impl FnOnce(())) -> Result<()> {
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
-    let mut mounted = Mounted::new(fs, invalidations.clone(), &request.mount_point, &request.settings)?;
-    let mut unmounter = mounted.unmounter();
+    let mounted = Mounted::new(fs, invalidations.clone(), &request.mount_point, &request.settings)?;
     let mount_point = request.mount_point.clone();
     server::listen(&directory, Control { backend, invalidations, mount_point: mount_point.clone() })?;
     let mut signals =
         signal_hook::iterator::Signals::new([SIGTERM, SIGINT]).map_err(|e| Error::io("wait for signals", &e))?;
+    let at = mount_point.clone();
     let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
         if signals.forever().next().is_some()
-            && let Err(e) = unmounter.unmount()
+            && let Err(e) = unmount(&at, Detach::Now)
         {
             log::error!("{}", e.message.escape_debug());
         }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// A mount of this filesystem, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,48 +80,6 @@ pub fn store_directory(path: &Path) -> Result<PathBuf> {
 /// Whether the mount's daemon is gone ("Transport endpoint is not connected").
 pub fn is_dead(mount_point: &Path) -> bool {
     matches!(std::fs::metadata(mount_point), Err(e) if e.raw_os_error() == Some(libc::ENOTCONN))
-}
-
-/// Unmounts, as root by system call, else through fusermount3.
-pub fn unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
-    let shown = mount_point.display();
-    if nix::unistd::geteuid().is_root() {
-        let flags = match lazily {
-            Detach::Now => nix::mount::MntFlags::MNT_DETACH,
-            Detach::WhenIdle => nix::mount::MntFlags::empty(),
-        };
-        return nix::mount::umount2(mount_point, flags).map_err(|e| match e {
-            nix::errno::Errno::EBUSY => busy(mount_point),
-            e => Error::io(format!("unmount {shown}"), &e.into()),
-        });
-    }
-    let flag = if lazily == Detach::Now { "-uz" } else { "-u" };
-    let output = std::process::Command::new("fusermount3").arg(flag).arg("--").arg(mount_point).output();
-    let output = output.map_err(|e| {
-        Error::new(ErrorKind::Io, format!("cannot run fusermount3 ({e}); install the package fuse3: apt install fuse3"))
-    })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if words.contains("busy") { Err(busy(mount_point)) } else { Err(Error::new(ErrorKind::Io, words)) }
-}
-
-/// Whether an unmount waits for the last user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detach {
-    /// The name goes at once, users go on.
-    Now,
-    /// Refused while it is used.
-    WhenIdle,
-}
-
-fn busy(mount_point: &Path) -> Error {
-    let shown = mount_point.display();
-    let text = format!(
-        "{shown} is in use: leave it (cd elsewhere, close its files; `fuser -vm {shown}` shows who), or use --lazy"
-    );
-    Error::new(ErrorKind::Busy, text)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use fuser::{
-    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
-    OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    IoctlFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs,
+    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, file_time, file_type, fopen_flags};
@@ -369,6 +370,10 @@ impl Filesystem for Adaptor {
         reply: ReplyEmpty,
     ) {
         let name = name.to_string_lossy();
+        // chmod-like tools copy ACLs that are not there: no refusal worth a line.
+        if name.starts_with("system.") {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
         answer_empty(reply, self.run(request, "setxattr", |fs| fs.setxattr(ino.0, &name, value)));
     }
 
@@ -399,6 +404,75 @@ impl Filesystem for Adaptor {
             Ok(false) => reply.error(Errno::NO_XATTR),
             Err(errno) => reply.error(errno),
         }
+    }
+
+    /// Terminals ask every file whether it is one.
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _input: &[u8],
+        _output_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+
+    /// The kernel then copies by reading and writing.
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _ino_in: INodeNo,
+        _handle_in: FileHandle,
+        _offset_in: u64,
+        _ino_out: INodeNo,
+        _handle_out: FileHandle,
+        _offset_out: u64,
+        _len: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    /// The kernel then knows one extent: the whole file is data.
+    fn lseek(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _offset: i64,
+        _whence: i32,
+        reply: ReplyLseek,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fallocate(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        if mode != 0 {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        let grown = self.run(request, "fallocate", |fs| {
+            let end = offset.saturating_add(length);
+            if fs.getattr(ino.0)?.0.size < end {
+                let change = SetAttr { size: Some(end), mtime: None, handle: Some(handle.0) };
+                fs.setattr(ino.0, change)?;
+            }
+            Ok(())
+        });
+        answer_empty(reply, grown);
     }
 
     fn symlink(

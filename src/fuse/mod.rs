@@ -6,5 +6,7 @@ mod adaptor;
 mod convert;
 mod mount;
 mod notify;
+mod unmount;
 
 pub use mount::{MountSettings, Mounted};
+pub use unmount::{Detach, unmount};

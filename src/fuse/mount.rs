@@ -1,10 +1,13 @@
 //! Mounting: settings, the session and its threads, unmounting.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
+use fuser::{Config, MountOption, Session, SessionACL};
+use nix::mount::MsFlags;
 
 use super::adaptor::Adaptor;
 use crate::fs::{Fs, Invalidations};
@@ -26,20 +29,18 @@ pub struct Mounted {
     session: Session<Adaptor>,
     fs: Arc<Fs>,
     queue: Invalidations,
-    path: PathBuf,
 }
 
 impl Mounted {
     /// Mounts `fs` at `path`.
     pub fn new(fs: Arc<Fs>, queue: Invalidations, path: &Path, settings: &MountSettings) -> Result<Self> {
-        let config = config(settings);
-        let session = Session::new(Adaptor { fs: Arc::clone(&fs) }, path, &config).map_err(|e| explain(path, &e))?;
-        Ok(Self { session, fs, queue, path: path.to_owned() })
-    }
-
-    /// What unmounts from another thread.
-    pub fn unmounter(&mut self) -> Unmounter {
-        Unmounter { inner: self.session.unmount_callable(), path: self.path.clone() }
+        let session = match mount_directly(&fs, path, settings)? {
+            Some(session) => session,
+            None => {
+                Session::new(Adaptor { fs: Arc::clone(&fs) }, path, &config(settings)).map_err(|e| explain(path, &e))?
+            }
+        };
+        Ok(Self { session, fs, queue })
     }
 
     /// Answers requests until the unmount; returns when everything is committed.
@@ -54,21 +55,39 @@ impl Mounted {
     }
 }
 
-/// Unmounts; may be sent to another thread.
-pub struct Unmounter {
-    inner: SessionUnmounter,
-    path: PathBuf,
-}
-
-impl Unmounter {
-    /// Unmounts; a busy mount is detached, so that its last user ends it.
-    pub fn unmount(&mut self) -> Result<()> {
-        if self.inner.unmount().is_ok() {
-            return Ok(());
-        }
-        nix::mount::umount2(&self.path, nix::mount::MntFlags::MNT_DETACH)
-            .map_err(|e| Error::io(format!("unmount {}", self.path.display()), &e.into()))
+/// Mounts by system call and does the handshake; `None` where the caller may not, and fusermount3 must.
+///
+/// The type is then `fuse.cellfs`, by which tools and fstab know the mount.
+fn mount_directly(fs: &Arc<Fs>, path: &Path, settings: &MountSettings) -> Result<Option<Session<Adaptor>>> {
+    let device = match File::options().read(true).write(true).open("/dev/fuse") {
+        Ok(device) => device,
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(e) => return Err(explain(path, &e)),
+    };
+    let mut data = format!(
+        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        device.as_raw_fd(),
+        nix::unistd::getuid(),
+        nix::unistd::getgid()
+    );
+    if settings.allow_other {
+        data.push_str(",allow_other");
     }
+    let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOATIME;
+    flags.set(MsFlags::MS_RDONLY, settings.read_only);
+    flags.set(MsFlags::MS_NOEXEC, settings.no_exec);
+    match nix::mount::mount(Some(&settings.source), path, Some("fuse.cellfs"), flags, Some(data.as_str())) {
+        Ok(()) => {}
+        Err(nix::errno::Errno::EPERM) => return Ok(None),
+        Err(e) => return Err(explain(path, &e.into())),
+    }
+    let config = config(settings);
+    let session = Session::from_fd(Adaptor { fs: Arc::clone(fs) }, device.into(), config.acl, config);
+    session.map(Some).map_err(|e| {
+        // What failed is already an error; the half-made mount goes.
+        let _ = super::unmount(path, super::Detach::Now);
+        explain(path, &e)
+    })
 }
 
 fn config(settings: &MountSettings) -> Config {
