@@ -20,6 +20,7 @@
 pub mod backend;
 pub mod error;
 pub mod model;
+pub mod query;
 pub mod visibility;
 
 pub use error::{Error, ErrorKind, Result};
