@@ -216,13 +216,13 @@ fn ask<S: CellSource>(
     let value = candidate.value;
     match decision {
         Decision::Include if counter.exceeds_versions(&cell) => {
-            reader.skip_column(&cell.qualifier)?;
+            reader.leave_column(&cell.qualifier);
             return Ok(None);
         }
-        Decision::IncludeNextColumn | Decision::NextColumn => reader.skip_column(&cell.qualifier)?,
+        Decision::IncludeNextColumn | Decision::NextColumn => reader.leave_column(&cell.qualifier),
         Decision::NextRow => reader.finish(),
         Decision::Seek => match filter.hint() {
-            Some(Hint::Column(column)) => reader.seek_column(&column)?,
+            Some(Hint::Column(column)) => reader.jump_to_column(&column)?,
             Some(Hint::Row) => reader.finish(),
             None => {}
         },

@@ -186,7 +186,7 @@ impl Naming {
         if let Some(prefix) = step.get("prefix") {
             scan = scan.with_prefix(&bytes(prefix));
         }
-        let mut set = |name: &str, end: &mut Vec<u8>| {
+        let set = |name: &str, end: &mut Vec<u8>| {
             if let Some(row) = step.get(name) {
                 *end = bytes(row);
             }
