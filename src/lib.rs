@@ -18,9 +18,12 @@
 //! * Memory is bounded independently of the size of tables, histories and listings.
 
 pub mod backend;
+pub mod env;
 pub mod error;
+pub mod index;
 pub mod model;
 pub mod query;
 pub mod visibility;
+pub mod wal;
 
 pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,93 @@
+//! The only door to files, clock and sync: real, and simulated for crash tests.
+//!
+//! Must not know what the files mean. SQLite goes to its own files itself, in [`Env::index_dir`].
+
+mod real;
+mod sim;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::Timestamp;
+
+pub use real::RealEnv;
+pub use sim::{CrashMode, FailMode, SimEnv};
+
+/// Bytes of a filesystem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskSpace {
+    pub total: u64,
+    pub free: u64,
+    /// Free for this process's user.
+    pub available: u64,
+}
+
+/// An open file. Positions are given, so that a failed write leaves no doubt about the next one's place.
+pub trait EnvFile: Send + Sync {
+    /// Fills `buf` from `offset`; `UnexpectedEof` past the end.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `data` at `offset`; after an error any part of it may be there.
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
+    /// Returns when the contents and the length are on the disk (fdatasync).
+    fn sync(&self) -> io::Result<()>;
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    fn len(&self) -> io::Result<u64>;
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Holds a lock until it is dropped.
+pub trait LockGuard: Send + Sync {}
+
+/// Files, directories, clock and randomness. Errors are the operating system's.
+pub trait Env: Send + Sync {
+    /// A new empty file; `AlreadyExists` if there is one.
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>>;
+    /// An existing file for reading and writing.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>>;
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Replaces a file that is there. Durable after [`Env::sync_dir`].
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Names in a directory, in no order.
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+    /// Makes the directory and its parents; fine if it exists.
+    fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
+    fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
+    /// Real directory of a store's index.
+    fn index_dir(&self, store: &Path) -> io::Result<PathBuf>;
+    fn disk_space(&self, path: &Path) -> io::Result<DiskSpace>;
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// Bytes that nobody can guess.
+    fn random(&self) -> io::Result<[u8; 32]>;
+
+    /// The whole of a (small) file.
+    fn read_file(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = self.open(path)?;
+        let mut data = vec![0; file.len()? as usize];
+        file.read_at(&mut data, 0)?;
+        Ok(data)
+    }
+
+    /// Replaces a file so that a crash leaves the old or the new contents.
+    fn replace_file(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let temporary = path.with_extension("new");
+        if self.exists(&temporary)? {
+            self.remove(&temporary)?;
+        }
+        let file = self.create_new(&temporary)?;
+        file.write_at(data, 0)?;
+        // Order: contents before the name, the name before anyone relies on it.
+        file.sync()?;
+        self.rename(&temporary, path)?;
+        match path.parent() {
+            Some(dir) => self.sync_dir(dir),
+            None => Ok(()),
+        }
+    }
+}

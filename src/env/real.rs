@@ -1,0 +1,132 @@
+//! The operating system's files and clock.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{DiskSpace, Env, EnvFile, LockGuard};
+use crate::model::Timestamp;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealEnv;
+
+struct RealFile(File);
+
+struct RealLock {
+    _file: File,
+}
+
+impl LockGuard for RealLock {}
+
+impl EnvFile for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(data, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+impl Env for RealEnv {
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        Ok(Arc::new(RealFile(options().create_new(true).open(path)?)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        Ok(Arc::new(RealFile(options().open(path)?)))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        path.try_exists()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            // Our own names are ASCII; others are not ours.
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        File::open(dir)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
+        let mut file = options().create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+        file.set_len(0)?;
+        file.write_all(holder.as_bytes())?;
+        Ok(Box::new(RealLock { _file: file }))
+    }
+
+    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
+        let dir = store.join("index");
+        self.create_dir(&dir)?;
+        Ok(dir)
+    }
+
+    fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
+        let stat = nix::sys::statvfs::statvfs(path).map_err(io::Error::from)?;
+        let unit = stat.fragment_size();
+        Ok(DiskSpace {
+            total: stat.blocks() * unit,
+            free: stat.blocks_free() * unit,
+            available: stat.blocks_available() * unit,
+        })
+    }
+
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(Timestamp::MAX.0))
+    }
+
+    fn random(&self) -> io::Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}

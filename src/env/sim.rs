@@ -1,0 +1,424 @@
+//! Files in memory with a live and a durable image, failing calls and crashes on demand.
+//!
+//! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`Env::sync_dir`]. A seed lets
+//! it keep also any subset of the later writes, torn at any byte, as a disk may.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{DiskSpace, Env, EnvFile, LockGuard};
+use crate::model::Timestamp;
+
+/// What a crash leaves of writes that were not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashMode {
+    /// Only the process dies: all writes stay.
+    ProcessOnly,
+    /// Nothing.
+    LoseUnsynced,
+    /// A subset chosen by the seed, some of it torn.
+    KeepSome { seed: u64 },
+}
+
+/// How long a chosen call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailMode {
+    Once,
+    /// It and every later one.
+    Forever,
+}
+
+/// See the module. Clones share their state.
+#[derive(Clone)]
+pub struct SimEnv {
+    state: Arc<Mutex<State>>,
+    index: Arc<Mutex<Option<tempfile::TempDir>>>,
+}
+
+#[derive(Default)]
+struct State {
+    nodes: Vec<Node>,
+    live: BTreeMap<PathBuf, usize>,
+    durable: BTreeMap<PathBuf, usize>,
+    dirs: BTreeSet<PathBuf>,
+    locked: BTreeSet<PathBuf>,
+    clock: i64,
+    calls: u64,
+    fail: Option<(u64, FailMode, i32)>,
+    sync_fails: bool,
+    space: Option<u64>,
+    random: u64,
+    /// Grows with each crash; files and locks of an earlier life are dead.
+    life: u64,
+}
+
+#[derive(Default)]
+struct Node {
+    live: Vec<u8>,
+    durable: Vec<u8>,
+    /// Writes and truncations since the last sync.
+    pending: Vec<Pending>,
+}
+
+enum Pending {
+    Write(u64, Vec<u8>),
+    Len(u64),
+}
+
+impl Pending {
+    fn apply(&self, data: &mut Vec<u8>) {
+        match self {
+            Pending::Write(offset, bytes) => overwrite(data, *offset as usize, bytes),
+            Pending::Len(len) => data.resize(*len as usize, 0),
+        }
+    }
+}
+
+fn overwrite(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    if data.len() < offset + bytes.len() {
+        data.resize(offset + bytes.len(), 0);
+    }
+    data[offset..offset + bytes.len()].copy_from_slice(bytes);
+}
+
+impl State {
+    /// Counts a changing call and fails it if it is the chosen one.
+    fn step(&mut self, life: u64) -> io::Result<()> {
+        if life != self.life {
+            return Err(io::Error::other("the simulated machine has crashed"));
+        }
+        self.calls += 1;
+        match self.fail {
+            Some((at, FailMode::Once, errno)) if self.calls == at => Err(io::Error::from_raw_os_error(errno)),
+            Some((at, FailMode::Forever, errno)) if self.calls >= at => Err(io::Error::from_raw_os_error(errno)),
+            _ => Ok(()),
+        }
+    }
+
+    fn node(&self, path: &Path) -> io::Result<usize> {
+        self.live.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn used(&self) -> u64 {
+        self.live.values().map(|&n| self.nodes[n].live.len() as u64).sum()
+    }
+
+    fn next_random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn crash_node(&mut self, at: usize, mode: CrashMode) {
+        let pending = std::mem::take(&mut self.nodes[at].pending);
+        if let CrashMode::KeepSome { .. } = mode {
+            for change in pending {
+                let chance = self.next_random();
+                let data = &mut self.nodes[at].durable;
+                match (chance % 3, &change) {
+                    (0, _) => {}
+                    (1, Pending::Write(offset, bytes)) => {
+                        let torn = (chance >> 8) as usize % (bytes.len() + 1);
+                        overwrite(data, *offset as usize, &bytes[..torn]);
+                    }
+                    _ => change.apply(data),
+                }
+            }
+        }
+        self.nodes[at].live = self.nodes[at].durable.clone();
+    }
+}
+
+impl Default for SimEnv {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SimEnv {
+    /// An empty disk; the clock stands at one million milliseconds.
+    pub fn new() -> Self {
+        let state = State { clock: 1_000_000, ..State::default() };
+        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)) }
+    }
+
+    /// Stops the machine: open files and locks of before are dead. The index is lost unless only the process died.
+    pub fn crash(&self, mode: CrashMode) {
+        let mut state = self.state.lock();
+        state.life += 1;
+        state.locked.clear();
+        state.fail = None;
+        state.sync_fails = false;
+        if mode == CrashMode::ProcessOnly {
+            return;
+        }
+        if let CrashMode::KeepSome { seed } = mode {
+            state.random = seed;
+        }
+        state.live = state.durable.clone();
+        for at in 0..state.nodes.len() {
+            state.crash_node(at, mode);
+        }
+        drop(state);
+        self.lose_index();
+    }
+
+    /// Deletes the index, which is derived data.
+    pub fn lose_index(&self) {
+        *self.index.lock() = None;
+    }
+
+    /// The `n`-th changing call from now (1 = the next) fails with `errno`.
+    pub fn fail_call(&self, n: u64, mode: FailMode, errno: i32) {
+        let mut state = self.state.lock();
+        state.fail = Some((state.calls + n, mode, errno));
+    }
+
+    /// Calls work again.
+    pub fn heal(&self) {
+        let mut state = self.state.lock();
+        state.fail = None;
+        state.sync_fails = false;
+    }
+
+    /// Every sync of a file fails from now on.
+    pub fn fail_syncs(&self) {
+        self.state.lock().sync_fails = true;
+    }
+
+    /// Changing calls so far.
+    pub fn calls(&self) -> u64 {
+        self.state.lock().calls
+    }
+
+    pub fn set_now(&self, now: Timestamp) {
+        self.state.lock().clock = now.0;
+    }
+
+    pub fn advance(&self, milliseconds: i64) {
+        self.state.lock().clock += milliseconds;
+    }
+
+    /// Bytes that fit on the disk; `None` = no limit.
+    pub fn set_space(&self, bytes: Option<u64>) {
+        self.state.lock().space = bytes;
+    }
+
+    /// Changes stored bytes behind everyone's back.
+    pub fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let at = state.node(path)?;
+        change(&mut state.nodes[at].live);
+        let node = &mut state.nodes[at];
+        node.durable = node.live.clone();
+        node.pending.clear();
+        Ok(())
+    }
+
+    fn file(&self, node: usize, life: u64) -> Arc<dyn EnvFile> {
+        Arc::new(SimFile { env: self.clone(), node, life })
+    }
+}
+
+struct SimFile {
+    env: SimEnv,
+    node: usize,
+    life: u64,
+}
+
+struct SimLock {
+    env: SimEnv,
+    path: PathBuf,
+    life: u64,
+}
+
+impl LockGuard for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        let mut state = self.env.state.lock();
+        if state.life == self.life {
+            state.locked.remove(&self.path);
+        }
+    }
+}
+
+impl EnvFile for SimFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let state = self.env.state.lock();
+        if self.life != state.life {
+            return Err(io::Error::other("the simulated machine has crashed"));
+        }
+        let from = offset as usize;
+        let bytes = state.nodes[self.node].live.get(from..from + buf.len());
+        buf.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        let mut data = data.to_vec();
+        let mut result = state.step(self.life);
+        let room = state.space.map_or(u64::MAX, |s| s.saturating_sub(state.used()));
+        let len = state.nodes[self.node].live.len() as u64;
+        let end = offset + data.len() as u64;
+        if result.is_ok() && end.saturating_sub(len) > room {
+            result = Err(io::Error::from_raw_os_error(libc::ENOSPC));
+            data.truncate((data.len() as u64).saturating_sub(end - len - room) as usize);
+        } else if result.is_err() {
+            // A failed write may have written a part.
+            data.truncate(data.len() / 2);
+        }
+        if self.life == state.life {
+            let node = &mut state.nodes[self.node];
+            overwrite(&mut node.live, offset as usize, &data);
+            node.pending.push(Pending::Write(offset, data));
+        }
+        result
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        if state.sync_fails {
+            // As Linux does: the pages count as clean from here on, though they never reached the disk.
+            state.nodes[self.node].pending.clear();
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        let node = &mut state.nodes[self.node];
+        let pending = std::mem::take(&mut node.pending);
+        pending.iter().for_each(|change| change.apply(&mut node.durable));
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        let node = &mut state.nodes[self.node];
+        node.live.resize(len as usize, 0);
+        node.pending.push(Pending::Len(len));
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.env.state.lock().nodes[self.node].live.len() as u64)
+    }
+}
+
+impl Env for SimEnv {
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        if state.live.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.nodes.push(Node::default());
+        let at = state.nodes.len() - 1;
+        state.live.insert(path.to_owned(), at);
+        Ok(self.file(at, life))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        let state = self.state.lock();
+        Ok(self.file(state.node(path)?, state.life))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        let state = self.state.lock();
+        Ok(state.live.contains_key(path) || state.dirs.contains(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        let at = state.node(from)?;
+        state.live.remove(from);
+        state.live.insert(to.to_owned(), at);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        state.node(path)?;
+        state.live.remove(path);
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let state = self.state.lock();
+        let inside = state.live.keys().filter(|path| path.parent() == Some(dir));
+        Ok(inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect())
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        state.dirs.extend(dir.ancestors().map(Path::to_owned));
+        Ok(())
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        let State { live, durable, .. } = &mut *state;
+        durable.retain(|path, _| path.parent() != Some(dir));
+        let inside = live.iter().filter(|(path, _)| path.parent() == Some(dir));
+        durable.extend(inside.map(|(path, &at)| (path.clone(), at)));
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
+        let life = {
+            let mut state = self.state.lock();
+            if !state.locked.insert(path.to_owned()) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            state.life
+        };
+        let guard = Box::new(SimLock { env: self.clone(), path: path.to_owned(), life });
+        let file = if self.exists(path)? { self.open(path)? } else { self.create_new(path)? };
+        file.set_len(0)?;
+        file.write_at(holder.as_bytes(), 0)?;
+        Ok(guard)
+    }
+
+    fn index_dir(&self, _store: &Path) -> io::Result<PathBuf> {
+        let mut index = self.index.lock();
+        if index.is_none() {
+            *index = Some(tempfile::tempdir()?);
+        }
+        Ok(index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default())
+    }
+
+    fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {
+        let state = self.state.lock();
+        let total = state.space.unwrap_or(1 << 40);
+        let free = total.saturating_sub(state.used());
+        Ok(DiskSpace { total, free, available: free })
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp(self.state.lock().clock)
+    }
+
+    fn random(&self) -> io::Result<[u8; 32]> {
+        let mut state = self.state.lock();
+        let mut bytes = [0; 32];
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&state.next_random().to_le_bytes());
+        }
+        Ok(bytes)
+    }
+}

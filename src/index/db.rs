@@ -1,0 +1,289 @@
+//! The database file: opening, a pool of read connections, pages of rows, and transactions.
+
+use std::path::{Path, PathBuf};
+
+use parking_lot::{Mutex, MutexGuard};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::meta::Meta;
+use super::row::IndexRow;
+use crate::wal::StoreId;
+use crate::{Error, ErrorKind, Result};
+
+/// Older ones can damage a database in WAL mode (fixed in 3.51.3).
+const LEAST_SQLITE: i32 = 3_051_003;
+const FORMAT: u32 = 1;
+/// Read connections that are kept open.
+const IDLE_READERS: usize = 4;
+
+/// Which way a page of rows is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Ascending,
+    Descending,
+}
+
+/// A change of one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Put(Vec<u8>, IndexRow),
+    Delete(Vec<u8>),
+}
+
+/// What [`Index::open`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opened {
+    Ready(Box<Meta>),
+    /// Absent, damaged, unfinished or of another store: it is empty now and must be filled from the log.
+    Empty {
+        reason: &'static str,
+    },
+}
+
+/// See the module.
+pub struct Index {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+    reader_cache_kib: i64,
+}
+
+fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
+    move |e| {
+        let code = e.sqlite_error_code();
+        let kind = match code {
+            Some(rusqlite::ErrorCode::DiskFull) => ErrorKind::NoSpace,
+            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => ErrorKind::Corrupt,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, format!("{what} the index: {e}"))
+    }
+}
+
+fn damaged_row() -> Error {
+    let text = "a row of the index does not match its checksum; the index is rebuilt when the store is opened again";
+    Error::new(ErrorKind::Corrupt, text)
+}
+
+impl Index {
+    /// Opens or makes `dir/index.db`. What cannot be trusted is thrown away.
+    pub fn open(dir: &Path, store: &StoreId, cache_bytes: u64) -> Result<(Self, Opened)> {
+        if rusqlite::version_number() < LEAST_SQLITE {
+            let text = format!("SQLite {} is too old: 3.51.3 or newer is needed", rusqlite::version());
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        let path = dir.join("index.db");
+        let condemned = Self::condemned_path(&path).exists();
+        let existed = path.exists();
+        if existed && !condemned && let Ok((index, meta)) = Self::open_existing(&path, store, cache_bytes) {
+            return Ok((index, Opened::Ready(Box::new(meta))));
+        }
+        remove_files(&path)?;
+        let index = Self::create(&path, store, cache_bytes)?;
+        let reason = if existed { "it could not be trusted" } else { "it was absent" };
+        Ok((index, Opened::Empty { reason }))
+    }
+
+    /// Throws everything away; the index is empty and unfinished.
+    pub fn create(path: &Path, store: &StoreId, cache_bytes: u64) -> Result<Self> {
+        let writer = connect(path, cache_bytes)?;
+        let setup = "
+            CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
+            CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
+        writer.execute_batch(setup).map_err(sql("make"))?;
+        put_meta(&writer, "store", store)?;
+        put_meta(&writer, "format", &FORMAT.to_le_bytes())?;
+        Ok(Self::with(path, writer, cache_bytes))
+    }
+
+    fn with(path: &Path, writer: Connection, cache_bytes: u64) -> Self {
+        let reader_cache_kib = (cache_bytes / 1024 / IDLE_READERS as u64).max(64) as i64;
+        Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Mutex::default(), reader_cache_kib }
+    }
+
+    fn open_existing(path: &Path, store: &StoreId, cache_bytes: u64) -> Result<(Self, Meta)> {
+        let writer = connect(path, cache_bytes)?;
+        let of_store = get_meta(&writer, "store")?.is_some_and(|id| id == store);
+        let format = get_meta(&writer, "format")?;
+        if !of_store || format.as_deref() != Some(&FORMAT.to_le_bytes()) {
+            return Err(Error::new(ErrorKind::Corrupt, "the index is of another store or format"));
+        }
+        let state = get_meta(&writer, "state")?;
+        let unfinished = || Error::new(ErrorKind::Corrupt, "the index was never finished");
+        let meta = postcard::from_bytes(&state.ok_or_else(unfinished)?);
+        let meta = meta.map_err(|e| Error::new(ErrorKind::Corrupt, format!("state of the index: {e}")))?;
+        Ok((Self::with(path, writer, cache_bytes), meta))
+    }
+
+    fn condemned_path(path: &Path) -> PathBuf {
+        path.with_extension("damaged")
+    }
+
+    /// Lets the next [`Index::open`] throw the index away.
+    pub fn condemn(&self) {
+        if let Err(e) = std::fs::write(Self::condemned_path(&self.path), b"rebuild me\n") {
+            log::error!("mark the damaged index {}: {e}", self.path.display());
+        }
+    }
+
+    /// Bytes of the database's files.
+    pub fn bytes(&self) -> u64 {
+        let names = ["db", "db-wal", "db-shm"].map(|extension| self.path.with_extension(extension));
+        names.iter().filter_map(|name| name.metadata().ok()).map(|m| m.len()).sum()
+    }
+
+    fn reader(&self) -> Result<Connection> {
+        if let Some(connection) = self.readers.lock().pop() {
+            return Ok(connection);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
+        let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.reader_cache_kib);
+        connection.execute_batch(&cache).map_err(sql("set up"))?;
+        Ok(connection)
+    }
+
+    fn put_back(&self, connection: Connection) {
+        let mut readers = self.readers.lock();
+        if readers.len() < IDLE_READERS {
+            readers.push(connection);
+        }
+    }
+
+    /// Calls `row` for the rows of `[from, to)`, at most `limit`, in the given direction; how many there were.
+    pub fn page(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        direction: Direction,
+        row: &mut dyn FnMut(&[u8], IndexRow) -> Result<()>,
+    ) -> Result<usize> {
+        let connection = self.reader()?;
+        let result = read_page(&connection, from, to, limit, direction, row);
+        self.put_back(connection);
+        if let Err(e) = &result
+            && e.kind == ErrorKind::Corrupt
+        {
+            self.condemn();
+        }
+        result
+    }
+
+    /// Applies changes and the new state in one transaction; nothing of it holds after an error.
+    pub fn write(&self, changes: &mut dyn Iterator<Item = Result<Change>>, meta: &mut dyn FnMut() -> Meta) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let tx = writer.transaction().map_err(sql("write"))?;
+        apply(&tx, changes)?;
+        put_meta(&tx, "state", &encode_meta(&meta())?)?;
+        tx.commit().map_err(sql("commit to"))
+    }
+
+    /// Applies changes in one transaction and leaves the state as it is.
+    pub fn fill(&self, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let tx = writer.transaction().map_err(sql("write"))?;
+        apply(&tx, changes)?;
+        tx.commit().map_err(sql("commit to"))
+    }
+
+    /// Everything that was committed is on the disk when this returns.
+    pub fn make_durable(&self) -> Result<()> {
+        let writer: MutexGuard<'_, Connection> = self.writer.lock();
+        // Order: synchronous=FULL syncs the database's own log before and its file after the move.
+        let steps = "PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(PASSIVE); PRAGMA synchronous=NORMAL;";
+        writer.execute_batch(steps).map_err(sql("sync"))
+    }
+}
+
+fn remove_files(path: &Path) -> Result<()> {
+    for extension in ["db", "db-wal", "db-shm", "damaged"] {
+        let file = path.with_extension(extension);
+        match std::fs::remove_file(&file) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("remove {}", file.display()), &e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
+    let connection = Connection::open(path).map_err(sql("open"))?;
+    let cache = (cache_bytes / 1024).max(64);
+    let setup = format!(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
+         PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
+    );
+    connection.execute_batch(&setup).map_err(sql("set up"))?;
+    Ok(connection)
+}
+
+/// Values of `meta` end with a CRC-32C of name and value.
+fn put_meta(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
+    let check = crc32c::crc32c_append(crc32c::crc32c(name.as_bytes()), value);
+    let stored = [value, &check.to_le_bytes()].concat();
+    let text = "INSERT OR REPLACE INTO meta(name, value) VALUES(?1, ?2)";
+    connection.execute(text, (name, stored)).map_err(sql("write"))?;
+    Ok(())
+}
+
+fn get_meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
+    let text = "SELECT value FROM meta WHERE name = ?1";
+    let stored: Option<Vec<u8>> =
+        connection.query_row(text, [name], |row| row.get(0)).optional().map_err(sql("read"))?;
+    let Some(stored) = stored else { return Ok(None) };
+    let good = stored.split_last_chunk::<4>().filter(|(value, check)| {
+        crc32c::crc32c_append(crc32c::crc32c(name.as_bytes()), value) == u32::from_le_bytes(**check)
+    });
+    good.map(|(value, _)| Some(value.to_vec())).ok_or_else(damaged_row)
+}
+
+fn encode_meta(meta: &Meta) -> Result<Vec<u8>> {
+    postcard::to_stdvec(meta).map_err(|e| Error::new(ErrorKind::Io, format!("encode the state of the index: {e}")))
+}
+
+fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {
+    let prepare = |text| connection.prepare_cached(text).map_err(sql("write"));
+    let mut put = prepare("INSERT OR REPLACE INTO cells(k, v) VALUES(?1, ?2)")?;
+    let mut delete = prepare("DELETE FROM cells WHERE k = ?1")?;
+    let mut bytes = Vec::new();
+    for change in changes {
+        match change? {
+            Change::Put(key, row) => {
+                bytes.clear();
+                row.encode(&key, &mut bytes);
+                put.execute((&key, &bytes)).map_err(sql("write"))?;
+            }
+            Change::Delete(key) => {
+                delete.execute([&key]).map_err(sql("write"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_page(
+    connection: &Connection,
+    from: &[u8],
+    to: &[u8],
+    limit: usize,
+    direction: Direction,
+    row: &mut dyn FnMut(&[u8], IndexRow) -> Result<()>,
+) -> Result<usize> {
+    let text = match direction {
+        Direction::Ascending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k LIMIT ?3",
+        Direction::Descending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k DESC LIMIT ?3",
+    };
+    let mut statement = connection.prepare_cached(text).map_err(sql("read"))?;
+    let mut rows = statement.query((from, to, limit as i64)).map_err(sql("read"))?;
+    let mut count = 0;
+    while let Some(found) = rows.next().map_err(sql("read"))? {
+        let blob = |at| found.get_ref(at).map_err(sql("read"))?.as_blob().map_err(|_| damaged_row());
+        let (key, value) = (blob(0)?, blob(1)?);
+        row(key, IndexRow::decode(key, value).ok_or_else(damaged_row)?)?;
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,120 @@
+//! Companions of segments: which of their entries were dropped by a flush or a compaction.
+//!
+//! Without them a rebuild from the segments would bring dropped cells back. A file is blocks: number of
+//! offsets u32 (`u32::MAX`: the whole segment), CRC-32C u32 of segment id, number and offsets, then the
+//! offsets u64. A torn block at the end is ignored: its transaction did not commit.
+
+use std::collections::HashSet;
+
+use super::record::{u32_at, u64_at};
+use super::segments::Segments;
+use crate::model::SegmentId;
+use crate::{Error, Result};
+
+const ALL: u32 = u32::MAX;
+
+/// Dropped entries of one segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadMarks {
+    all: bool,
+    offsets: HashSet<u64>,
+}
+
+impl DeadMarks {
+    /// Whether the entry at `offset` was dropped.
+    pub fn contains(&self, offset: u64) -> bool {
+        self.all || self.offsets.contains(&offset)
+    }
+
+    /// Whether the segment was rewritten as a whole.
+    pub fn all(&self) -> bool {
+        self.all
+    }
+
+    /// The mark of a whole segment.
+    pub fn whole_segment() -> Self {
+        Self { all: true, offsets: HashSet::new() }
+    }
+}
+
+impl FromIterator<u64> for DeadMarks {
+    fn from_iter<I: IntoIterator<Item = u64>>(offsets: I) -> Self {
+        Self { all: false, offsets: offsets.into_iter().collect() }
+    }
+}
+
+fn check(id: SegmentId, count: u32, offsets: &[u8]) -> u32 {
+    let check = crc32c::crc32c(&id.0.to_le_bytes());
+    let check = crc32c::crc32c_append(check, &count.to_le_bytes());
+    crc32c::crc32c_append(check, offsets)
+}
+
+fn block(id: SegmentId, marks: &DeadMarks) -> Vec<u8> {
+    let mut offsets: Vec<u64> = marks.offsets.iter().copied().collect();
+    offsets.sort_unstable();
+    let body: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+    let count = if marks.all { ALL } else { offsets.len() as u32 };
+    let mut out = Vec::with_capacity(8 + body.len());
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend_from_slice(&check(id, count, &body).to_le_bytes());
+    out.extend_from_slice(&body);
+    out
+}
+
+/// Parses blocks; the marks and the length of the whole ones.
+fn parse(id: SegmentId, data: &[u8]) -> (DeadMarks, usize) {
+    let mut marks = DeadMarks::default();
+    let mut at = 0;
+    while data.len() - at >= 8 {
+        let count = u32_at(data, at);
+        let body_len = if count == ALL { 0 } else { count as usize * 8 };
+        let Some(body) = data.get(at + 8..at + 8 + body_len) else { break };
+        if check(id, count, body) != u32_at(data, at + 4) {
+            break;
+        }
+        marks.all |= count == ALL;
+        marks.offsets.extend((0..body.len()).step_by(8).map(|o| u64_at(body, o)));
+        at += 8 + body_len;
+    }
+    (marks, at)
+}
+
+fn load(segments: &Segments, id: SegmentId) -> Result<(DeadMarks, usize)> {
+    let path = segments.dead_path(id);
+    match segments.env().read_file(&path) {
+        Ok(data) => Ok(parse(id, &data)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((DeadMarks::default(), 0)),
+        Err(e) => Err(Error::io(format!("read {}", path.display()), &e)),
+    }
+}
+
+/// The dropped entries of a segment.
+pub fn read_dead(segments: &Segments, id: SegmentId) -> Result<DeadMarks> {
+    Ok(load(segments, id)?.0)
+}
+
+/// Adds marks to a segment's companion; they are on the disk when this returns.
+pub fn append_dead(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Result<()> {
+    if !marks.all && marks.offsets.is_empty() {
+        return Ok(());
+    }
+    let path = segments.dead_path(id);
+    let env = segments.env();
+    let write = || {
+        let exists = env.exists(&path)?;
+        let file = if exists { env.open(&path)? } else { env.create_new(&path)? };
+        // Order: after what is whole, over anything torn.
+        let end = whole_len(&*file, id)?;
+        file.set_len(end)?;
+        file.write_at(&block(id, marks), end)?;
+        file.sync()?;
+        if exists { Ok(()) } else { env.sync_dir(segments.dir()) }
+    };
+    write().map_err(|e| Error::io(format!("write {}", path.display()), &e))
+}
+
+fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u64> {
+    let mut data = vec![0; file.len()? as usize];
+    file.read_at(&mut data, 0)?;
+    Ok(parse(id, &data).1 as u64)
+}

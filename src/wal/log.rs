@@ -1,0 +1,407 @@
+//! The writer of the log: one batch after the other, group commit, and what happens when a disk refuses.
+//!
+//! After a failed sync the log takes nothing any more (the kernel has marked the lost pages clean, so a
+//! second sync would lie); what was not on the disk yet is written to a new segment if that is possible.
+
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::entry::{HeadParts, MAX_HEAD, put_head};
+use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER};
+use super::replay::{ReplayEvent, replay_segment};
+use super::segments::{Segment, Segments};
+use super::value::{Prepared, Source};
+use crate::env::EnvFile;
+use crate::model::{CellKind, FamilyId, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes of the write buffer that stay allocated between batches.
+const BUFFER: usize = 1 << 20;
+
+/// Sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct LogOptions {
+    /// A segment that reaches it is sealed.
+    pub segment_bytes: u64,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self { segment_bytes: 64 << 20 }
+    }
+}
+
+/// A cell to be written. Its sequence number is the batch's.
+pub struct NewCell<'a> {
+    pub row: &'a [u8],
+    pub family: FamilyId,
+    pub qualifier: Vec<u8>,
+    pub timestamp: Timestamp,
+    pub kind: CellKind,
+    pub tags: Tags,
+    pub value: Prepared,
+}
+
+/// Where a batch went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    pub seq: SeqNo,
+    pub segment: SegmentId,
+    /// Of each cell: where its value is, and where its entry starts.
+    pub cells: Vec<(ValueHandle, u64)>,
+}
+
+struct Active {
+    id: SegmentId,
+    segment: Arc<Segment>,
+    file: Arc<dyn EnvFile>,
+    offset: u64,
+    next_seq: u64,
+    /// Written since the last sync, oldest first; the active one is the last.
+    dirty: Vec<Dirty>,
+    buffer: Vec<u8>,
+}
+
+#[derive(Clone)]
+struct Dirty {
+    id: SegmentId,
+    file: Arc<dyn EnvFile>,
+    /// Everything before it is on the disk.
+    from: u64,
+}
+
+/// See the module.
+pub struct Log {
+    segments: Arc<Segments>,
+    options: LogOptions,
+    /// Lock order: `syncing` before `active`.
+    active: Mutex<Active>,
+    syncing: Mutex<()>,
+    written: AtomicU64,
+    synced: AtomicU64,
+    poisoned: AtomicBool,
+    poison: Mutex<Option<String>>,
+}
+
+impl Log {
+    /// Goes on after `last`, in `segment` behind its last whole record, or in a new one.
+    pub fn open(segments: Arc<Segments>, options: LogOptions, last: SeqNo, segment: Option<SegmentId>) -> Result<Self> {
+        let (id, segment, file) = match segment {
+            Some(id) => {
+                let gone = || Error::new(ErrorKind::NotFound, format!("segment {} is not there", id.0));
+                (id, segments.get(id).ok_or_else(gone)?, segments.file(id)?)
+            }
+            None => segments.create()?,
+        };
+        let offset = segment.len();
+        let active =
+            Active { id, segment, file, offset, next_seq: last.0 + 1, dirty: Vec::new(), buffer: Vec::new() };
+        Ok(Self {
+            segments,
+            options,
+            active: Mutex::new(active),
+            syncing: Mutex::new(()),
+            written: AtomicU64::new(last.0),
+            synced: AtomicU64::new(last.0),
+            poisoned: AtomicBool::new(false),
+            poison: Mutex::new(None),
+        })
+    }
+
+    pub fn segments(&self) -> &Arc<Segments> {
+        &self.segments
+    }
+
+    /// The last sequence number that was written.
+    pub fn written(&self) -> SeqNo {
+        SeqNo(self.written.load(Ordering::Acquire))
+    }
+
+    /// The last one known to be on the disk.
+    pub fn synced(&self) -> SeqNo {
+        SeqNo(self.synced.load(Ordering::Acquire))
+    }
+
+    /// Why nothing is taken any more.
+    pub fn poison(&self) -> Option<String> {
+        self.poison.lock().clone()
+    }
+
+    /// Refuses if a sync has failed.
+    pub fn check_poison(&self) -> Result<()> {
+        if !self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Poisoned, self.poison().unwrap_or_default()))
+    }
+
+    /// The segment that is written now.
+    pub fn active_segment(&self) -> SegmentId {
+        self.active.lock().id
+    }
+
+    /// Calls `with` while nothing is written; it is given the place where the next record will begin.
+    pub fn pause<T>(&self, with: impl FnOnce(SegmentId, u64) -> T) -> T {
+        let active = self.active.lock();
+        with(active.id, active.offset)
+    }
+
+    /// Appends a batch. `publish` makes it visible; batches are published in the order of their numbers.
+    pub fn append(&self, cells: &[NewCell<'_>], publish: impl FnOnce(&Appended)) -> Result<SeqNo> {
+        let mut active = self.active.lock();
+        self.check_poison()?;
+        self.rotate_if_full(&mut active)?;
+        let appended = self.encode(&mut active, cells)?;
+        if let Err(e) = write_record(&active, cells) {
+            return Err(self.undo(&active, &e));
+        }
+        active.offset += record_len(&active, cells);
+        active.segment.set_len(active.offset);
+        active.next_seq += 1;
+        if active.buffer.capacity() > BUFFER {
+            active.buffer = Vec::new();
+        }
+        publish(&appended);
+        self.written.store(appended.seq.0, Ordering::Release);
+        Ok(appended.seq)
+    }
+
+    /// Encodes the record header, the heads and the values at hand into the buffer.
+    fn encode(&self, active: &mut Active, cells: &[NewCell<'_>]) -> Result<Appended> {
+        let seq = SeqNo(active.next_seq);
+        let mut buffer = std::mem::take(&mut active.buffer);
+        buffer.clear();
+        buffer.resize(RECORD_HEADER, 0);
+        let mut places = Vec::with_capacity(cells.len());
+        let mut streamed = 0;
+        for cell in cells {
+            let offset = active.offset + buffer.len() as u64 + streamed;
+            let shared = if let Source::Shared(handle) = &cell.value.source { Some(*handle) } else { None };
+            let (head_len, check) = put_head(&mut buffer, &parts(cell, seq, shared));
+            if head_len as usize > MAX_HEAD {
+                let text = format!("the keys of a cell take {head_len} bytes; {MAX_HEAD} is the limit");
+                return Err(Error::new(ErrorKind::NameTooLong, text));
+            }
+            let (stored_len, len) = (cell.value.stored_len, cell.value.len);
+            let own = ValueHandle { segment: active.id, offset, head_len, stored_len, len, check };
+            places.push((shared.unwrap_or(own), offset));
+            match &cell.value.source {
+                Source::Bytes(bytes) => buffer.extend_from_slice(bytes),
+                Source::Spilled(_) => streamed += u64::from(stored_len),
+                Source::Shared(_) => {}
+            }
+        }
+        let length = u32::try_from(buffer.len() as u64 + streamed - RECORD_HEADER as u64)
+            .map_err(|_| Error::new(ErrorKind::ValueTooLarge, "an atomic batch cannot reach 4 GiB"))?;
+        let header = RecordHeader { length, count: cells.len() as u32, seq, synced: self.synced() };
+        buffer[..RECORD_HEADER].copy_from_slice(&header.encode(self.segments.store_id(), active.id, active.offset));
+        active.buffer = buffer;
+        Ok(Appended { seq, segment: active.id, cells: places })
+    }
+
+    fn rotate_if_full(&self, active: &mut Active) -> Result<()> {
+        if active.offset >= self.options.segment_bytes { self.rotate(active) } else { self.note_dirty(active) }
+    }
+
+    fn note_dirty(&self, active: &mut Active) -> Result<()> {
+        if active.dirty.last().is_none_or(|d| d.id != active.id) {
+            let dirty = Dirty { id: active.id, file: Arc::clone(&active.file), from: active.offset };
+            active.dirty.push(dirty);
+        }
+        Ok(())
+    }
+
+    fn rotate(&self, active: &mut Active) -> Result<()> {
+        let (id, segment, file) = self.segments.create_after(active.id)?;
+        (active.id, active.segment, active.file) = (id, segment, file);
+        active.offset = SEGMENT_HEADER;
+        let dirty = Dirty { id, file: Arc::clone(&active.file), from: 0 };
+        active.dirty.push(dirty);
+        Ok(())
+    }
+
+    /// After a failed append: the file ends at its last whole record again, or nothing more is taken.
+    fn undo(&self, active: &Active, source: &std::io::Error) -> Error {
+        let path = self.segments.path(active.id);
+        if let Err(e) = active.file.set_len(active.offset) {
+            self.set_poison(format!("cut {} back after a failed write: {e}; restart the store", path.display()));
+        }
+        Error::io(format!("write {}", path.display()), source)
+    }
+
+    fn set_poison(&self, reason: String) {
+        log::error!("{reason}");
+        self.poison.lock().get_or_insert(reason);
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Returns when everything up to `seq` is on the disk. Those who wait share a sync.
+    pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
+        if self.synced() >= seq {
+            return Ok(());
+        }
+        let _alone = self.syncing.lock();
+        if self.synced() >= seq {
+            return Ok(());
+        }
+        self.check_poison()?;
+        let (dirty, last, end) = {
+            let active = self.active.lock();
+            (active.dirty.clone(), self.written(), active.offset)
+        };
+        for one in &dirty {
+            if let Err(e) = one.file.sync() {
+                return Err(self.sync_failed(one.id, &e));
+            }
+        }
+        self.forget_dirty(&dirty, end);
+        self.synced.fetch_max(last.0, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Everything that was written before the call is on the disk when this returns.
+    pub fn sync(&self) -> Result<()> {
+        self.check_poison()?;
+        self.sync_to(self.written())
+    }
+
+    /// All of `synced` is on the disk, the last of them up to `end`.
+    fn forget_dirty(&self, synced: &[Dirty], end: u64) {
+        let Some(last) = synced.last().map(|d| d.id) else { return };
+        let mut active = self.active.lock();
+        // What was appended during the sync keeps the last one dirty; older ones are sealed.
+        active.dirty.retain(|d| d.id >= last);
+        if let Some(first) = active.dirty.first_mut().filter(|d| d.id == last) {
+            first.from = end;
+        }
+    }
+
+    fn sync_failed(&self, id: SegmentId, source: &std::io::Error) -> Error {
+        let path = self.segments.path(id);
+        let reason = format!(
+            "sync {}: {source}. Nothing is acknowledged any more until the store is restarted on a healthy disk",
+            path.display()
+        );
+        let mut active = self.active.lock();
+        self.set_poison(reason.clone());
+        match self.rescue(&mut active) {
+            Ok(records) => log::warn!("{records} records that were not on the disk are in a new segment now"),
+            Err(e) => log::error!("what was not on the disk could not be written elsewhere: {e}"),
+        }
+        Error::new(ErrorKind::Poisoned, reason)
+    }
+
+    /// Copies every record that may not be on the disk into a new segment and syncs that.
+    fn rescue(&self, active: &mut Active) -> Result<u64> {
+        let (id, segment, file) = self.segments.create_after(active.id)?;
+        let mut end = SEGMENT_HEADER;
+        let mut records = 0;
+        for dirty in std::mem::take(&mut active.dirty) {
+            replay_segment(&self.segments, dirty.id, dirty.from, &mut |event| {
+                if let ReplayEvent::Record { offset, end: to, seq, found, .. } = event {
+                    let count = found.len() as u32;
+                    end = self.copy_record(&*dirty.file, offset..to, (id, &*file, end), (seq, count))?;
+                    records += 1;
+                }
+                Ok(())
+            })?;
+        }
+        file.sync().map_err(|e| Error::io(format!("sync {}", self.segments.path(id).display()), &e))?;
+        segment.set_len(end);
+        self.synced.fetch_max(self.written().0, Ordering::AcqRel);
+        Ok(records)
+    }
+
+    fn copy_record(
+        &self,
+        from: &dyn EnvFile,
+        range: std::ops::Range<u64>,
+        (id, to, at): (SegmentId, &dyn EnvFile, u64),
+        (seq, count): (SeqNo, u32),
+    ) -> Result<u64> {
+        let body = range.start + RECORD_HEADER as u64..range.end;
+        let length = (body.end - body.start) as u32;
+        let header = RecordHeader { length, count, seq, synced: self.synced() };
+        let copy = || {
+            to.write_at(&header.encode(self.segments.store_id(), id, at), at)?;
+            let mut done = 0;
+            let mut buffer = vec![0; BUFFER];
+            while done < u64::from(length) {
+                let part = BUFFER.min((u64::from(length) - done) as usize);
+                from.read_at(&mut buffer[..part], body.start + done)?;
+                to.write_at(&buffer[..part], at + RECORD_HEADER as u64 + done)?;
+                done += part as u64;
+            }
+            Ok(())
+        };
+        copy().map_err(|e| Error::io(format!("write {}", self.segments.path(id).display()), &e))?;
+        Ok(at + RECORD_HEADER as u64 + u64::from(length))
+    }
+}
+
+fn parts<'a>(cell: &'a NewCell<'_>, seq: SeqNo, shared: Option<ValueHandle>) -> HeadParts<'a> {
+    HeadParts {
+        family: cell.family,
+        row: cell.row,
+        qualifier: &cell.qualifier,
+        timestamp: cell.timestamp,
+        kind: cell.kind,
+        seq,
+        tags: &cell.tags,
+        codec: cell.value.codec,
+        len: cell.value.len,
+        stored_len: cell.value.stored_len,
+        shared,
+        chunks: &cell.value.chunks,
+    }
+}
+
+fn streamed_len(cells: &[NewCell<'_>]) -> u64 {
+    let spilled = cells.iter().filter(|c| matches!(c.value.source, Source::Spilled(_)));
+    spilled.map(|c| u64::from(c.value.stored_len)).sum()
+}
+
+fn record_len(active: &Active, cells: &[NewCell<'_>]) -> u64 {
+    active.buffer.len() as u64 + streamed_len(cells)
+}
+
+/// Writes the buffer, with the bytes of spilled values at their places.
+fn write_record(active: &Active, cells: &[NewCell<'_>]) -> std::io::Result<()> {
+    if streamed_len(cells) == 0 {
+        return active.file.write_at(&active.buffer, active.offset);
+    }
+    let mut at = active.offset;
+    let mut rest = active.buffer.as_slice();
+    let mut taken = RECORD_HEADER;
+    for cell in cells {
+        // The head's own length stands in its opening.
+        taken += super::entry::head_len(&rest[taken..]).unwrap_or_default();
+        match &cell.value.source {
+            Source::Bytes(bytes) => taken += bytes.len(),
+            Source::Shared(_) => {}
+            Source::Spilled(file) => {
+                active.file.write_at(&rest[..taken], at)?;
+                at += taken as u64;
+                rest = &rest[taken..];
+                taken = 0;
+                at = copy_spilled(file, cell.value.stored_len, &*active.file, at)?;
+            }
+        }
+    }
+    active.file.write_at(rest, at)
+}
+
+fn copy_spilled(from: &std::fs::File, len: u32, to: &dyn EnvFile, at: u64) -> std::io::Result<u64> {
+    let mut buffer = vec![0; BUFFER.min(len as usize)];
+    let mut done = 0u64;
+    while done < u64::from(len) {
+        let part = buffer.len().min((u64::from(len) - done) as usize);
+        from.read_exact_at(&mut buffer[..part], done)?;
+        to.write_at(&buffer[..part], at + done)?;
+        done += part as u64;
+    }
+    Ok(at + done)
+}

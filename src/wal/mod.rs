@@ -1,0 +1,24 @@
+//! The log: segments of checksummed records; the truth of the store.
+//!
+//! A segment is a header and records. A record is one atomic batch: a header and cell entries, each of
+//! which verifies itself, so that a value is read with one positioned read. Must not know the index,
+//! the memtable or any rule of visibility.
+
+mod dead;
+mod entry;
+mod log;
+mod reader;
+mod record;
+mod replay;
+mod segments;
+mod value;
+
+pub use dead::{DeadMarks, append_dead, read_dead};
+pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
+pub use entry::{Entry, Head};
+pub use log::{Appended, Log, LogOptions, NewCell};
+pub use reader::ValueReader;
+pub use record::{RECORD_HEADER, SEGMENT_HEADER, StoreId};
+pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
+pub use segments::{Segment, Segments};
+pub use value::{Codec, Prepared, prepare};

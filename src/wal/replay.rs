@@ -1,0 +1,227 @@
+//! Reading a segment from front to back: the one fold that recovery, check and rebuild use.
+//!
+//! A record is delivered only when its header, every head and every chunk of every value verify. What
+//! does not verify is reported with its place, and reading goes on at the next header that does.
+
+use std::sync::Arc;
+
+use super::entry::{Entry, Head, OPENING, head_len};
+use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER};
+use super::segments::Segments;
+use super::value::CHUNK;
+use crate::env::EnvFile;
+use crate::model::{SegmentId, SeqNo, ValueHandle};
+use crate::{Error, Result};
+
+const WINDOW: usize = 1 << 20;
+
+/// An entry that was read and verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub entry: Entry,
+    /// Where the entry starts.
+    pub offset: u64,
+    /// Where its value is.
+    pub value: ValueHandle,
+    /// Whether the value belongs to another entry.
+    pub shared: bool,
+}
+
+/// What is met at the next place of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayEvent {
+    Record {
+        offset: u64,
+        /// First byte after it.
+        end: u64,
+        seq: SeqNo,
+        /// Known to be on the disk when it was written.
+        synced: SeqNo,
+        found: Vec<Found>,
+    },
+    Damage {
+        offset: u64,
+        /// Where the next good header is; `None`: nowhere.
+        resume: Option<u64>,
+        reason: &'static str,
+    },
+}
+
+/// A walk through one segment.
+pub struct Replay {
+    segments: Arc<Segments>,
+    id: SegmentId,
+    file: Arc<dyn EnvFile>,
+    len: u64,
+    offset: u64,
+    window: Vec<u8>,
+    window_at: u64,
+}
+
+impl Replay {
+    /// Starts at `from` (0 = at the first record); the segment's header is verified.
+    pub fn open(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<Self> {
+        segments.check_header(id)?;
+        let file = segments.file(id)?;
+        let len = file.len().map_err(|e| Error::io(format!("measure {}", segments.path(id).display()), &e))?;
+        Ok(Self {
+            segments: Arc::clone(segments),
+            id,
+            file,
+            len,
+            offset: from.max(SEGMENT_HEADER),
+            window: Vec::new(),
+            window_at: 0,
+        })
+    }
+
+    /// The next record or damage; `None` at the end.
+    pub fn next_event(&mut self) -> Result<Option<ReplayEvent>> {
+        if self.offset >= self.len {
+            return Ok(None);
+        }
+        let offset = self.offset;
+        let Some(header) = self.header(offset)? else {
+            return self.damage("no whole record header", offset + 1).map(Some);
+        };
+        let end = offset + RECORD_HEADER as u64 + u64::from(header.length);
+        if end > self.len {
+            return self.damage("the record is cut off", offset + RECORD_HEADER as u64).map(Some);
+        }
+        match self.entries(offset, end, header.count)? {
+            Some(found) => {
+                self.offset = end;
+                let (seq, synced) = (header.seq, header.synced);
+                Ok(Some(ReplayEvent::Record { offset, end, seq, synced, found }))
+            }
+            None => self.damage("checksum mismatch in a record", end).map(Some),
+        }
+    }
+
+    /// The next record's header only: its sequence number and the synced one; moves past the record.
+    fn next_header(&mut self) -> Result<Option<RecordHeader>> {
+        while self.offset < self.len {
+            let offset = self.offset;
+            if let Some(header) = self.header(offset)? {
+                self.offset = offset + RECORD_HEADER as u64 + u64::from(header.length);
+                return Ok(Some(header));
+            }
+            match self.find_header(offset + 1)? {
+                Some(next) => self.offset = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    fn damage(&mut self, reason: &'static str, search: u64) -> Result<ReplayEvent> {
+        let offset = self.offset;
+        let resume = self.find_header(search)?;
+        self.offset = resume.unwrap_or(self.len);
+        Ok(ReplayEvent::Damage { offset, resume, reason })
+    }
+
+    fn header(&mut self, offset: u64) -> Result<Option<RecordHeader>> {
+        let (store, id) = (*self.segments.store_id(), self.id);
+        let bytes = self.bytes(offset, RECORD_HEADER)?;
+        Ok(bytes.and_then(|b| RecordHeader::decode(b, &store, id, offset)))
+    }
+
+    fn find_header(&mut self, from: u64) -> Result<Option<u64>> {
+        let mut at = from;
+        while at + RECORD_HEADER as u64 <= self.len {
+            let span = WINDOW.min((self.len - at) as usize);
+            let Some(bytes) = self.bytes(at, span)? else { return Ok(None) };
+            let hit = bytes.windows(RECORD_MAGIC.len()).position(|w| w == RECORD_MAGIC);
+            match hit {
+                Some(hit) if self.header(at + hit as u64)?.is_some() => return Ok(Some(at + hit as u64)),
+                Some(hit) => at += hit as u64 + 1,
+                None => at += (span - (RECORD_MAGIC.len() - 1)).max(1) as u64,
+            }
+        }
+        Ok(None)
+    }
+
+    fn entries(&mut self, offset: u64, end: u64, count: u32) -> Result<Option<Vec<Found>>> {
+        let mut found = Vec::new();
+        let mut at = offset + RECORD_HEADER as u64;
+        while at < end {
+            let Some((one, next)) = self.entry(at, end)? else { return Ok(None) };
+            found.push(one);
+            at = next;
+        }
+        Ok((found.len() == count as usize).then_some(found))
+    }
+
+    /// One verified entry and the offset after it.
+    fn entry(&mut self, at: u64, end: u64) -> Result<Option<(Found, u64)>> {
+        let id = self.id;
+        let Some(len) = self.bytes(at, OPENING)?.and_then(head_len) else { return Ok(None) };
+        if at + len as u64 > end {
+            return Ok(None);
+        }
+        let Some(bytes) = self.bytes(at, len)? else { return Ok(None) };
+        let Some(head) = Head::parse(bytes) else { return Ok(None) };
+        let found =
+            Found { entry: head.to_entry(), offset: at, value: head.handle(id, at), shared: head.shared.is_some() };
+        let (chunks, value_len) = (head.chunks.to_vec(), u64::from(head.stored_len));
+        let value_at = at + len as u64;
+        let next = value_at + value_len;
+        if next > end || !self.value_matches(value_at, next, &chunks)? {
+            return Ok(None);
+        }
+        Ok(Some((found, next)))
+    }
+
+    fn value_matches(&mut self, mut at: u64, end: u64, chunks: &[u8]) -> Result<bool> {
+        for check in chunks.chunks(4) {
+            let span = CHUNK.min((end - at) as usize);
+            let Some(bytes) = self.bytes(at, span)? else { return Ok(false) };
+            if crc32c::crc32c(bytes).to_le_bytes() != check {
+                return Ok(false);
+            }
+            at += span as u64;
+        }
+        Ok(true)
+    }
+
+    /// `len` bytes at `offset`, `None` past the end.
+    fn bytes(&mut self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+        if offset + len as u64 > self.len {
+            return Ok(None);
+        }
+        let inside = offset >= self.window_at && offset + len as u64 <= self.window_at + self.window.len() as u64;
+        if !inside {
+            self.window.resize(len.max(WINDOW).min((self.len - offset) as usize), 0);
+            self.window_at = offset;
+            let read = self.file.read_at(&mut self.window, offset);
+            read.map_err(|e| Error::io(format!("read {}", self.segments.path(self.id).display()), &e))?;
+        }
+        let start = (offset - self.window_at) as usize;
+        Ok(Some(&self.window[start..start + len]))
+    }
+}
+
+/// Walks one segment from `from` and tells `sink` everything.
+pub fn replay_segment(
+    segments: &Arc<Segments>,
+    id: SegmentId,
+    from: u64,
+    sink: &mut dyn FnMut(ReplayEvent) -> Result<()>,
+) -> Result<()> {
+    let mut replay = Replay::open(segments, id, from)?;
+    while let Some(event) = replay.next_event()? {
+        sink(event)?;
+    }
+    Ok(())
+}
+
+/// The highest sequence number that any record of a segment knew to be on the disk.
+pub fn highest_synced(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<SeqNo> {
+    let mut replay = Replay::open(segments, id, from)?;
+    let mut highest = SeqNo(0);
+    while let Some(header) = replay.next_header()? {
+        highest = highest.max(header.synced);
+    }
+    Ok(highest)
+}

@@ -1,0 +1,199 @@
+//! The segment files of a store: names, sizes, and a bounded number of open ones.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lru::LruCache;
+use parking_lot::{Mutex, RwLock};
+
+use super::record::{SEGMENT_HEADER, StoreId, check_segment_header, segment_header};
+use crate::env::{Env, EnvFile};
+use crate::model::SegmentId;
+use crate::{Error, ErrorKind, Result};
+
+const OPEN_FILES: usize = 256;
+
+/// What is known of a segment file.
+#[derive(Debug, Default)]
+pub struct Segment {
+    /// Bytes up to the end of the last whole record.
+    len: AtomicU64,
+    /// Entries of memtables that point into it from elsewhere.
+    shares: AtomicU64,
+}
+
+/// See the module.
+pub struct Segments {
+    env: Arc<dyn Env>,
+    dir: PathBuf,
+    store: StoreId,
+    known: RwLock<BTreeMap<SegmentId, Arc<Segment>>>,
+    open: Mutex<LruCache<SegmentId, Arc<dyn EnvFile>>>,
+}
+
+impl Segment {
+    pub fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() <= SEGMENT_HEADER
+    }
+
+    pub fn set_len(&self, len: u64) {
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// Unflushed entries elsewhere that share its bytes.
+    pub fn shares(&self) -> u64 {
+        self.shares.load(Ordering::Acquire)
+    }
+
+    pub fn add_share(&self) {
+        self.shares.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn remove_shares(&self, count: u64) {
+        self.shares.fetch_sub(count, Ordering::AcqRel);
+    }
+}
+
+/// `00000012.seg` to 12; `None` for other names.
+fn parse_name(name: &str) -> Option<SegmentId> {
+    let digits = name.strip_suffix(".seg")?;
+    (digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit())).then_some(())?;
+    Some(SegmentId(digits.parse().ok()?))
+}
+
+impl Segments {
+    /// Finds the segments in `dir`, which must exist.
+    pub fn open(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
+        let names = env.list(&dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
+        let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
+        let segments = Self { env, dir, store, known: RwLock::default(), open };
+        for id in names.iter().filter_map(|name| parse_name(name)) {
+            let segment = Segment::default();
+            segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
+            segments.known.write().insert(id, Arc::new(segment));
+        }
+        Ok(segments)
+    }
+
+    pub fn store_id(&self) -> &StoreId {
+        &self.store
+    }
+
+    pub fn env(&self) -> &Arc<dyn Env> {
+        &self.env
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn path(&self, id: SegmentId) -> PathBuf {
+        self.dir.join(format!("{:08}.seg", id.0))
+    }
+
+    /// The companion file that lists dropped entries.
+    pub fn dead_path(&self, id: SegmentId) -> PathBuf {
+        self.dir.join(format!("{:08}.dead", id.0))
+    }
+
+    /// All ids, ascending.
+    pub fn ids(&self) -> Vec<SegmentId> {
+        self.known.read().keys().copied().collect()
+    }
+
+    pub fn get(&self, id: SegmentId) -> Option<Arc<Segment>> {
+        self.known.read().get(&id).cloned()
+    }
+
+    /// Bytes of all segments.
+    pub fn total_len(&self) -> u64 {
+        self.known.read().values().map(|segment| segment.len()).sum()
+    }
+
+    fn io(&self, verb: &str, id: SegmentId, source: &std::io::Error) -> Error {
+        Error::io(format!("{verb} {}", self.path(id).display()), source)
+    }
+
+    fn raw_file(&self, id: SegmentId) -> Result<Arc<dyn EnvFile>> {
+        if let Some(file) = self.open.lock().get(&id) {
+            return Ok(Arc::clone(file));
+        }
+        let file = self.env.open(&self.path(id)).map_err(|e| self.io("open", id, &e))?;
+        self.open.lock().put(id, Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// The open file of a segment; `NotFound` once it was purged.
+    pub fn file(&self, id: SegmentId) -> Result<Arc<dyn EnvFile>> {
+        if let Some(file) = self.open.lock().get(&id) {
+            return Ok(Arc::clone(file));
+        }
+        if self.get(id).is_none() {
+            return Err(Error::new(ErrorKind::NotFound, format!("segment {} is not there any more", id.0)));
+        }
+        self.raw_file(id)
+    }
+
+    /// Verifies a segment's header.
+    pub fn check_header(&self, id: SegmentId) -> Result<()> {
+        let mut header = [0; SEGMENT_HEADER as usize];
+        let read = self.file(id)?.read_at(&mut header, 0);
+        read.map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Error::new(ErrorKind::Corrupt, format!("segment {}: shorter than its header", id.0))
+            }
+            _ => self.io("read", id, &e),
+        })?;
+        check_segment_header(&header, id, &self.store)
+    }
+
+    /// Makes a new segment of the number after the last; its name is durable when this returns.
+    pub fn create(&self) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
+        self.create_after(SegmentId(0))
+    }
+
+    /// As [`Segments::create`], with a number above `least`.
+    pub fn create_after(&self, least: SegmentId) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
+        let mut known = self.known.write();
+        let last = known.keys().next_back().copied().unwrap_or_default().max(least);
+        let id = SegmentId(last.0 + 1);
+        let path = self.path(id);
+        let file = self.env.create_new(&path).map_err(|e| self.io("create", id, &e))?;
+        let written = file.write_at(&segment_header(id, &self.store), 0).and_then(|()| self.env.sync_dir(&self.dir));
+        if let Err(e) = written {
+            // A leftover would stand in the way of the next attempt.
+            let _ = self.env.remove(&path);
+            return Err(self.io("start", id, &e));
+        }
+        let segment = Arc::new(Segment::default());
+        segment.set_len(SEGMENT_HEADER);
+        known.insert(id, Arc::clone(&segment));
+        self.open.lock().put(id, Arc::clone(&file));
+        Ok((id, segment, file))
+    }
+
+    /// Deletes a segment and its companion. Order: the caller knows that nothing durable points into it.
+    pub fn purge(&self, id: SegmentId) -> Result<()> {
+        self.known.write().remove(&id);
+        self.open.lock().pop(&id);
+        self.env.remove(&self.path(id)).map_err(|e| self.io("remove", id, &e))?;
+        // Order: the companion outlives its segment, which it keeps from being replayed.
+        self.env.sync_dir(&self.dir).map_err(|e| Error::io(format!("sync {}", self.dir.display()), &e))?;
+        match self.env.remove(&self.dead_path(id)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(self.io("remove the companion of", id, &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a purged segment's open file only after its readers are done with it.
+    pub fn forget_file(&self, id: SegmentId) {
+        self.open.lock().pop(&id);
+    }
+}
