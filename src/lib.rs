@@ -23,6 +23,7 @@ pub mod error;
 pub mod index;
 pub mod model;
 pub mod query;
+pub mod store;
 pub mod visibility;
 pub mod wal;
 

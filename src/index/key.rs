@@ -127,6 +127,14 @@ fn put_suffix(out: &mut Vec<u8>, timestamp: Timestamp, kind: CellKind, seq: SeqN
     out.extend_from_slice(&(!last).to_be_bytes());
 }
 
+/// Puts the sequence number into a key that was made without one.
+pub fn set_seq(key: &mut [u8], kind: CellKind, seq: SeqNo) {
+    let last = u64::from(kind.code()) << SEQ_BITS | seq.0;
+    if let Some(tail) = key.last_chunk_mut::<8>() {
+        *tail = (!last).to_be_bytes();
+    }
+}
+
 /// A place in a column before the cells of `timestamp` and older.
 pub fn version_start(column_prefix: &[u8], timestamp: Timestamp) -> Vec<u8> {
     let mut out = column_prefix.to_vec();

@@ -2,6 +2,7 @@
 //!
 //! Pure data. Must not do I/O, read a clock, or know how anything is stored.
 
+pub mod attributes;
 mod catalogue;
 mod cell;
 mod mutation;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lru::LruCache;
 use parking_lot::{Mutex, RwLock};
@@ -23,6 +23,8 @@ pub struct Segment {
     len: AtomicU64,
     /// Entries of memtables that point into it from elsewhere.
     shares: AtomicU64,
+    /// A compaction moves its cells elsewhere.
+    retiring: AtomicBool,
 }
 
 /// See the module.
@@ -53,7 +55,21 @@ impl Segment {
     }
 
     pub fn add_share(&self) {
-        self.shares.fetch_add(1, Ordering::AcqRel);
+        self.shares.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether nothing may be shared from it any more.
+    pub fn retiring(&self) -> bool {
+        self.retiring.load(Ordering::SeqCst)
+    }
+
+    /// Lets nothing be shared from it any more, unless something is: then it is left as it was.
+    pub fn retire(&self) -> bool {
+        // Order: the flag before the count; the other side counts before it looks at the flag.
+        self.retiring.store(true, Ordering::SeqCst);
+        let free = self.shares.load(Ordering::SeqCst) == 0;
+        self.retiring.store(free, Ordering::SeqCst);
+        free
     }
 
     pub fn remove_shares(&self, count: u64) {
@@ -192,8 +208,9 @@ impl Segments {
         }
     }
 
-    /// Forgets a purged segment's open file only after its readers are done with it.
-    pub fn forget_file(&self, id: SegmentId) {
+    /// Forgets a segment whose file was moved away.
+    pub fn forget(&self, id: SegmentId) {
+        self.known.write().remove(&id);
         self.open.lock().pop(&id);
     }
 }

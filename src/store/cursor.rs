@@ -1,0 +1,184 @@
+//! A forward walk over the cells of memtables and index as one sorted sequence.
+//!
+//! Reads pages ahead and holds no transaction between them. The memtables are taken before the index is
+//! asked, so that a flush in between hides nothing; what is met twice is given once.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::memtable::{Memtable, Memtables};
+use crate::Result;
+use crate::index::{Direction, Index, IndexRow, key};
+use crate::model::{SeqNo, StoredCell};
+use crate::visibility::CellSource;
+
+/// Largest page, in cells.
+const PAGE: usize = 1024;
+
+/// What a read sees: everything up to a sequence number.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub read_point: SeqNo,
+    pub tables: Arc<Memtables>,
+}
+
+/// See the module.
+pub struct Cursor<'s> {
+    index: &'s Index,
+    read_point: SeqNo,
+    end: Vec<u8>,
+    lanes: Vec<Lane>,
+}
+
+struct Lane {
+    /// `None`: the index.
+    table: Option<Arc<Memtable>>,
+    page: VecDeque<(Vec<u8>, IndexRow)>,
+    /// Where the next page starts; `None`: there is none.
+    next: Option<Vec<u8>>,
+    size: usize,
+}
+
+impl Lane {
+    fn fill(&mut self, index: &Index, end: &[u8], read_point: SeqNo) -> Result<()> {
+        while self.page.is_empty()
+            && let Some(from) = self.next.take()
+        {
+            let mut last = Vec::new();
+            let page = &mut self.page;
+            let mut take = |key: &[u8], row: IndexRow| {
+                last.clear();
+                last.extend_from_slice(key);
+                if key::decode_suffix(key).is_some_and(|(_, _, seq)| seq <= read_point) {
+                    page.push_back((key.to_vec(), row));
+                }
+            };
+            let count = match &self.table {
+                Some(table) => table.page(&from, end, self.size, &mut |key, cell| take(key, cell.to_row())),
+                None => index.page(&from, end, self.size, Direction::Ascending, &mut |key, row| {
+                    take(key, row);
+                    Ok(())
+                })?,
+            };
+            if count == self.size {
+                last.push(0);
+                self.next = Some(last);
+            }
+            self.size = (self.size * 4).min(PAGE);
+        }
+        Ok(())
+    }
+
+    fn seek(&mut self, target: &[u8], first: usize) {
+        let passed = self.page.partition_point(|(key, _)| key.as_slice() < target);
+        self.page.drain(..passed);
+        if self.page.is_empty()
+            && let Some(next) = &mut self.next
+            && next.as_slice() < target
+        {
+            *next = target.to_vec();
+            self.size = first;
+        }
+    }
+}
+
+impl<'s> Cursor<'s> {
+    /// The cells of `[from, end)`; the first page has `first` cells at most.
+    pub fn new(index: &'s Index, snapshot: &Snapshot, from: &[u8], end: Vec<u8>, first: usize) -> Self {
+        let tables = snapshot.tables.all().filter(|table| !table.is_empty()).cloned().map(Some);
+        let lane = |table| Lane { table, page: VecDeque::new(), next: Some(from.to_vec()), size: first };
+        // Order: memtables before the index, so that of equal keys theirs is taken.
+        let lanes = tables.chain([None]).map(lane).collect();
+        Self { index, read_point: snapshot.read_point, end, lanes }
+    }
+
+    /// The lane with the smallest key.
+    fn first(&mut self) -> Result<Option<usize>> {
+        let mut best: Option<usize> = None;
+        for at in 0..self.lanes.len() {
+            self.lanes[at].fill(self.index, &self.end, self.read_point)?;
+            let Some((key, _)) = self.lanes[at].page.front() else { continue };
+            let smaller = best.and_then(|b| self.lanes[b].page.front()).is_none_or(|(least, _)| key < least);
+            if smaller {
+                best = Some(at);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The next key, without moving.
+    pub fn peek(&mut self) -> Result<Option<&[u8]>> {
+        let lane = self.first()?;
+        Ok(lane.and_then(|at| self.lanes[at].page.front()).map(|(key, _)| key.as_slice()))
+    }
+
+    /// The next cell.
+    pub fn pop(&mut self) -> Result<Option<(Vec<u8>, IndexRow)>> {
+        let Some(at) = self.first()? else { return Ok(None) };
+        let cell = self.lanes[at].page.pop_front();
+        if let Some((key, _)) = &cell {
+            for lane in &mut self.lanes {
+                if lane.page.front().is_some_and(|(other, _)| other == key) {
+                    lane.page.pop_front();
+                }
+            }
+        }
+        Ok(cell)
+    }
+
+    /// Moves to the first cell that is not before `target`; never back.
+    pub fn seek(&mut self, target: &[u8]) {
+        for lane in &mut self.lanes {
+            lane.seek(target, 16);
+        }
+    }
+
+    /// The cells of one row and family, from where the cursor is.
+    pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_, 's> {
+        let end = key::prefix_end(&prefix);
+        RowCells { cursor: self, prefix, end }
+    }
+}
+
+/// A cell of the index or a memtable as the rules of visibility see it; `None` for a broken key.
+pub fn stored_cell(key: &[u8], row: IndexRow, prefix_len: usize) -> Option<StoredCell> {
+    let (timestamp, kind, seq) = key::decode_suffix(key)?;
+    let qualifier = key::qualifier_of(key, prefix_len)?;
+    let IndexRow { value, generation, tags, .. } = row;
+    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value })
+}
+
+/// One row and family of a cursor.
+pub struct RowCells<'c, 's> {
+    cursor: &'c mut Cursor<'s>,
+    prefix: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl RowCells<'_, '_> {
+    /// Moves past the row.
+    pub fn leave(&mut self) {
+        self.cursor.seek(&self.end);
+    }
+}
+
+impl CellSource for RowCells<'_, '_> {
+    fn next(&mut self) -> Result<Option<StoredCell>> {
+        match self.cursor.peek()? {
+            Some(key) if key < self.end.as_slice() => {}
+            _ => return Ok(None),
+        }
+        let cell = self.cursor.pop()?;
+        Ok(cell.and_then(|(key, row)| stored_cell(&key, row, self.prefix.len())))
+    }
+
+    fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
+        self.cursor.seek(&key::prefix_end(&key::column_prefix(&self.prefix, qualifier)));
+        Ok(())
+    }
+
+    fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
+        self.cursor.seek(&key::column_prefix(&self.prefix, qualifier));
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! The parts of an open store, and what all operations share: snapshots, row locks, events.
+
+use std::hash::BuildHasher;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::cursor::{Cursor, Snapshot};
+use super::memtable::{Frozen, Memtable, Memtables};
+use super::{Background, StoreOptions};
+use crate::backend::{Event, Subscriber};
+use crate::index::{Checkpoint, Index, Meta, key};
+use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
+use crate::wal::{Log, ValueReader};
+use crate::{Error, ErrorKind, Result};
+
+/// Row locks; rows share them by hash.
+pub const STRIPES: usize = 1024;
+/// Frozen memtables at most; past it writers wait for the flush.
+const FROZEN: usize = 2;
+
+/// What is known of a family's stored cells without looking.
+#[derive(Default)]
+pub struct FamilyTrack {
+    /// No stored cell has a greater timestamp.
+    pub max_timestamp: AtomicI64,
+    /// Whether any tombstone of a whole family may be stored.
+    pub family_tombstones: AtomicBool,
+}
+
+/// What the background threads are told.
+#[derive(Default)]
+pub struct Signals {
+    pub state: Mutex<SignalState>,
+    pub changed: Condvar,
+}
+
+/// See [`Signals`].
+#[derive(Default)]
+pub struct SignalState {
+    pub stop: bool,
+    pub flush: bool,
+    /// Families whose cells were dropped or that may need a compaction.
+    pub compact: bool,
+    pub activity: String,
+    pub last_error: Option<String>,
+}
+
+/// See the module. Lock order: row locks, `room`, `flushing`, `maintenance`, the log's, `meta`.
+pub struct Engine {
+    pub options: StoreOptions,
+    pub catalogue_path: PathBuf,
+    pub hash_key: [u8; 16],
+    pub log: Log,
+    pub values: ValueReader,
+    pub index: Index,
+    pub catalogue: ArcSwap<Catalogue>,
+    /// Held during a change of the catalogue.
+    pub altering: Mutex<()>,
+    pub tables: ArcSwap<Memtables>,
+    pub read_point: AtomicU64,
+    /// The state that the index has.
+    pub meta: Mutex<Meta>,
+    pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
+    pub rows: Vec<Mutex<()>>,
+    /// Held by the one who flushes.
+    pub flushing: Mutex<()>,
+    /// Held by the one who compacts.
+    pub compacting: Mutex<()>,
+    /// Held while rows of the index are replaced: flush against compaction.
+    pub maintenance: Mutex<()>,
+    /// Writers wait here while too much is frozen.
+    pub room: Mutex<()>,
+    pub room_made: Condvar,
+    pub signals: Signals,
+    pub subscribers: RwLock<Vec<Subscriber>>,
+}
+
+impl Engine {
+    pub fn now(&self) -> Timestamp {
+        self.options.env.now()
+    }
+
+    /// What a read that starts now sees.
+    pub fn snapshot(&self) -> Snapshot {
+        // Order: the read point before the memtables, those before the index.
+        let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
+        Snapshot { read_point, tables: self.tables.load_full() }
+    }
+
+    /// A cursor over the row of a family.
+    pub fn row_cursor(&self, snapshot: &Snapshot, prefix: &[u8], first: usize) -> Cursor<'_> {
+        Cursor::new(&self.index, snapshot, prefix, key::prefix_end(prefix), first)
+    }
+
+    pub fn track(&self, family: FamilyId) -> Arc<FamilyTrack> {
+        if let Some(track) = self.tracks.read().get(&family) {
+            return Arc::clone(track);
+        }
+        Arc::clone(self.tracks.write().entry(family).or_default())
+    }
+
+    /// The lock of a row.
+    pub fn lock_row(&self, table: &TableSchema, row: &[u8]) -> MutexGuard<'_, ()> {
+        self.rows[self.stripe(table, row)].lock()
+    }
+
+    /// The locks of two rows.
+    pub fn lock_rows(&self, one: (&TableSchema, &[u8]), other: (&TableSchema, &[u8])) -> Vec<MutexGuard<'_, ()>> {
+        let mut stripes = [self.stripe(one.0, one.1), self.stripe(other.0, other.1)];
+        // Order: ascending, so that two of these never wait for each other.
+        stripes.sort_unstable();
+        let distinct = if stripes[0] == stripes[1] { &stripes[..1] } else { &stripes[..] };
+        distinct.iter().map(|&s| self.rows[s].lock()).collect()
+    }
+
+    fn stripe(&self, table: &TableSchema, row: &[u8]) -> usize {
+        FxBuildHasher.hash_one((table.id.0, row)) as usize % STRIPES
+    }
+
+    /// Tells subscribers; the caller holds no lock.
+    pub fn announce(&self, events: &[Event]) {
+        let subscribers = self.subscribers.read().clone();
+        for event in events {
+            subscribers.iter().for_each(|subscriber| subscriber(event));
+        }
+    }
+
+    /// Waits until the memtable has room.
+    pub fn make_room(&self) -> Result<()> {
+        if self.tables.load().active.bytes() < self.options.memtable_bytes {
+            return Ok(());
+        }
+        let mut room = self.room.lock();
+        while self.tables.load().frozen.len() >= FROZEN {
+            if self.options.background == Background::Off {
+                drop(room);
+                self.flush_frozen()?;
+                room = self.room.lock();
+                continue;
+            }
+            self.log.check_poison()?;
+            self.wake(|state| state.flush = true);
+            self.room_made.wait_for(&mut room, std::time::Duration::from_millis(100));
+        }
+        if self.tables.load().active.bytes() >= self.options.memtable_bytes {
+            self.freeze();
+            self.wake(|state| state.flush = true);
+        }
+        drop(room);
+        if self.options.background == Background::Off { self.flush_frozen() } else { Ok(()) }
+    }
+
+    /// Starts a new memtable if the present one has cells.
+    pub fn freeze(&self) {
+        self.log.pause(|segment, offset| {
+            let tables = self.tables.load_full();
+            if tables.active.is_empty() {
+                return;
+            }
+            let checkpoint = Checkpoint { seq: self.log.written(), segment, offset };
+            let mut frozen = tables.frozen.clone();
+            frozen.push(Frozen { table: Arc::clone(&tables.active), checkpoint });
+            self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen }));
+        });
+    }
+
+    /// Changes what the background threads look at and wakes them.
+    pub fn wake(&self, change: impl FnOnce(&mut SignalState)) {
+        change(&mut self.signals.state.lock());
+        self.signals.changed.notify_all();
+    }
+
+    /// A table that takes reads.
+    pub fn table<'c>(&self, catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
+        let table = known_table(catalogue, name)?;
+        if table.state == TableState::Disabled {
+            let text = format!("table {name} is disabled. Enable it first: enable '{name}'");
+            return Err(Error::new(ErrorKind::TableDisabled, text));
+        }
+        Ok(table)
+    }
+}
+
+/// A declared table.
+pub fn known_table<'c>(catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
+    catalogue.tables.get(name).ok_or_else(|| {
+        if !catalogue.namespaces.contains_key(&name.namespace) {
+            return Error::new(ErrorKind::NoSuchNamespace, format!("namespace {} does not exist", name.namespace));
+        }
+        Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist"))
+    })
+}
+
+/// A declared family.
+pub fn family<'c>(table: &'c TableSchema, name: &str) -> Result<&'c FamilySchema> {
+    table.families.get(name).ok_or_else(|| {
+        let text = format!(
+            "Column family {name} does not exist in table {}. Declare it: alter '{}', {{NAME => '{name}'}}, or make the \
+             directory .schema/{name} of the table",
+            table.name, table.name
+        );
+        Error::new(ErrorKind::NoSuchFamily, text)
+    })
+}

@@ -1,0 +1,164 @@
+//! Flush: the oldest frozen memtable goes into the index, as far as the rules of visibility keep it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::cursor::stored_cell;
+use super::engine::Engine;
+use super::memtable::{Frozen, Memtable, Memtables};
+use super::open::count_in;
+use crate::Result;
+use crate::index::{Change, IndexRow, Meta, key};
+use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
+use crate::visibility::{FlushMatcher, Verdict};
+use crate::wal::{DeadMarks, append_dead};
+
+/// Entries that were dropped, by segment: puts and tombstones apart.
+#[derive(Default)]
+pub struct Dropped {
+    puts: BTreeMap<SegmentId, Vec<u64>>,
+    tombstones: BTreeMap<SegmentId, Vec<u64>>,
+}
+
+impl Dropped {
+    /// Adds the entry of a cell.
+    pub fn add(&mut self, kind: CellKind, row: &IndexRow) {
+        let (segment, offset) = row.place();
+        let list = if kind.is_put() { &mut self.puts } else { &mut self.tombstones };
+        list.entry(segment).or_default().push(offset);
+    }
+}
+
+/// The rules of all declared families.
+pub fn rules_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilyRules> {
+    let families = catalogue.tables.values().flat_map(|table| table.families.values());
+    families.map(|family| (family.id, family.rules.clone())).collect()
+}
+
+impl Engine {
+    /// Moves everything that was written before the call into the index.
+    pub fn flush(&self) -> Result<()> {
+        self.freeze();
+        self.flush_frozen()
+    }
+
+    /// Flushes what is frozen, oldest first.
+    pub fn flush_frozen(&self) -> Result<()> {
+        let _one = self.flushing.lock();
+        while let Some(oldest) = self.tables.load().frozen.first().cloned() {
+            self.flush_one(&oldest)?;
+        }
+        Ok(())
+    }
+
+    fn flush_one(&self, frozen: &Frozen) -> Result<()> {
+        // Order: the log before the index that points into it.
+        self.log.sync_to(frozen.checkpoint.seq)?;
+        let rules = rules_by_id(&self.catalogue.load());
+        let gone = self.judge(&frozen.table, &rules)?;
+        let _alone = self.maintenance.lock();
+        let mut meta = self.meta.lock().clone();
+        meta.generation = Generation(meta.generation.0 + 1);
+        meta.checkpoint = frozen.checkpoint;
+        meta.flushes += 1;
+        let generation = meta.generation;
+        let counted = std::cell::RefCell::new(meta);
+        let mut changes = frozen.table.iter().filter(|(key, _)| !gone.contains(key)).map(|(key, mut row)| {
+            row.generation = generation;
+            count_in(&mut counted.borrow_mut(), &key, &row);
+            Ok(Change::Put(key, row))
+        });
+        self.index.write(&mut changes, &mut || counted.borrow().clone())?;
+        drop(changes);
+        self.retire(frozen, counted.into_inner());
+        Ok(())
+    }
+
+    /// The rows are in the index: the memtable goes.
+    fn retire(&self, frozen: &Frozen, meta: Meta) {
+        *self.meta.lock() = meta;
+        self.log.pause(|_, _| {
+            let mut tables: Memtables = (**self.tables.load()).clone();
+            tables.frozen.retain(|other| !Arc::ptr_eq(&other.table, &frozen.table));
+            self.tables.store(Arc::new(tables));
+        });
+        for id in frozen.table.shares() {
+            if let Some(segment) = self.log.segments().get(id) {
+                segment.remove_shares(1);
+            }
+        }
+        let _room = self.room.lock();
+        self.room_made.notify_all();
+    }
+
+    /// Keys of cells that do not reach the index; those that the rules drop are marked dead first.
+    fn judge(&self, table: &Memtable, rules: &FxHashMap<FamilyId, FamilyRules>) -> Result<FxHashSet<Vec<u8>>> {
+        let now = self.now();
+        let mut gone = FxHashSet::default();
+        let mut dropped = Dropped::default();
+        let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now };
+        for (key, row) in table.iter() {
+            let Some(rules) = key::family_of(&key).and_then(|family| rules.get(&family)) else {
+                // Its family was dropped; no mark is needed, no rebuild takes it.
+                gone.insert(key);
+                continue;
+            };
+            if rules.new_version_behavior {
+                continue;
+            }
+            if judge.judge(&key, &row, rules) == Verdict::Drop {
+                dropped.add(key::decode_suffix(&key).map_or(CellKind::Put, |(_, kind, _)| kind), &row);
+                gone.insert(key);
+            }
+        }
+        self.mark_dead(dropped)?;
+        Ok(gone)
+    }
+
+    /// Makes durable that entries were dropped.
+    pub fn mark_dead(&self, dropped: Dropped) -> Result<()> {
+        // Order: puts before the tombstones that covered them, both before the index forgets them; else a
+        // rebuild in between would bring a covered put back.
+        for list in [dropped.puts, dropped.tombstones] {
+            for (id, offsets) in list {
+                let marks: DeadMarks = offsets.into_iter().collect();
+                append_dead(self.log.segments(), id, &marks)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the sequence of reads of a family's track.
+    pub fn note_cell(&self, family: FamilyId, timestamp: Timestamp, kind: CellKind) {
+        let track = self.track(family);
+        track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
+        if kind.is_family_tombstone() {
+            track.family_tombstones.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Runs a matcher for each row and family that goes by.
+struct RowJudge<'a> {
+    prefix: Vec<u8>,
+    matcher: Option<FlushMatcher<'a>>,
+    now: Timestamp,
+}
+
+impl<'a> RowJudge<'a> {
+    fn judge(&mut self, key: &[u8], row: &IndexRow, rules: &'a FamilyRules) -> Verdict {
+        if self.matcher.is_none() || !key.starts_with(&self.prefix) {
+            let len = key::row_prefix_len(key).unwrap_or(key.len());
+            self.prefix = key[..len].to_vec();
+            self.matcher = Some(FlushMatcher::new(rules, self.now));
+        }
+        let cell = stored_cell(key, row.clone(), self.prefix.len());
+        match (&mut self.matcher, cell) {
+            (Some(matcher), Some(cell)) => matcher.judge(&cell),
+            _ => Verdict::Keep,
+        }
+    }
+}

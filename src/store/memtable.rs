@@ -1,0 +1,119 @@
+//! What was written since the last flush, sorted; keys and places, no values.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_skiplist::SkipMap;
+use parking_lot::Mutex;
+
+use crate::index::{Checkpoint, IndexRow};
+use crate::model::{Generation, SegmentId, Tags, ValueHandle};
+
+/// Memory of an entry besides its key: tower, handle, allocations.
+const OVERHEAD: u64 = 128;
+
+/// A cell's place and tags.
+#[derive(Clone, Debug)]
+pub struct MemCell {
+    value: ValueHandle,
+    /// Most cells have none.
+    tags: Option<Box<Tags>>,
+    /// Where the cell's own entry is, if the value is another entry's.
+    own: Option<(SegmentId, u64)>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Memtable {
+    cells: SkipMap<Box<[u8]>, MemCell>,
+    bytes: AtomicU64,
+    count: AtomicU64,
+    /// Segments into which shared values point.
+    shares: Mutex<Vec<SegmentId>>,
+}
+
+/// A memtable that takes no more cells, and how far the log is covered once it is flushed.
+#[derive(Clone)]
+pub struct Frozen {
+    pub table: Arc<Memtable>,
+    pub checkpoint: Checkpoint,
+}
+
+/// The memtables of a store; replaced as a whole.
+#[derive(Clone, Default)]
+pub struct Memtables {
+    pub active: Arc<Memtable>,
+    /// Oldest first.
+    pub frozen: Vec<Frozen>,
+}
+
+impl MemCell {
+    pub fn new(value: ValueHandle, tags: &Tags, own: Option<(SegmentId, u64)>) -> Self {
+        let tags = (*tags != Tags::default()).then(|| Box::new(tags.clone()));
+        Self { value, tags, own }
+    }
+
+    /// As a row of the index, not flushed yet.
+    pub fn to_row(&self) -> IndexRow {
+        let tags = self.tags.as_deref().cloned().unwrap_or_default();
+        IndexRow { value: self.value, generation: Generation(0), tags, own: self.own }
+    }
+}
+
+impl Memtable {
+    /// Adds a cell; one of the same key is replaced.
+    pub fn insert(&self, key: Vec<u8>, cell: MemCell) {
+        self.bytes.fetch_add(key.len() as u64 + OVERHEAD, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        if cell.own.is_some() {
+            self.shares.lock().push(cell.value.segment);
+        }
+        self.cells.insert(key.into_boxed_slice(), cell);
+    }
+
+    /// Memory that it takes, about.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn len(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Segments into which shared values point, one for each.
+    pub fn shares(&self) -> Vec<SegmentId> {
+        self.shares.lock().clone()
+    }
+
+    /// Calls `each` for at most `limit` cells of `[from, to)`; how many there were.
+    pub fn page(&self, from: &[u8], to: &[u8], limit: usize, each: &mut dyn FnMut(&[u8], &MemCell)) -> usize {
+        if from >= to {
+            return 0;
+        }
+        let range = self.cells.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
+        range.take(limit).map(|entry| each(entry.key(), entry.value())).count()
+    }
+
+    /// The last key of `[from, to)`.
+    pub fn last_key(&self, from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.cells.upper_bound::<[u8]>(Bound::Excluded(to))?;
+        (**entry.key() >= *from).then(|| entry.key().to_vec())
+    }
+
+    /// All cells, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Vec<u8>, IndexRow)> + '_ {
+        self.cells.iter().map(|entry| (entry.key().to_vec(), entry.value().to_row()))
+    }
+}
+
+impl Memtables {
+    /// All of them, newest first.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.table))
+    }
+}

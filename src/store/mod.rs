@@ -1,0 +1,110 @@
+//! The embedded store: the log, the memtable and the index as one [`Backend`].
+//!
+//! Must not know of mounts, printing or SQLite.
+
+mod apply;
+mod catalogue;
+mod compact;
+mod cursor;
+mod engine;
+mod flush;
+mod identity;
+mod memtable;
+mod open;
+mod plan;
+mod purge;
+mod read;
+mod rename;
+mod scan;
+mod serve;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Result;
+use crate::env::{Env, LockGuard, RealEnv};
+
+use engine::Engine;
+use worker::Workers;
+
+/// Whether the store flushes, syncs and compacts by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// Threads do it.
+    On,
+    /// Only when asked, or when the memtable is full.
+    Off,
+}
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct StoreOptions {
+    pub path: PathBuf,
+    pub env: Arc<dyn Env>,
+    /// Longest value, in bytes.
+    pub value_limit: u64,
+    /// The memtable is flushed when it reaches this size.
+    pub memtable_bytes: u64,
+    pub segment_bytes: u64,
+    /// SYNC_WAL and ASYNC_WAL writes are on the disk after at most this time.
+    pub sync_interval: Duration,
+    /// Memory for pages of the index, all read connections together.
+    pub reader_cache_bytes: u64,
+    pub background: Background,
+}
+
+impl StoreOptions {
+    /// The defaults for a store in `path` on the real machine.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            env: Arc::new(RealEnv),
+            value_limit: 64 << 20,
+            memtable_bytes: 64 << 20,
+            segment_bytes: 64 << 20,
+            sync_interval: Duration::from_secs(1),
+            reader_cache_bytes: 32 << 20,
+            background: Background::On,
+        }
+    }
+}
+
+/// An open store; see [`crate::backend::Backend`] for what it does.
+pub struct Store {
+    engine: Arc<Engine>,
+    workers: Workers,
+    /// Order: dropped last, after everything that writes.
+    _lock: Box<dyn LockGuard>,
+}
+
+impl Store {
+    /// Opens the store, makes it if the directory is absent or empty, and recovers it if needed.
+    pub fn open(options: StoreOptions) -> Result<Self> {
+        let (engine, lock) = open::open(options)?;
+        let engine = Arc::new(engine);
+        let workers = Workers::start(&engine);
+        Ok(Self { engine, workers, _lock: lock })
+    }
+
+    /// Stops the threads and makes everything durable. The memtable is not flushed: flushes have effects
+    /// that users see, and the log has it all.
+    pub fn close(mut self) -> Result<()> {
+        self.workers.stop();
+        self.engine.log.sync()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.workers.stop();
+        // Without `close` nobody waits for the answer.
+        if let Err(e) = self.engine.log.sync() {
+            log::error!("the last sync of the store: {e}");
+        }
+    }
+}

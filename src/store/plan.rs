@@ -1,0 +1,318 @@
+//! From mutations to cells: timestamps, resolved deletes, increments and appends (SEMANTICS of HBase's
+//! HRegion.prepareDeleteTimestamps, reckonDeltas). The caller holds the row's lock.
+
+use std::collections::BTreeSet;
+
+use std::sync::atomic::Ordering;
+
+use super::cursor::{Cursor, Snapshot};
+use super::engine::{Engine, family};
+use crate::index::key;
+use crate::model::{
+    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, Increment, Mutation,
+    PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value,
+};
+use crate::visibility::{FamilyReader, ReadRules};
+use crate::{Error, ErrorKind, Result};
+
+/// A cell to be written.
+pub struct Planned<'a> {
+    pub family: &'a FamilySchema,
+    pub qualifier: Qualifier,
+    pub timestamp: Timestamp,
+    pub kind: CellKind,
+    pub tags: Tags,
+    pub value: Value,
+}
+
+/// What the mutations of one row come to.
+#[derive(Default)]
+pub struct Plan<'a> {
+    pub cells: Vec<Planned<'a>>,
+    /// New cells of increments and appends.
+    pub results: Vec<Cell>,
+}
+
+/// Turns mutations of one row into cells.
+pub struct Planner<'a> {
+    pub engine: &'a Engine,
+    pub snapshot: Snapshot,
+    pub table: &'a TableSchema,
+    pub row: &'a [u8],
+    /// The clock, read after the lock was taken.
+    pub now: Timestamp,
+    /// Puts of a check-and-mutate are not older than the cell that was checked.
+    pub least: Timestamp,
+}
+
+fn illegal(text: String) -> Error {
+    Error::new(ErrorKind::IllegalArgument, text)
+}
+
+fn check_time(timestamp: Timestamp) -> Result<Timestamp> {
+    if timestamp.0 < 0 {
+        return Err(illegal(format!("Timestamp cannot be negative. ts={timestamp}")));
+    }
+    if timestamp > Timestamp::MAX {
+        return Err(illegal(format!("Timestamp {timestamp} is too large; {} is the largest", Timestamp::MAX)));
+    }
+    Ok(timestamp)
+}
+
+impl<'a> Planner<'a> {
+    /// The cells of all mutations, in order. Reads see the row as it was before.
+    pub fn plan(&self, mutations: Vec<Mutation>) -> Result<Plan<'a>> {
+        let mut plan = Plan::default();
+        for mutation in mutations {
+            match mutation {
+                Mutation::Put(cells) => {
+                    if cells.is_empty() {
+                        return Err(illegal("No columns to put".into()));
+                    }
+                    for cell in cells {
+                        plan.cells.push(self.put(cell)?);
+                    }
+                }
+                Mutation::Delete(markers) => self.delete(markers, &mut plan)?,
+                Mutation::Increment(increment) => self.increment(increment, &mut plan)?,
+                Mutation::Append(append) => self.append(append, &mut plan)?,
+            }
+        }
+        Ok(plan)
+    }
+
+    fn put(&self, cell: PutCell) -> Result<Planned<'a>> {
+        let family = family(self.table, &cell.family)?;
+        self.check_len(family, &cell.qualifier, cell.value.len())?;
+        let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
+        let written_at = cell.ended_at.map(|_| self.now);
+        let (ttl_ms, mtime, ended_at) = (cell.ttl_ms, cell.mtime, cell.ended_at);
+        let tags = Tags { ttl_ms, mtime, ended_at, written_at, erases: false };
+        Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
+    }
+
+    fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
+        let limit = self.engine.options.value_limit;
+        if len <= limit {
+            return Ok(());
+        }
+        let text = format!(
+            "The value of {}:{} is {len} bytes; this store takes {limit} at most",
+            family.name,
+            qualifier.escape_ascii()
+        );
+        Err(Error::new(ErrorKind::ValueTooLarge, text))
+    }
+
+    /// The timestamp of a put.
+    pub fn put_time(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
+        match time {
+            Time::Now => Ok(self.now.max(self.least)),
+            Time::At(timestamp) => check_time(timestamp),
+            Time::AfterNewest => self.after_newest(family, qualifier),
+            Time::Replacing { timestamp, seq } => {
+                let newest = self.newest(family, qualifier, TimeRange::ALL)?;
+                match newest {
+                    Some(cell) if cell.timestamp == timestamp && cell.seq == seq => Ok(timestamp),
+                    _ => self.after_newest(family, qualifier),
+                }
+            }
+        }
+    }
+
+    fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
+        self.engine.newest_in(&self.snapshot, family, self.row, qualifier, range)
+    }
+
+    /// The clock, but later than everything stored in the column and every tombstone of its family.
+    fn after_newest(&self, family: &FamilySchema, qualifier: &Qualifier) -> Result<Timestamp> {
+        let track = self.engine.track(family.id);
+        if track.max_timestamp.load(Ordering::Acquire) < self.now.0 {
+            return Ok(self.now);
+        }
+        let prefix = key::row_prefix(family.id, self.row);
+        let mut highest = self.first_time(&key::column_prefix(&prefix, qualifier), |_| true)?;
+        if track.family_tombstones.load(Ordering::Acquire) {
+            let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), CellKind::is_family_tombstone)?;
+            highest = highest.max(tombstones);
+        }
+        Ok(highest.map_or(self.now, |t| self.now.max(t.next())))
+    }
+
+    /// The greatest timestamp of the wanted cells with a prefix.
+    fn first_time(&self, prefix: &[u8], wanted: impl Fn(CellKind) -> bool) -> Result<Option<Timestamp>> {
+        let end = key::prefix_end(prefix);
+        let mut cursor = Cursor::new(&self.engine.index, &self.snapshot, prefix, end, 1);
+        while let Some((key, _)) = cursor.pop()? {
+            match key::decode_suffix(&key) {
+                Some((timestamp, kind, _)) if wanted(kind) => return Ok(Some(timestamp)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The greatest timestamp in the row and family, if the clock is not later than all of the family.
+    fn family_time(&self, family: &FamilySchema) -> Result<Timestamp> {
+        if self.engine.track(family.id).max_timestamp.load(Ordering::Acquire) < self.now.0 {
+            return Ok(self.now);
+        }
+        let prefix = key::row_prefix(family.id, self.row);
+        let mut cursor = self.engine.row_cursor(&self.snapshot, &prefix, 16);
+        let mut time = self.now;
+        while let Some((key, _)) = cursor.pop()? {
+            time = time.max(key::decode_suffix(&key).map_or(time, |(timestamp, ..)| timestamp.next()));
+        }
+        Ok(time)
+    }
+
+    fn delete(&self, markers: Vec<DeleteMarker>, plan: &mut Plan<'a>) -> Result<()> {
+        let mut cells: Vec<Planned<'a>> = Vec::with_capacity(markers.len());
+        let mut resolved: Vec<(String, Qualifier)> = Vec::new();
+        for DeleteMarker { kind, time, erases } in markers {
+            match kind {
+                DeleteKind::Version { family: name, qualifier } => {
+                    let family = family(self.table, &name)?;
+                    let timestamp = match time {
+                        Time::At(timestamp) => check_time(timestamp)?,
+                        _ => {
+                            resolved.push((name, qualifier.clone()));
+                            let column = resolved.last();
+                            let nth = resolved.iter().filter(|r| Some(*r) == column).count();
+                            self.nth_newest(family, &qualifier, nth)?
+                        }
+                    };
+                    cells.push(self.tombstone(family, qualifier, timestamp, Tombstone::Version, erases));
+                }
+                DeleteKind::Column { family: name, qualifier } => {
+                    let family = family(self.table, &name)?;
+                    let timestamp = match time {
+                        Time::Now => self.now,
+                        _ => self.put_time(family, &qualifier, time)?,
+                    };
+                    cells.push(self.tombstone(family, qualifier, timestamp, Tombstone::Column, erases));
+                }
+                DeleteKind::Family { family: name } => {
+                    let family = family(self.table, &name)?;
+                    // As in HBase, it takes the place of what this Delete had for the family before.
+                    cells.retain(|cell| cell.family.id != family.id);
+                    cells.push(self.family_tombstone(family, time, erases)?);
+                }
+                DeleteKind::FamilyVersion { family: name } => {
+                    let family = family(self.table, &name)?;
+                    let timestamp = if let Time::At(t) = time { check_time(t)? } else { self.now };
+                    cells.push(self.tombstone(family, Vec::new(), timestamp, Tombstone::FamilyVersion, erases));
+                }
+                DeleteKind::Row => {
+                    for family in self.table.families.values() {
+                        cells.push(self.family_tombstone(family, time, erases)?);
+                    }
+                }
+            }
+        }
+        plan.cells.extend(cells);
+        Ok(())
+    }
+
+    fn family_tombstone(&self, family: &'a FamilySchema, time: Time, erases: bool) -> Result<Planned<'a>> {
+        let timestamp = match time {
+            Time::Now => self.now,
+            Time::At(timestamp) => check_time(timestamp)?,
+            _ => self.family_time(family)?,
+        };
+        Ok(self.tombstone(family, Vec::new(), timestamp, Tombstone::Family, erases))
+    }
+
+    /// A tombstone, written now.
+    pub fn tombstone(
+        &self,
+        family: &'a FamilySchema,
+        qualifier: Qualifier,
+        timestamp: Timestamp,
+        kind: Tombstone,
+        erases: bool,
+    ) -> Planned<'a> {
+        let tags = Tags { written_at: Some(self.now), erases, ..Tags::default() };
+        let value = Value::Bytes(Vec::new());
+        Planned { family, qualifier, timestamp, kind: CellKind::Tombstone(kind), tags, value }
+    }
+
+    /// The timestamp of the n-th newest visible version; the clock if there are fewer.
+    fn nth_newest(&self, family: &FamilySchema, qualifier: &Qualifier, nth: usize) -> Result<Timestamp> {
+        let prefix = key::row_prefix(family.id, self.row);
+        let mut cursor = self.engine.row_cursor(&self.snapshot, &prefix, 16);
+        let columns = BTreeSet::from([qualifier.clone()]);
+        let plain = ReadRules::plain(&family.rules, self.now);
+        let rules = ReadRules { columns: Some(&columns), max_versions: nth as u32, ..plain };
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        for _ in 1..nth {
+            reader.next()?;
+        }
+        Ok(reader.next()?.map_or(self.now, |visible| visible.cell.timestamp))
+    }
+
+    fn increment(&self, increment: Increment, plan: &mut Plan<'a>) -> Result<()> {
+        let Increment { columns, time, ttl_ms, time_range } = increment;
+        for ColumnDelta { family, qualifier, delta } in columns {
+            let reckon = |old: Option<Vec<u8>>| {
+                let Some(old) = old else { return Ok(delta.to_be_bytes().to_vec()) };
+                let bytes: [u8; 8] = old.try_into().map_err(|old: Vec<u8>| {
+                    Error::new(ErrorKind::Refused, format!("Field is not a long, it's {} bytes wide", old.len()))
+                })?;
+                Ok(i64::from_be_bytes(bytes).wrapping_add(delta).to_be_bytes().to_vec())
+            };
+            self.reckon((family, qualifier), time, ttl_ms, time_range, reckon, plan)?;
+        }
+        Ok(())
+    }
+
+    fn append(&self, append: Append, plan: &mut Plan<'a>) -> Result<()> {
+        let Append { columns, time, ttl_ms, time_range } = append;
+        for ColumnDelta { family, qualifier, delta } in columns {
+            let reckon = |old: Option<Vec<u8>>| {
+                let mut value = old.unwrap_or_default();
+                value.extend_from_slice(&delta);
+                Ok(value)
+            };
+            self.reckon((family, qualifier), time, ttl_ms, time_range, reckon, plan)?;
+        }
+        Ok(())
+    }
+
+    /// The new cell of a column from its old value; HBase: reckonDelta.
+    fn reckon(
+        &self,
+        (name, qualifier): (String, Qualifier),
+        time: Time,
+        ttl_ms: Option<u64>,
+        range: TimeRange,
+        value: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>>,
+        plan: &mut Plan<'a>,
+    ) -> Result<()> {
+        let family = family(self.table, &name)?;
+        let old = self.newest(family, &qualifier, range)?;
+        let old_value = match &old {
+            Some(cell) => Some(self.engine.read_value(cell, 0, cell.value.len as usize)?),
+            None => None,
+        };
+        let value = value(old_value)?;
+        self.check_len(family, &qualifier, value.len() as u64)?;
+        let timestamp = match (&old, time) {
+            (Some(old), Time::Now | Time::At(_)) => self.now.max(old.timestamp.next()),
+            _ => self.put_time(family, &qualifier, time)?,
+        };
+        let kept = old.map(|cell| cell.tags.ttl_ms).unwrap_or_default();
+        let tags = Tags { ttl_ms: ttl_ms.or(kept), ..Tags::default() };
+        plan.results.push(Cell {
+            family: name,
+            qualifier: qualifier.clone(),
+            timestamp,
+            kind: CellKind::Put,
+            tags: tags.clone(),
+            value: value.clone(),
+        });
+        let value = Value::Bytes(value);
+        plan.cells.push(Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value });
+        Ok(())
+    }
+}

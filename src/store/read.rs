@@ -1,0 +1,228 @@
+//! Reads of single columns, listings of rows, families, columns and versions.
+
+use std::sync::atomic::Ordering;
+
+use super::cursor::{Cursor, Snapshot, stored_cell};
+use super::engine::{Engine, family};
+use crate::Result;
+use crate::backend::{RowListing, Versions};
+use crate::index::key;
+use crate::model::{
+    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, TimeRange, Timestamp,
+};
+use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
+
+/// Cells of the first page of a read of one row.
+const FEW: usize = 16;
+/// Rows after which a long walk takes a new snapshot, so that old memtables can go.
+pub const SNAPSHOT_ROWS: usize = 4096;
+
+/// One family of a listing of rows.
+struct FamilyWalk<'s> {
+    schema: FamilySchema,
+    cursor: Cursor<'s>,
+}
+
+impl Engine {
+    /// The newest visible version of a column.
+    pub fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
+        let catalogue = self.catalogue.load();
+        let table = self.table(&catalogue, &column.table)?;
+        let family = family(table, &column.family)?;
+        self.newest_in(&self.snapshot(), family, &column.row, &column.qualifier, range)
+    }
+
+    /// As [`Engine::newest`], of a known family.
+    pub fn newest_in(
+        &self,
+        snapshot: &Snapshot,
+        family: &FamilySchema,
+        row: &[u8],
+        qualifier: &Qualifier,
+        range: TimeRange,
+    ) -> Result<Option<CellInfo>> {
+        let prefix = key::row_prefix(family.id, row);
+        let now = self.now();
+        let plain = range == TimeRange::ALL && family.rules.ttl_ms.is_none() && !qualifier.is_empty();
+        if plain && !self.track(family.id).family_tombstones.load(Ordering::Acquire) {
+            let column = key::column_prefix(&prefix, qualifier);
+            let end = key::prefix_end(&column);
+            let Some((key, cell)) = Cursor::new(&self.index, snapshot, &column, end, 1).pop()? else { return Ok(None) };
+            // Tombstones that cover a put sort before it, so a column that begins with a put shows that one.
+            let cell = stored_cell(&key, cell, prefix.len());
+            let live = |c: &crate::model::StoredCell| {
+                c.kind.is_put() && c.tags.ttl_ms.is_none() && c.tags.ended_at.is_none()
+            };
+            if let Some(cell) = cell.filter(live) {
+                return Ok(Some(visibility::version_info(VisibleCell { cell, deleted_at: None }, &family.rules, now)));
+            }
+        }
+        let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
+        visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
+    }
+
+    /// Columns of a row and family with their newest versions.
+    pub fn list_columns(
+        &self,
+        (table, row, name): (&TableName, &[u8], &str),
+        after: Option<&[u8]>,
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        let catalogue = self.catalogue.load();
+        let family = family(self.table(&catalogue, table)?, name)?;
+        let (snapshot, now) = (self.snapshot(), self.now());
+        let prefix = key::row_prefix(family.id, row);
+        let mut cursor = self.row_cursor(&snapshot, &prefix, FEW.max(limit.min(1024)));
+        let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        if let Some(after) = after {
+            reader.skip_column(after)?;
+        }
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(visible) = reader.next()?
+        {
+            let qualifier = visible.cell.qualifier.clone();
+            found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
+        }
+        Ok(found)
+    }
+
+    /// Versions of a column, newest first.
+    pub fn list_versions(
+        &self,
+        column: &ColumnKey,
+        which: Versions,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CellInfo>> {
+        let catalogue = self.catalogue.load();
+        let family = family(self.table(&catalogue, &column.table)?, &column.family)?;
+        let (snapshot, now) = (self.snapshot(), self.now());
+        let prefix = key::row_prefix(family.id, &column.row);
+        let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
+        let view = if which == Versions::Live { View::Plain } else { View::WithKept };
+        let columns = std::collections::BTreeSet::from([column.qualifier.clone()]);
+        let plain = ReadRules::plain(&family.rules, now);
+        let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view, ..plain };
+        // Not a time range of the past: in one, what was deleted later shows as live.
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(visible) = reader.next()?
+        {
+            if before.is_none_or(|before| visible.cell.timestamp < before) {
+                found.push(visibility::version_info(visible, &family.rules, now));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Families in which a row has a visible cell.
+    pub fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
+        let catalogue = self.catalogue.load();
+        let table = self.table(&catalogue, table)?;
+        let snapshot = self.snapshot();
+        let mut names = Vec::new();
+        for (name, family) in &table.families {
+            let prefix = key::row_prefix(family.id, row);
+            let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
+            if self.shows(&mut cursor, family, prefix, range)? {
+                names.push(name.clone());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
+    fn shows(
+        &self,
+        cursor: &mut Cursor<'_>,
+        family: &FamilySchema,
+        prefix: Vec<u8>,
+        time_range: TimeRange,
+    ) -> Result<bool> {
+        let rules = ReadRules { time_range, ..ReadRules::plain(&family.rules, self.now()) };
+        Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
+    }
+
+    /// Keys of rows with a visible cell.
+    pub fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+        let catalogue = self.catalogue.load();
+        let table = self.table(&catalogue, &listing.table)?;
+        let mut after = listing.after.clone();
+        let mut rows = Vec::new();
+        loop {
+            let last = self.walk_rows(table, after.as_deref(), listing, &mut rows)?;
+            match last {
+                Some(last) if rows.len() < listing.limit => after = Some(last),
+                _ => return Ok(rows),
+            }
+        }
+    }
+
+    /// Lists with one snapshot; the last row that was looked at, if there may be more.
+    fn walk_rows(
+        &self,
+        table: &TableSchema,
+        after: Option<&[u8]>,
+        listing: &RowListing,
+        rows: &mut Vec<RowKey>,
+    ) -> Result<Option<RowKey>> {
+        let snapshot = self.snapshot();
+        let first = FEW.max(listing.limit.min(1024));
+        let mut walks = Vec::with_capacity(table.families.len());
+        for schema in table.families.values() {
+            let from = match after {
+                Some(row) => key::prefix_end(&key::row_prefix(schema.id, row)),
+                None => key::family_prefix(schema.id),
+            };
+            let end = match listing.before.as_slice() {
+                [] => key::family_end(schema.id),
+                row => key::row_prefix(schema.id, row),
+            };
+            let cursor = Cursor::new(&self.index, &snapshot, &from, end, first);
+            walks.push(FamilyWalk { schema: schema.clone(), cursor });
+        }
+        let mut last = None;
+        for _ in 0..SNAPSHOT_ROWS {
+            if rows.len() >= listing.limit {
+                return Ok(None);
+            }
+            let Some(row) = next_row(&mut walks)? else { return Ok(None) };
+            if self.row_shows(&mut walks, &row, listing.time_range)? {
+                rows.push(row.clone());
+            }
+            last = Some(row);
+        }
+        Ok(last)
+    }
+
+    fn row_shows(&self, walks: &mut [FamilyWalk<'_>], row: &[u8], range: TimeRange) -> Result<bool> {
+        let mut shows = false;
+        for walk in walks {
+            let prefix = key::row_prefix(walk.schema.id, row);
+            let end = key::prefix_end(&prefix);
+            if !shows && walk.cursor.peek()?.is_some_and(|key| key < end.as_slice()) {
+                shows = self.shows(&mut walk.cursor, &walk.schema, prefix, range)?;
+            }
+            walk.cursor.seek(&end);
+        }
+        Ok(shows)
+    }
+}
+
+/// The smallest row at which any of the cursors stands.
+fn next_row(walks: &mut [FamilyWalk<'_>]) -> Result<Option<RowKey>> {
+    let mut least: Option<RowKey> = None;
+    for walk in walks {
+        let row = walk.cursor.peek()?.and_then(key::row_of);
+        if let Some(row) = row
+            && least.as_ref().is_none_or(|l| row < *l)
+        {
+            least = Some(row);
+        }
+    }
+    Ok(least)
+}

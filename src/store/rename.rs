@@ -1,0 +1,146 @@
+//! Changes that share a version's bytes: renames, exchanges, attributes.
+
+use super::apply::{RowCell, events_of};
+use super::engine::{Engine, family};
+use super::plan::{Planned, Planner};
+use crate::backend::{RenameCell, RenameMode};
+use crate::index::key;
+use crate::model::{
+    CellInfo, CellKind, ColumnKey, FamilySchema, FileTime, Origin, TableSchema, Tags, Time, TimeRange,
+    Timestamp, Tombstone, Value, check_row,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// One name of a rename.
+struct Place<'a> {
+    planner: Planner<'a>,
+    family: &'a FamilySchema,
+    key: &'a ColumnKey,
+}
+
+impl<'a> Place<'a> {
+    fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
+        let snapshot = &self.planner.snapshot;
+        self.planner.engine.newest_in(snapshot, self.family, self.planner.row, &self.key.qualifier, range)
+    }
+
+    /// The source's version as a put here.
+    fn put(&self, source: &CellInfo, time: Time) -> Result<Planned<'a>> {
+        let qualifier = self.key.qualifier.clone();
+        let timestamp = self.planner.put_time(self.family, &qualifier, time)?;
+        let tags = Tags { mtime: Some(source.mtime()), ttl_ms: source.tags.ttl_ms, ..Tags::default() };
+        let value = Value::Shared(source.clone());
+        Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
+    }
+
+    /// The tombstone that the old name gets; it erases a column that has only this version.
+    fn bury(&self, version: Option<Timestamp>) -> Result<Planned<'a>> {
+        let qualifier = self.key.qualifier.clone();
+        if let Some(timestamp) = version {
+            return Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Version, false));
+        }
+        let erases = self.has_one_cell()?;
+        let timestamp = self.planner.put_time(self.family, &qualifier, Time::AfterNewest)?;
+        Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Column, erases))
+    }
+
+    fn has_one_cell(&self) -> Result<bool> {
+        let prefix = key::column_prefix(&key::row_prefix(self.family.id, self.planner.row), &self.key.qualifier);
+        let end = key::prefix_end(&prefix);
+        let engine = self.planner.engine;
+        let mut cursor = super::cursor::Cursor::new(&engine.index, &self.planner.snapshot, &prefix, end, 2);
+        Ok(cursor.pop()?.is_some() && cursor.pop()?.is_none())
+    }
+}
+
+fn not_found(key: &ColumnKey) -> Error {
+    let text = format!(
+        "{}, row {}: {}:{} does not exist",
+        key.table,
+        key.row.escape_ascii(),
+        key.family,
+        key.qualifier.escape_ascii()
+    );
+    Error::new(ErrorKind::NotFound, text)
+}
+
+impl Engine {
+    fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
+        let (snapshot, now) = (self.snapshot(), self.now());
+        let planner = Planner { engine: self, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
+        Ok(Place { planner, family: family(table, &key.family)?, key })
+    }
+
+    /// Moves a cell, in one atomic record; the version that the target got.
+    pub fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        check_row(&rename.to.row)?;
+        self.log.check_poison()?;
+        let catalogue = self.catalogue.load();
+        let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
+        let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
+        self.make_room()?;
+        let locks = self.lock_rows((from_table, &rename.from.row), (to_table, &rename.to.row));
+        let from = self.place(from_table, &rename.from)?;
+        let to = self.place(to_table, &rename.to)?;
+        let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
+        let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
+        let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
+        let target = to.put(&source, time)?;
+        let other = match rename.mode {
+            RenameMode::Replace => from.bury(rename.from_version)?,
+            RenameMode::NoReplace => {
+                let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
+                if to.newest(range)?.is_some() {
+                    let text = format!("{} exists", rename.to.qualifier.escape_ascii());
+                    return Err(Error::new(ErrorKind::AlreadyExists, text));
+                }
+                from.bury(rename.from_version)?
+            }
+            RenameMode::Exchange => {
+                let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;
+                from.put(&back, Time::AfterNewest)?
+            }
+        };
+        let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
+        events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
+        let cells =
+            vec![RowCell { row: &rename.to.row, cell: target }, RowCell { row: &rename.from.row, cell: other }];
+        let (seq, written) = self.commit(cells)?;
+        drop(locks);
+        self.settle(seq, to_table.durability().max(from_table.durability()))?;
+        self.announce(&events);
+        written.into_iter().next().ok_or_else(|| not_found(&rename.from))
+    }
+
+    /// Puts a stored version again, with the same timestamp and bytes and other attributes.
+    pub fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        mtime: Option<FileTime>,
+        ttl_ms: Option<Option<u64>>,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        self.log.check_poison()?;
+        let catalogue = self.catalogue.load();
+        let table = self.writable(self.table(&catalogue, &column.table)?)?;
+        self.make_room()?;
+        let lock = self.lock_row(table, &column.row);
+        let place = self.place(table, column)?;
+        let stored = place.newest(TimeRange::at(cell.timestamp))?.ok_or_else(|| not_found(column))?;
+        let tags = Tags {
+            mtime: mtime.or(stored.tags.mtime),
+            ttl_ms: ttl_ms.unwrap_or(stored.tags.ttl_ms),
+            ..stored.tags.clone()
+        };
+        let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
+        let value = Value::Shared(stored);
+        let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
+        let events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
+        let (seq, written) = self.commit(vec![RowCell { row: &column.row, cell: put }])?;
+        drop(lock);
+        self.settle(seq, table.durability())?;
+        self.announce(&events);
+        written.into_iter().next().ok_or_else(|| not_found(column))
+    }
+}

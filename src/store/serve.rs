@@ -1,0 +1,121 @@
+//! The store as a [`Backend`].
+
+use std::sync::Arc;
+
+use super::Store;
+use crate::Result;
+use crate::backend::{Backend, CompactionKind, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::model::{
+    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
+    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+};
+
+impl Backend for Store {
+    fn catalogue(&self) -> Result<Arc<Catalogue>> {
+        Ok(self.engine.catalogue.load_full())
+    }
+
+    fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        self.engine.alter(change, origin)
+    }
+
+    fn get(&self, get: &Get) -> Result<RowResult> {
+        self.engine.get(get)
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
+        self.engine.scan(scan)
+    }
+
+    fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
+        self.engine.mutate(mutations, condition)
+    }
+
+    fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
+        self.engine.newest(column, range)
+    }
+
+    fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.engine.read_value(cell, offset, len)
+    }
+
+    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+        self.engine.list_rows(listing)
+    }
+
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
+        self.engine.list_families(table, row, range)
+    }
+
+    fn list_columns(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        after: Option<&[u8]>,
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.engine.list_columns((table, row, family), after, range, limit)
+    }
+
+    fn list_versions(
+        &self,
+        column: &ColumnKey,
+        which: Versions,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CellInfo>> {
+        self.engine.list_versions(column, which, before, limit)
+    }
+
+    fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        self.engine.rename_cell(rename)
+    }
+
+    fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        mtime: Option<FileTime>,
+        ttl_ms: Option<Option<u64>>,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        self.engine.set_attributes(column, cell, mtime, ttl_ms, origin)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.engine.log.sync()
+    }
+
+    fn flush(&self, table: Option<&TableName>) -> Result<()> {
+        if let Some(name) = table {
+            super::engine::known_table(&self.engine.catalogue.load(), name)?;
+        }
+        self.engine.flush()
+    }
+
+    fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
+        self.engine.compact(table, family, kind)
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.engine.status()
+    }
+
+    fn value_limit(&self) -> u64 {
+        self.engine.options.value_limit
+    }
+
+    fn now(&self) -> Timestamp {
+        self.engine.now()
+    }
+
+    fn hash_key(&self) -> [u8; 16] {
+        self.engine.hash_key
+    }
+
+    fn subscribe(&self, subscriber: Subscriber) {
+        self.engine.subscribers.write().push(subscriber);
+    }
+}

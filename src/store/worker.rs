@@ -1,0 +1,143 @@
+//! The store's threads: one syncs the log at its interval, one flushes, one compacts.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::Background;
+use super::engine::{Engine, SignalState};
+use crate::Result;
+use crate::backend::Status;
+
+/// How often the compactor looks by itself.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Running threads; stopped and joined by [`Workers::stop`].
+pub struct Workers {
+    engine: Arc<Engine>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts the threads if the options ask for them.
+    pub fn start(engine: &Arc<Engine>) -> Self {
+        let mut workers = Self { engine: Arc::clone(engine), threads: Vec::new() };
+        if engine.options.background == Background::On {
+            workers.spawn("cellfs-sync", sync_loop);
+            workers.spawn("cellfs-flush", flush_loop);
+            workers.spawn("cellfs-compact", compact_loop);
+        }
+        workers
+    }
+
+    fn spawn(&mut self, name: &str, body: fn(&Engine)) {
+        let engine = Arc::clone(&self.engine);
+        match std::thread::Builder::new().name(name.to_owned()).spawn(move || body(&engine)) {
+            Ok(thread) => self.threads.push(thread),
+            Err(e) => log::error!("start the thread {name}: {e}; its work is done when asked for only"),
+        }
+    }
+
+    /// Ends the threads after what they are doing now.
+    pub fn stop(&mut self) {
+        self.engine.wake(|state| state.stop = true);
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a background thread of the store panicked");
+            }
+        }
+    }
+}
+
+/// Waits until `ready` says so, the time is up, or the store stops; whether to go on.
+fn wait(engine: &Engine, time: Duration, ready: impl Fn(&mut SignalState) -> bool) -> bool {
+    let until = std::time::Instant::now() + time;
+    let mut state = engine.signals.state.lock();
+    loop {
+        if state.stop {
+            return false;
+        }
+        if ready(&mut state) || engine.signals.changed.wait_until(&mut state, until).timed_out() {
+            return !state.stop;
+        }
+    }
+}
+
+fn sync_loop(engine: &Engine) {
+    while wait(engine, engine.options.sync_interval, |_| false) {
+        if engine.log.poison().is_none() {
+            note(engine, "sync the log", engine.log.sync());
+        }
+    }
+}
+
+fn flush_loop(engine: &Engine) {
+    while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
+        if !engine.tables.load().frozen.is_empty() {
+            doing(engine, "flushing");
+            let result = engine.flush_frozen();
+            if result.is_err() {
+                // Not at full speed against a full disk.
+                wait(engine, Duration::from_secs(1), |_| false);
+            }
+            note(engine, "flush", result);
+            engine.wake(|state| state.compact = true);
+        }
+    }
+}
+
+fn compact_loop(engine: &Engine) {
+    while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
+        note(engine, "compact", engine.compact_as_needed());
+        doing(engine, "");
+    }
+}
+
+/// Says in the status what is going on.
+pub fn doing(engine: &Engine, what: &str) {
+    engine.signals.state.lock().activity = what.to_owned();
+}
+
+fn note(engine: &Engine, what: &str, result: Result<()>) {
+    if let Err(e) = result {
+        let text = format!("{what}: {e}");
+        log::error!("{text}");
+        engine.signals.state.lock().last_error = Some(text);
+    }
+    if what == "flush" {
+        doing(engine, "");
+    }
+}
+
+impl Engine {
+    /// Numbers about the store.
+    pub fn status(&self) -> Result<Status> {
+        let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
+        let tables = self.tables.load();
+        let memtable_cells = tables.all().map(|t| t.len()).sum();
+        let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
+        let meta = self.meta.lock();
+        let state = self.signals.state.lock();
+        let segments = self.log.segments();
+        Ok(Status {
+            cells: meta.cells() + memtable_cells,
+            segments: segments.ids().len() as u64,
+            segment_bytes: segments.total_len(),
+            live_bytes: meta.live_bytes(),
+            index_bytes: self.index.bytes(),
+            memtable_cells,
+            memtable_bytes,
+            last_seq: self.log.written().0,
+            checkpoint_seq: meta.checkpoint.seq.0,
+            synced_seq: self.log.synced().0,
+            flushes: meta.flushes,
+            compactions: meta.compactions,
+            activity: state.activity.clone(),
+            poisoned: self.log.poison(),
+            last_error: state.last_error.clone(),
+            disk_total: disk.total,
+            disk_free: disk.free,
+            disk_available: disk.available,
+        })
+    }
+}
