@@ -15,7 +15,7 @@ use crate::env::{Env, LockGuard};
 use crate::index::{Change, Checkpoint, Index, IndexRow, Meta, Opened, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
 use crate::wal::{
-    DeadMarks, Found, Log, LogOptions, Replay, ReplayEvent, Segments, ValueReader, append_dead, highest_synced,
+    DeadMarks, Found, Log, LogOptions, Replay, ReplayEvent, SegmentOrigin, Segments, ValueReader, append_dead, highest_synced,
     read_dead,
 };
 use crate::{Error, ErrorKind, Result};
@@ -120,13 +120,18 @@ struct Recovery<'a> {
     last: SeqNo,
     /// The segment to go on with, if its tail is whole.
     tail: Option<SegmentId>,
+    /// From here on nothing is known to be on the disk.
+    unsynced: Option<(SegmentId, u64)>,
 }
+
+/// Takes the entries of a record of a segment, with the segment's marks.
+type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
     fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index) -> Self {
         let families = catalogue.tables.values().flat_map(|t| t.families.values().map(|f| f.id)).collect();
         let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None }
+        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None }
     }
 
     fn run(&mut self, opened: Opened) -> Result<Meta> {
@@ -168,63 +173,107 @@ impl<'a> Recovery<'a> {
     /// Puts what the index does not cover into the memtable and makes it durable.
     fn replay_tail(&mut self, meta: &Meta) -> Result<()> {
         let from = meta.checkpoint;
-        let ids: Vec<SegmentId> = self.segments.ids().into_iter().filter(|id| *id >= from.segment).collect();
+        self.walk(&from, &mut |recovery, id, found, dead| {
+            recovery.remember(id, found, dead, from.seq);
+            Ok(())
+        })?;
+        self.secure()
+    }
+
+    fn ids_from(&self, first: SegmentId) -> Vec<SegmentId> {
+        self.segments.ids().into_iter().filter(|id| *id >= first).collect()
+    }
+
+    /// Tells `sink` every record from a checkpoint on; cuts the log at a hole in what was never known to be
+    /// on the disk. Returns where the log ends.
+    fn walk(&mut self, from: &Checkpoint, sink: &mut Sink<'a, '_>) -> Result<()> {
         let start = |id: SegmentId| if id == from.segment { from.offset } else { 0 };
+        let ids = self.ids_from(from.segment);
         let mut synced = from.seq;
         for &id in &ids {
             synced = synced.max(readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
         }
         for (at, &id) in ids.iter().enumerate() {
             let dead = read_dead(self.segments, id)?;
-            let mut end = start(id).max(crate::wal::SEGMENT_HEADER);
-            let Some(mut replay) = readable(Replay::open(self.segments, id, start(id)))? else {
-                self.cut(&ids[at..], 0, synced)?;
+            if dead.all() {
+                continue;
+            }
+            let Some(replay) = readable(Replay::open(self.segments, id, start(id)))? else {
+                if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
+                    return self.set_aside(&ids[at + 1..]);
+                }
                 continue;
             };
-            let mut whole = true;
-            while let Some(event) = replay.next_event()? {
-                match event {
-                    ReplayEvent::Record { end: to, seq, found, .. } => {
-                        self.remember(id, seq, found, &dead, from.seq);
-                        end = to;
+            let log = replay.origin() == SegmentOrigin::Log;
+            let broken = self.walk_segment(replay, id, &dead, (synced, &ids[at + 1..]), sink)?;
+            if log {
+                self.tail = Some(id);
+            }
+            if let Some(end) = broken {
+                self.truncate(id, end)?;
+                return self.set_aside(&ids[at + 1..]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one segment; `Some`: the log ends here, at this offset.
+    fn walk_segment(
+        &mut self,
+        mut replay: Replay,
+        id: SegmentId,
+        dead: &DeadMarks,
+        (synced, later): (SeqNo, &[SegmentId]),
+        sink: &mut Sink<'a, '_>,
+    ) -> Result<Option<u64>> {
+        let log = replay.origin() == SegmentOrigin::Log;
+        while let Some(event) = replay.next_event()? {
+            match event {
+                ReplayEvent::Record { offset, seq, found, .. } => {
+                    self.last = self.last.max(seq);
+                    if log && seq > synced && self.unsynced.is_none() {
+                        self.unsynced = Some((id, offset));
                     }
-                    ReplayEvent::Damage { offset, reason, resume } => {
-                        report(self.segments, id, offset, reason);
-                        if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
-                            // Order: what follows a hole was never acknowledged as durable; it must not outlive it.
-                            whole = false;
-                            break;
-                        }
-                        end = resume.unwrap_or(end);
+                    sink(self, id, found, dead)?;
+                }
+                ReplayEvent::Damage { offset, reason, .. } => {
+                    report(self.segments, id, offset, reason);
+                    // What follows a hole was never acknowledged as durable; it must not outlive it.
+                    if log && self.last.0 + 1 > synced.0 && !self.continued(later)? {
+                        return Ok(Some(offset));
                     }
                 }
             }
-            self.tail = Some(id);
-            if !whole {
-                self.cut(&ids[at + 1..], 0, synced)?;
-                self.truncate(id, end)?;
-                break;
-            }
         }
-        self.secure(&ids, &from)
+        Ok(None)
     }
 
     /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).
     fn continued(&self, later: &[SegmentId]) -> Result<bool> {
-        let Some(&next) = later.first() else { return Ok(false) };
-        let Some(mut replay) = readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
-        Ok(matches!(replay.next_event()?, Some(ReplayEvent::Record { seq, .. }) if seq.0 <= self.last.0 + 1))
+        for &next in later {
+            let Some(mut replay) = readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
+            if replay.origin() == SegmentOrigin::Log {
+                let first = replay.next_event()?;
+                return Ok(matches!(first, Some(ReplayEvent::Record { seq, .. }) if seq.0 <= self.last.0 + 1));
+            }
+        }
+        Ok(false)
     }
 
-    /// Takes segments away that hold only what follows a hole.
-    fn cut(&self, later: &[SegmentId], _from: u64, synced: SeqNo) -> Result<()> {
+    /// Takes log segments out of the store that hold only what follows a hole.
+    fn set_aside(&mut self, later: &[SegmentId]) -> Result<()> {
         for &id in later {
-            log::warn!("segment {} follows a hole behind sequence number {}; it is set aside", id.0, synced.0);
+            let origin = readable(self.segments.check_header(id))?;
+            if origin == Some(SegmentOrigin::Compaction) {
+                continue;
+            }
             let path = self.segments.path(id);
-            let aside = path.with_extension("cut");
+            log::warn!("{} follows a hole in the log; it is set aside as .cut", path.display());
             let env = self.segments.env();
-            env.rename(&path, &aside).map_err(|e| Error::io(format!("rename {}", path.display()), &e))?;
+            let moved = env.rename(&path, &path.with_extension("cut")).and_then(|()| env.sync_dir(self.segments.dir()));
+            moved.map_err(|e| Error::io(format!("set {} aside", path.display()), &e))?;
             self.segments.forget(id);
+            self.segments.reserve(id);
         }
         Ok(())
     }
@@ -240,13 +289,14 @@ impl<'a> Recovery<'a> {
 
     /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
     /// bytes that never reach the disk unless they are written again.
-    fn secure(&mut self, ids: &[SegmentId], from: &Checkpoint) -> Result<()> {
-        for &id in ids {
+    fn secure(&self) -> Result<()> {
+        let Some((first, offset)) = self.unsynced else { return Ok(()) };
+        for id in self.ids_from(first) {
             let Some(segment) = self.segments.get(id) else { continue };
             let file = self.segments.file(id)?;
-            let mut at = if id == from.segment { from.offset } else { 0 };
+            let mut at = if id == first { offset } else { 0 };
             let mut buffer = vec![0; 1 << 20];
-            let rewrite = || {
+            let mut rewrite = || {
                 while at < segment.len() {
                     let part = buffer.len().min((segment.len() - at) as usize);
                     file.read_at(&mut buffer[..part], at)?;
@@ -255,14 +305,12 @@ impl<'a> Recovery<'a> {
                 }
                 file.sync()
             };
-            let mut rewrite = rewrite;
             rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
         }
         Ok(())
     }
 
-    fn remember(&mut self, id: SegmentId, seq: SeqNo, found: Vec<Found>, dead: &DeadMarks, covered: SeqNo) {
-        self.last = self.last.max(seq);
+    fn remember(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, covered: SeqNo) {
         for one in found {
             let entry = &one.entry;
             let wanted = entry.seq > covered && !dead.contains(one.offset) && self.families.contains(&entry.family);
@@ -290,35 +338,16 @@ impl<'a> Recovery<'a> {
     fn rebuild(&mut self) -> Result<Meta> {
         let mut meta = Meta { generation: Generation(1), ..Meta::default() };
         let mut batch = Vec::new();
-        let ids = self.segments.ids();
-        let mut end = 0;
-        for &id in &ids {
-            let dead = read_dead(self.segments, id)?;
-            if dead.all() {
-                continue;
-            }
-            let Some(mut replay) = readable(Replay::open(self.segments, id, 0))? else { continue };
-            end = crate::wal::SEGMENT_HEADER;
-            while let Some(event) = replay.next_event()? {
-                match event {
-                    ReplayEvent::Record { end: to, seq, found, .. } => {
-                        end = to;
-                        self.last = self.last.max(seq);
-                        self.collect(id, found, &dead, &mut batch);
-                    }
-                    ReplayEvent::Damage { offset, reason, .. } => report(self.segments, id, offset, reason),
-                }
-                if batch.len() >= REBUILD_BATCH {
-                    self.fill(&mut batch)?;
-                }
-            }
-        }
+        self.walk(&Checkpoint::default(), &mut |recovery, id, found, dead| {
+            recovery.collect(id, found, dead, &mut batch);
+            if batch.len() < REBUILD_BATCH { Ok(()) } else { recovery.fill(&mut batch) }
+        })?;
         self.fill(&mut batch)?;
-        if let Some(&last) = ids.last() {
-            self.truncate(last, end.max(crate::wal::SEGMENT_HEADER))?;
-            self.tail = self.segments.check_header(last).is_ok().then_some(last);
-            meta.checkpoint = Checkpoint { seq: self.last, segment: last, offset: end };
-            self.secure(&[last], &Checkpoint { segment: last, offset: 0, seq: SeqNo(0) })?;
+        if let Some(tail) = self.tail {
+            let offset = self.segments.get(tail).map_or(0, |segment| segment.len());
+            meta.checkpoint = Checkpoint { seq: self.last, segment: tail, offset };
+            // Order: on the disk before the index covers it.
+            self.secure()?;
         }
         self.count(&mut meta)?;
         self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;

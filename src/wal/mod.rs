@@ -18,7 +18,7 @@ pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle,
 pub use entry::{Entry, Head};
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
-pub use record::{RECORD_HEADER, SEGMENT_HEADER, StoreId};
+pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};
 pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
 pub use segments::{Segment, Segments};
 pub use value::{Codec, Prepared, prepare};
