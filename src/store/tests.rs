@@ -400,3 +400,33 @@ fn env_bytes(env: &SimEnv, path: &std::path::Path) -> Vec<u8> {
     use crate::env::Env;
     env.read_file(path).unwrap()
 }
+
+#[test]
+fn scans_go_both_ways_and_gets_give_values() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..50 {
+        put(&store, &format!("r{n:02}"), "q", &[n]);
+        if n == 20 {
+            store.flush(None).unwrap();
+        }
+    }
+    unlink(&store, "r07", "q");
+    let rows = |scan: Scan| -> Vec<String> {
+        store.scan(&scan).unwrap().map(|r| String::from_utf8(r.unwrap().row).unwrap()).collect()
+    };
+    assert_eq!(rows(Scan::all(table())).len(), 49);
+    let mut part = Scan { start: b"r05".to_vec(), stop: b"r09".to_vec(), ..Scan::all(table()) };
+    assert_eq!(rows(part.clone()), ["r05", "r06", "r08"]);
+    part.start_inclusive = false;
+    part.stop_inclusive = true;
+    assert_eq!(rows(part.clone()), ["r06", "r08", "r09"]);
+    part.limit = Some(2);
+    assert_eq!(rows(part), ["r06", "r08"]);
+    let back = Scan { reversed: true, start: b"r09".to_vec(), stop: b"r05".to_vec(), ..Scan::all(table()) };
+    assert_eq!(rows(back), ["r09", "r08", "r06"]);
+    assert_eq!(rows(Scan { reversed: true, limit: Some(1), ..Scan::all(table()) }), ["r49"]);
+    let get = Get { table: table(), row: b"r30".to_vec(), read: ReadSpec::default() };
+    assert_eq!(store.get(&get).unwrap().cells[0].value, [30]);
+}
