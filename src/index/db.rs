@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::meta::Meta;
@@ -189,10 +189,11 @@ impl Index {
 
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
-        let writer: MutexGuard<'_, Connection> = self.writer.lock();
-        // Order: synchronous=FULL syncs the database's own log before and its file after the move.
-        let steps = "PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(PASSIVE); PRAGMA synchronous=NORMAL;";
-        writer.execute_batch(steps).map_err(sql("sync"))
+        let writer = self.writer.lock();
+        // FULL waits for readers, then syncs the database's own log before and its file after the move.
+        let busy: i64 =
+            writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
+        if busy == 0 { Ok(()) } else { Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again")) }
     }
 }
 

@@ -155,13 +155,6 @@ pub struct RowCells<'c, 's> {
     end: Vec<u8>,
 }
 
-impl RowCells<'_, '_> {
-    /// Moves past the row.
-    pub fn leave(&mut self) {
-        self.cursor.seek(&self.end);
-    }
-}
-
 impl CellSource for RowCells<'_, '_> {
     fn next(&mut self) -> Result<Option<StoredCell>> {
         match self.cursor.peek()? {

@@ -48,6 +48,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
     };
+    forget_moves(&*env, segments.dir())?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
     let mut recovery = Recovery::new(&segments, &catalogue, &index);
@@ -78,6 +79,15 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         options,
     };
     Ok((engine, lock))
+}
+
+/// Handles of an earlier process are gone, and with them the need to know where values went.
+fn forget_moves(env: &dyn Env, dir: &Path) -> Result<()> {
+    let io = |e: std::io::Error| Error::io(format!("clear {}", dir.display()), &e);
+    for name in env.list(dir).map_err(io)?.iter().filter(|name| name.ends_with(".moved")) {
+        env.remove(&dir.join(name)).map_err(io)?;
+    }
+    Ok(())
 }
 
 /// An index that covers more than the log has belongs to another time: it is thrown away.
@@ -358,6 +368,8 @@ impl<'a> Recovery<'a> {
     fn collect(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, batch: &mut Vec<(Vec<u8>, IndexRow)>) {
         for one in found {
             let entry = one.entry;
+            // Records of a compaction have no number of their own.
+            self.last = self.last.max(entry.seq);
             if dead.contains(one.offset) || !self.families.contains(&entry.family) {
                 continue;
             }

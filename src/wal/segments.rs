@@ -74,6 +74,11 @@ impl Segment {
         free
     }
 
+    /// Takes [`Segment::retire`] back.
+    pub fn keep(&self) {
+        self.retiring.store(false, Ordering::SeqCst);
+    }
+
     pub fn remove_shares(&self, count: u64) {
         self.shares.fetch_sub(count, Ordering::AcqRel);
     }
@@ -97,7 +102,20 @@ impl Segments {
             segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
             segments.known.write().insert(id, Arc::new(segment));
         }
+        segments.remove_stray_companions(&names)?;
         Ok(segments)
+    }
+
+    /// A companion must not speak of a later segment that gets the same number.
+    fn remove_stray_companions(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            let id = name.strip_suffix(".dead").and_then(|stem| parse_name(&format!("{stem}.seg")));
+            if let Some(id) = id.filter(|id| self.get(*id).is_none()) {
+                let path = self.dead_path(id);
+                self.env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+            }
+        }
+        Ok(())
     }
 
     pub fn store_id(&self) -> &StoreId {
