@@ -14,7 +14,7 @@ use crate::model::{
     StoredCell, TableSchema, Timestamp, Value, ValueHandle, check_row,
 };
 use crate::visibility::{self, VisibleCell};
-use crate::wal::{NewCell, Prepared, prepare};
+use crate::wal::{Appended, NewCell, Prepared, prepare};
 use crate::{Error, ErrorKind, Result};
 
 /// Columns of a batch that are told one by one.
@@ -102,9 +102,9 @@ impl Engine {
         }
         let (cells, rules): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let mut handles = Vec::new();
-        let appended = self.log.append(&cells, |appended| {
+        let mut publish = |appended: &Appended| {
             let tables = self.tables.load();
-            for ((cell, mut key), (handle, offset)) in cells.iter().zip(keys).zip(&appended.cells) {
+            for ((cell, mut key), (handle, offset)) in cells.iter().zip(keys.drain(..)).zip(&appended.cells) {
                 key::set_seq(&mut key, cell.kind, appended.seq);
                 let own = (handle.segment, handle.offset) != (appended.segment, *offset);
                 let own = own.then_some((appended.segment, *offset));
@@ -113,7 +113,13 @@ impl Engine {
                 handles.push(*handle);
             }
             self.read_point.store(appended.seq.0, Ordering::Release);
-        });
+        };
+        // What adds no bytes of values is what makes room in the end.
+        let frees = cells.iter().all(|cell| cell.value.stored_len() == 0);
+        let appended = match frees {
+            true => self.with_reserve(|| self.log.append(&cells, &mut publish)),
+            false => self.log.append(&cells, &mut publish),
+        };
         let seq = appended.inspect_err(|_| self.unshare(&shared))?;
         let now = self.now();
         let info = |at: usize| version_info(&cells[at], handles[at], seq, rules[at], now);

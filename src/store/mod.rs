@@ -15,6 +15,7 @@ mod plan;
 mod purge;
 mod read;
 mod rename;
+mod reserve;
 mod scan;
 mod serve;
 mod worker;
@@ -87,6 +88,7 @@ impl Store {
     pub fn open(options: StoreOptions) -> Result<Self> {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
+        engine.restore_reserve()?;
         let workers = Workers::start(&engine);
         Ok(Self { engine, workers, _lock: lock })
     }

@@ -120,8 +120,10 @@ impl Engine {
             return Ok(());
         }
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
-        let moved = self.move_cells(&mut chosen);
-        let purged = moved.and_then(|()| self.purge_emptied(&chosen));
+        let purged = self.with_reserve(|| {
+            self.move_cells(&mut chosen)?;
+            self.purge_emptied(&chosen)
+        });
         for id in chosen {
             if let Some(segment) = self.log.segments().get(id) {
                 segment.keep();
@@ -154,7 +156,7 @@ impl Engine {
         let mut from = Vec::new();
         while let Some(next) = self.move_piece(chosen, &mut writer, &from)? {
             from = next;
-            if writer.len() >= self.options.segment_bytes {
+            if writer.bytes() >= self.options.segment_bytes {
                 writer = Rewriter::create(self.log.segments())?;
             }
         }
@@ -219,7 +221,7 @@ impl Engine {
         // Order: the copies are on the disk before anything says that the originals are not needed.
         writer.sync()?;
         self.note_moves(&moves)?;
-        self.mark_dead(dropped)?;
+        self.mark_dead(&dropped)?;
         self.index.write(&mut changes.into_iter().map(Ok), &mut || meta.clone())?;
         *self.meta.lock() = meta;
         Ok(())

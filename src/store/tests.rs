@@ -495,3 +495,18 @@ fn a_dropped_table_leaves_nothing_and_its_name_starts_anew() {
     env.lose_index();
     assert_eq!(value(&open(&env), "r", "q"), None);
 }
+
+#[test]
+fn deleting_works_on_a_full_disk() {
+    use crate::env::Env;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "a", &[1; 5000]);
+    let space = env.disk_space(std::path::Path::new("/store")).unwrap();
+    env.set_space(Some(space.total - space.free));
+    let more = Mutation::Put(vec![put_cell("b", &[1; 50], Time::Now)]);
+    assert_eq!(mutate(&store, "r", more, Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
+    unlink(&store, "r", "a");
+    assert_eq!(value(&store, "r", "a"), None);
+}

@@ -150,7 +150,7 @@ impl Log {
     }
 
     /// Appends a batch. `publish` makes it visible; batches are published in the order of their numbers.
-    pub fn append(&self, cells: &[NewCell<'_>], publish: impl FnOnce(&Appended)) -> Result<SeqNo> {
+    pub fn append(&self, cells: &[NewCell<'_>], publish: &mut impl FnMut(&Appended)) -> Result<SeqNo> {
         let mut active = self.active.lock();
         self.check_poison()?;
         self.rotate_if_full(&mut active)?;

@@ -33,7 +33,7 @@ impl Rewriter {
     }
 
     /// Bytes so far.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.offset + self.buffer.len() as u64
     }
 
