@@ -1,54 +1,55 @@
-//! Gets and scans: which rows, in which order, and their cells with their values.
+//! Gets and scans: which rows, in which order. What of a row is in the answer is `query`'s.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::cursor::{Cursor, Snapshot};
-use super::engine::{Engine, family};
+use parking_lot::Mutex;
+
+use super::cursor::{Cursor, SharedCursor, SharedRow, Snapshot};
+use super::engine::Engine;
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
 use crate::backend::Rows;
 use crate::index::{Direction, key};
 use crate::model::{
-    Cell, FamilyId, FamilySchema, Get, ReadSpec, RowKey, RowResult, Scan, TableSchema, TimeRange, Timestamp, check_row,
+    FamilyId, FamilySchema, Get, ReadSpec, RowKey, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp,
+    check_row,
 };
-use crate::visibility::{FamilyReader, ReadRules, View};
-use crate::{Error, ErrorKind, Result};
+use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
+use crate::{ErrorKind, Result};
+
+/// Reads values for `query`.
+struct Loader<'s>(&'s Engine);
+
+impl ValueLoader for Loader<'_> {
+    fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
+        let (values, handle) = (&self.0.values, &cell.value);
+        match values.read(handle, 0, handle.len as usize) {
+            Err(e) if e.kind == ErrorKind::NotFound => values.read(&self.0.current(handle)?, 0, handle.len as usize),
+            other => other,
+        }
+    }
+}
 
 /// A family that is read, and where its cursor is.
 struct Lane<'s> {
-    schema: FamilySchema,
-    cursor: Option<Cursor<'s>>,
+    family: FamilyId,
+    cursor: Option<SharedCursor<'s>>,
 }
 
 /// A scan under way.
 struct Scanner<'s> {
     engine: &'s Engine,
     scan: Scan,
+    query: RowQuery,
     lanes: Vec<Lane<'s>>,
-    /// Where to go on: only rows after (before, if reversed) this one.
+    /// Only rows after (before, if reversed) this one.
     passed: Option<RowKey>,
     /// Rows since the snapshot was taken.
     looked: usize,
     snapshot: Snapshot,
-    rows: u64,
-    /// Cells of a row that go into later results.
-    rest: VecDeque<Cell>,
-    row: RowKey,
+    ready: VecDeque<RowResult>,
     ended: bool,
-}
-
-/// The families of a read, by name.
-fn families<'t>(table: &'t TableSchema, read: &ReadSpec) -> Result<Vec<&'t FamilySchema>> {
-    if read.max_versions == 0 {
-        return Err(Error::new(ErrorKind::IllegalArgument, "maxVersions must be positive"));
-    }
-    if read.raw && read.columns.values().any(|qualifiers| qualifiers.is_some()) {
-        return Err(Error::new(ErrorKind::Refused, "Cannot specify any column for a raw scan"));
-    }
-    if read.columns.is_empty() {
-        return Ok(table.families.values().collect());
-    }
-    read.columns.keys().map(|name| family(table, name)).collect()
 }
 
 impl Engine {
@@ -61,77 +62,43 @@ impl Engine {
     }
 
     fn get_in(&self, snapshot: &Snapshot, table: &TableSchema, row: &[u8], read: &ReadSpec) -> Result<RowResult> {
-        no_filter(read)?;
-        let mut cells = Vec::new();
-        for schema in families(table, read)? {
-            let prefix = key::row_prefix(schema.id, row);
-            let mut cursor = self.row_cursor(snapshot, &prefix, 16);
-            self.read_family(schema, &mut cursor, prefix, read, &mut cells)?;
+        let mut query = RowQuery::get(read, table, self.now())?;
+        let mut result = RowResult { row: row.to_vec(), cells: Vec::new() };
+        if query.enter(row) != RowKeyVerdict::Read {
+            return Ok(result);
         }
-        Ok(RowResult { row: row.to_vec(), cells })
-    }
-
-    /// Adds the visible cells of a row and family.
-    fn read_family(
-        &self,
-        schema: &FamilySchema,
-        cursor: &mut Cursor<'_>,
-        prefix: Vec<u8>,
-        read: &ReadSpec,
-        cells: &mut Vec<Cell>,
-    ) -> Result<()> {
-        let rules = ReadRules {
-            time_range: read.family_time_ranges.get(&schema.name).copied().unwrap_or(read.time_range),
-            max_versions: read.max_versions,
-            columns: read.columns.get(&schema.name).and_then(Option::as_ref),
-            view: if read.raw { View::Raw } else { View::Plain },
-            ..ReadRules::plain(&schema.rules, self.now())
+        let mut open = |family: &FamilySchema| {
+            let prefix = key::row_prefix(family.id, row);
+            let cursor = Arc::new(Mutex::new(self.row_cursor(snapshot, &prefix, 16)));
+            Ok(SharedRow::new(&cursor, prefix))
         };
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        for _ in 0..read.offset_per_family {
-            reader.next()?;
-        }
-        let most = read.max_per_family.map_or(usize::MAX, |most| most as usize);
-        let start = cells.len();
-        while cells.len() - start < most
-            && let Some(visible) = reader.next()?
-        {
-            let cell = visible.cell;
-            let value = match cell.kind.is_put() {
-                true => self.read_handle(&cell.value)?,
-                false => Vec::new(),
-            };
-            let (qualifier, timestamp, kind, tags) = (cell.qualifier, cell.timestamp, cell.kind, cell.tags);
-            cells.push(Cell { family: schema.name.clone(), qualifier, timestamp, kind, tags, value });
-        }
-        Ok(())
-    }
-
-    fn read_handle(&self, handle: &crate::model::ValueHandle) -> Result<Vec<u8>> {
-        let len = handle.len as usize;
-        match self.values.read(handle, 0, len) {
-            Err(e) if e.kind == ErrorKind::NotFound => self.values.read(&self.current(handle)?, 0, len),
-            other => other,
-        }
+        let mut emit = |part: RowResult| {
+            result.cells.extend(part.cells);
+            Ok(())
+        };
+        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self), emit: &mut emit })?;
+        Ok(result)
     }
 
     /// Rows of a range, in order, with bounded memory.
     pub fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
-        no_filter(&scan.read)?;
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &scan.table)?;
-        let lanes = families(table, &scan.read)?;
-        let lanes = lanes.into_iter().map(|schema| Lane { schema: schema.clone(), cursor: None }).collect();
+        let query = RowQuery::scan(scan, table, self.now())?;
+        let mut scan = scan.clone();
+        if let Some(hint) = query.start_hint() {
+            skip_to(&mut scan, hint);
+        }
+        let lanes = query.families().map(|schema| Lane { family: schema.id, cursor: None }).collect();
         Ok(Box::new(Scanner {
             engine: self,
-            scan: scan.clone(),
+            scan,
+            query,
             lanes,
             passed: None,
             looked: SNAPSHOT_ROWS,
             snapshot: self.snapshot(),
-            rows: 0,
-            rest: VecDeque::new(),
-            row: RowKey::new(),
+            ready: VecDeque::new(),
             ended: false,
         }))
     }
@@ -140,7 +107,7 @@ impl Engine {
     pub fn filter_holds(&self, planner: &Planner<'_>, filter: &str, range: TimeRange) -> Result<Option<Timestamp>> {
         let read = ReadSpec { filter: Some(filter.to_owned()), time_range: range, ..ReadSpec::default() };
         let result = self.get_in(&planner.snapshot, planner.table, planner.row, &read)?;
-        Ok((!result.cells.is_empty()).then_some(Timestamp::ZERO))
+        Ok(result.cells.iter().map(|cell| cell.timestamp).max())
     }
 
     /// The greatest row of a family in `[from, end)` of keys.
@@ -157,15 +124,16 @@ impl Engine {
     }
 }
 
-fn no_filter(read: &ReadSpec) -> Result<()> {
-    match &read.filter {
-        Some(_) => Err(Error::new(ErrorKind::Unsupported, "filters are not served by this store")),
-        None => Ok(()),
+/// Narrows a scan to where a row can pass its filter.
+fn skip_to(scan: &mut Scan, hint: Vec<u8>) {
+    let narrower = if scan.reversed { scan.start.is_empty() || hint <= scan.start } else { hint > scan.start };
+    if narrower {
+        (scan.start, scan.start_inclusive) = (hint, !scan.reversed);
     }
 }
 
 impl<'s> Scanner<'s> {
-    /// Keys of a family before which nothing is wanted.
+    /// The key of a family before which nothing is wanted.
     fn lower(&self, family: FamilyId) -> Vec<u8> {
         let (row, inclusive) = match (self.scan.reversed, &self.passed) {
             (false, Some(row)) => (row.as_slice(), false),
@@ -179,7 +147,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Keys of a family from which on nothing is wanted.
+    /// The key of a family from which on nothing is wanted.
     fn upper(&self, family: FamilyId) -> Vec<u8> {
         let (row, inclusive) = match (self.scan.reversed, &self.passed) {
             (true, Some(row)) => (row.as_slice(), false),
@@ -193,6 +161,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
+    /// The next row that has a stored cell.
     fn next_row(&mut self) -> Result<Option<RowKey>> {
         if self.looked >= SNAPSHOT_ROWS {
             self.looked = 0;
@@ -206,12 +175,14 @@ impl<'s> Scanner<'s> {
     fn next_forward(&mut self) -> Result<Option<RowKey>> {
         let mut least: Option<RowKey> = None;
         for at in 0..self.lanes.len() {
-            let id = self.lanes[at].schema.id;
-            let (lower, upper) = (self.lower(id), self.upper(id));
-            let lane = &mut self.lanes[at];
-            let engine = self.engine;
-            let snapshot = &self.snapshot;
-            let cursor = lane.cursor.get_or_insert_with(|| Cursor::new(&engine.index, snapshot, &lower, upper, 64));
+            let family = self.lanes[at].family;
+            let lower = self.lower(family);
+            if self.lanes[at].cursor.is_none() {
+                let cursor = Cursor::new(&self.engine.index, &self.snapshot, &lower, self.upper(family), 64);
+                self.lanes[at].cursor = Some(Arc::new(Mutex::new(cursor)));
+            }
+            let Some(cursor) = &self.lanes[at].cursor else { continue };
+            let mut cursor = cursor.lock();
             cursor.seek(&lower);
             if let Some(row) = cursor.peek()?.and_then(key::row_of)
                 && least.as_ref().is_none_or(|l| row < *l)
@@ -225,39 +196,51 @@ impl<'s> Scanner<'s> {
     fn next_reversed(&mut self) -> Result<Option<RowKey>> {
         let mut greatest = None;
         for lane in &self.lanes {
-            let (lower, upper) = (self.lower(lane.schema.id), self.upper(lane.schema.id));
+            let (lower, upper) = (self.lower(lane.family), self.upper(lane.family));
             greatest = greatest.max(self.engine.last_row(&self.snapshot, &lower, &upper)?);
         }
         let Some(row) = &greatest else { return Ok(None) };
         for lane in &mut self.lanes {
-            let prefix = key::row_prefix(lane.schema.id, row);
-            lane.cursor = Some(self.engine.row_cursor(&self.snapshot, &prefix, 16));
+            let cursor = self.engine.row_cursor(&self.snapshot, &key::row_prefix(lane.family, row), 16);
+            lane.cursor = Some(Arc::new(Mutex::new(cursor)));
         }
         Ok(greatest)
     }
 
-    /// The cells of the next row that has any; `None` at the end.
-    fn advance(&mut self) -> Result<bool> {
-        loop {
-            if self.scan.limit.is_some_and(|limit| self.rows >= limit) {
-                return Ok(false);
+    /// Reads on until a result is ready or the scan is over.
+    fn advance(&mut self) -> Result<()> {
+        while self.ready.is_empty() && !self.ended {
+            let Some(row) = self.next_row()? else {
+                self.ended = true;
+                return Ok(());
+            };
+            match self.query.enter(&row) {
+                RowKeyVerdict::Read => self.ended = self.read_row(&row)? == Step::Stop,
+                RowKeyVerdict::Skip => {}
+                RowKeyVerdict::Stop => self.ended = true,
             }
-            let Some(row) = self.next_row()? else { return Ok(false) };
-            let mut cells = Vec::new();
-            for lane in &mut self.lanes {
-                if let Some(cursor) = &mut lane.cursor {
-                    let prefix = key::row_prefix(lane.schema.id, &row);
-                    self.engine.read_family(&lane.schema, cursor, prefix, &self.scan.read, &mut cells)?;
-                }
-            }
-            self.passed = Some(row.clone());
-            if !cells.is_empty() {
-                self.rows += 1;
-                self.row = row;
-                self.rest = cells.into();
-                return Ok(true);
-            }
+            self.passed = Some(row);
         }
+        Ok(())
+    }
+
+    fn read_row(&mut self, row: &[u8]) -> Result<Step> {
+        let (lanes, ready) = (&self.lanes, &mut self.ready);
+        let (engine, snapshot) = (self.engine, &self.snapshot);
+        let mut open = |family: &FamilySchema| {
+            let prefix = key::row_prefix(family.id, row);
+            let lane = lanes.iter().find(|lane| lane.family == family.id).and_then(|lane| lane.cursor.as_ref());
+            Ok(match lane {
+                Some(cursor) => SharedRow::new(cursor, prefix),
+                None => SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(snapshot, &prefix, 16))), prefix),
+            })
+        };
+        let mut emit = |result: RowResult| {
+            ready.push_back(result);
+            Ok(())
+        };
+        let loader = &mut Loader(engine);
+        self.query.read_row(RowRequest { row, open: &mut open, loader, emit: &mut emit })
     }
 }
 
@@ -265,24 +248,11 @@ impl Iterator for Scanner<'_> {
     type Item = Result<RowResult>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
+        if let Err(e) = self.advance() {
+            self.ended = true;
+            self.ready.clear();
+            return Some(Err(e));
         }
-        if self.rest.is_empty() {
-            match self.advance() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.ended = true;
-                    return None;
-                }
-                Err(e) => {
-                    self.ended = true;
-                    return Some(Err(e));
-                }
-            }
-        }
-        let size = self.scan.batch.map_or(usize::MAX, |batch| batch.max(1) as usize).min(self.rest.len());
-        let cells = self.rest.drain(..size).collect();
-        Some(Ok(RowResult { row: self.row.clone(), cells }))
+        self.ready.pop_front().map(Ok)
     }
 }
