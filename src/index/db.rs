@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::meta::Meta;
@@ -140,6 +141,7 @@ impl Index {
         let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
         let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.reader_cache_kib);
         connection.execute_batch(&cache).map_err(sql("set up"))?;
+        keep_plans(&connection)?;
         Ok(connection)
     }
 
@@ -218,7 +220,13 @@ fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
          PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
     );
     connection.execute_batch(&setup).map_err(sql("set up"))?;
+    keep_plans(&connection)?;
     Ok(connection)
+}
+
+/// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
+fn keep_plans(connection: &Connection) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
 }
 
 /// Values of `meta` end with a CRC-32C of name and value.
