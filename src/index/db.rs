@@ -76,7 +76,10 @@ impl Index {
         let path = dir.join("index.db");
         let condemned = Self::condemned_path(&path).exists();
         let existed = path.exists();
-        if existed && !condemned && let Ok((index, meta)) = Self::open_existing(&path, store, cache_bytes) {
+        if existed
+            && !condemned
+            && let Ok((index, meta)) = Self::open_existing(&path, store, cache_bytes)
+        {
             return Ok((index, Opened::Ready(Box::new(meta))));
         }
         remove_files(&path)?;
@@ -173,7 +176,11 @@ impl Index {
     }
 
     /// Applies changes and the new state in one transaction; nothing of it holds after an error.
-    pub fn write(&self, changes: &mut dyn Iterator<Item = Result<Change>>, meta: &mut dyn FnMut() -> Meta) -> Result<()> {
+    pub fn write(
+        &self,
+        changes: &mut dyn Iterator<Item = Result<Change>>,
+        meta: &mut dyn FnMut() -> Meta,
+    ) -> Result<()> {
         let mut writer = self.writer.lock();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
@@ -193,9 +200,12 @@ impl Index {
     pub fn make_durable(&self) -> Result<()> {
         let writer = self.writer.lock();
         // FULL waits for readers, then syncs the database's own log before and its file after the move.
-        let busy: i64 =
-            writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
-        if busy == 0 { Ok(()) } else { Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again")) }
+        let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
+        if busy == 0 {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"))
+        }
     }
 }
 

@@ -65,7 +65,14 @@ mod tests {
     #[test]
     fn every_damaged_bit_is_seen() {
         let row = IndexRow {
-            value: ValueHandle { segment: SegmentId(3), offset: 1 << 33, head_len: 70, stored_len: 9, len: 99, check: 7 },
+            value: ValueHandle {
+                segment: SegmentId(3),
+                offset: 1 << 33,
+                head_len: 70,
+                stored_len: 9,
+                len: 99,
+                check: 7,
+            },
             generation: Generation(12),
             tags: Tags {
                 ttl_ms: Some(5),

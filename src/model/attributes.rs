@@ -233,7 +233,9 @@ pub fn derive_rules(
     }
     let (versions, min_versions) = (number("VERSIONS", 1), number("MIN_VERSIONS", 0));
     if min_versions > versions {
-        let text = format!("Set MaxVersion to {versions} while minVersion is {min_versions}. Maximum versions must be >= minimum versions");
+        let text = format!(
+            "Set MaxVersion to {versions} while minVersion is {min_versions}. Maximum versions must be >= minimum versions"
+        );
         return Err(refuse(text));
     }
     let purge = ["hbase.hstore.time.to.purge.deletes"];

@@ -10,9 +10,10 @@ use super::plan::{Planned, Planner};
 use crate::backend::Event;
 use crate::index::key;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, CompareOp, Condition, Durability, Generation, Mutated, Origin, RowMutations, SeqNo,
-    StoredCell, TableSchema, Timestamp, Value, ValueHandle, check_row,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Origin, RowMutations, SeqNo, StoredCell,
+    TableSchema, Timestamp, Value, ValueHandle, check_row,
 };
+use crate::query::condition_holds;
 use crate::visibility::{self, VisibleCell};
 use crate::wal::{Appended, NewCell, Prepared, prepare};
 use crate::{Error, ErrorKind, Result};
@@ -81,7 +82,7 @@ impl Engine {
                     Some(cell) => Some(self.read_value(cell, 0, cell.value.len as usize)?),
                     None => None,
                 };
-                Ok(matches(value.as_deref(), *op, stored.as_deref()).then_some(least))
+                Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
             }
             Condition::Filter { filter, time_range } => self.filter_holds(planner, filter, *time_range),
         }
@@ -216,24 +217,6 @@ fn version_info(
         value,
     };
     visibility::version_info(VisibleCell { cell, deleted_at: None }, rules, now)
-}
-
-/// HBase's table for a condition on a column: `given op stored`.
-fn matches(given: Option<&[u8]>, op: CompareOp, stored: Option<&[u8]>) -> bool {
-    let given = given.unwrap_or_default();
-    let Some(stored) = stored else { return given.is_empty() && op != CompareOp::NotEqual };
-    if given.is_empty() {
-        return stored.is_empty() == (op != CompareOp::NotEqual);
-    }
-    let order = given.cmp(stored);
-    match op {
-        CompareOp::Less => order.is_lt(),
-        CompareOp::LessOrEqual => order.is_le(),
-        CompareOp::Equal => order.is_eq(),
-        CompareOp::NotEqual => order.is_ne(),
-        CompareOp::GreaterOrEqual => order.is_ge(),
-        CompareOp::Greater => order.is_gt(),
-    }
 }
 
 /// What subscribers are told of a row's cells.

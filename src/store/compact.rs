@@ -219,7 +219,8 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let meta = self.meta.lock();
         let due = |id: FamilyId| meta.families.get(&id).is_some_and(|f| f.changed > 100_000 && f.changed * 2 > f.cells);
-        let enabled = catalogue.tables.values().filter(|t| t.attributes.get("COMPACTION_ENABLED").is_none_or(|v| v == "true"));
+        let enabled =
+            catalogue.tables.values().filter(|t| t.attributes.get("COMPACTION_ENABLED").is_none_or(|v| v == "true"));
         let families = enabled.flat_map(|table| table.families.values());
         families.filter(|f| f.rules.new_version_behavior && due(f.id)).cloned().collect()
     }

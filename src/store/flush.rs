@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Memtable, Memtables};
-use super::open::count_in;
+use super::recovery::count_in;
 use crate::Result;
 use crate::index::{Change, IndexRow, Meta, key};
 use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};

@@ -14,6 +14,7 @@ mod open;
 mod plan;
 mod purge;
 mod read;
+mod recovery;
 mod rename;
 mod reserve;
 mod scan;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Engine;
 use super::flush::Dropped;
-use super::open::mark_rewritten;
+use super::recovery::mark_rewritten;
 use crate::index::{Change, Direction, IndexRow, Meta, key};
 use crate::model::{CellKind, SegmentId, ValueHandle};
 use crate::wal::{Entry, Rewriter};
@@ -263,12 +263,8 @@ mod tests {
     #[test]
     fn empty_segments_go_and_full_ones_stay() {
         let candidate = |id, live, live_bytes| Candidate { id: SegmentId(id), len: 1000, live, live_bytes };
-        let chosen = choose(vec![
-            candidate(1, 10, 900),
-            candidate(2, 0, 0),
-            candidate(3, 10, 400),
-            candidate(4, ROUND, 450),
-        ]);
+        let chosen =
+            choose(vec![candidate(1, 10, 900), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)]);
         assert_eq!(chosen, BTreeSet::from([SegmentId(2), SegmentId(3)]));
     }
 }

@@ -50,9 +50,8 @@ impl Engine {
             let Some((key, cell)) = Cursor::new(&self.index, snapshot, &column, end, 1).pop()? else { return Ok(None) };
             // Tombstones that cover a put sort before it, so a column that begins with a put shows that one.
             let cell = stored_cell(&key, cell, prefix.len());
-            let live = |c: &crate::model::StoredCell| {
-                c.kind.is_put() && c.tags.ttl_ms.is_none() && c.tags.ended_at.is_none()
-            };
+            let live =
+                |c: &crate::model::StoredCell| c.kind.is_put() && c.tags.ttl_ms.is_none() && c.tags.ended_at.is_none();
             if let Some(cell) = cell.filter(live) {
                 return Ok(Some(visibility::version_info(VisibleCell { cell, deleted_at: None }, &family.rules, now)));
             }

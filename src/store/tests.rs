@@ -163,7 +163,9 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
     let store = open(&env);
     create(&store, FILES);
     put(&store, "r", "q", b"old");
-    put(&store, "r", ".tmp", b"new");
+    let temporary = put(&store, "r", ".tmp", b"new");
+    let mtime = Some(FileTime { seconds: 1, nanos: 0 });
+    store.set_attributes(&column("r", ".tmp"), &temporary, mtime, None, Origin(0)).unwrap();
     let rename = RenameCell {
         from: column("r", ".tmp"),
         from_version: None,
@@ -172,7 +174,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
         mode: RenameMode::Replace,
         origin: Origin(0),
     };
-    store.rename_cell(&rename).unwrap();
+    assert_eq!(store.rename_cell(&rename).unwrap().tags.mtime, mtime);
     let check = |store: &Store| {
         assert_eq!(value(store, "r", "q").unwrap(), b"new");
         assert_eq!(value(store, "r", ".tmp"), None);
@@ -506,4 +508,36 @@ fn deleting_works_on_a_full_disk() {
     assert_eq!(mutate(&store, "r", more, Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
     unlink(&store, "r", "a");
     assert_eq!(value(&store, "r", "a"), None);
+}
+
+#[test]
+fn writers_share_syncs_and_every_one_of_them_is_read() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    let cell = put_cell(&format!("q{n}"), &[n], Time::AfterNewest);
+                    let put = Mutation::Put(vec![cell]);
+                    mutate(store, &format!("r{writer}"), put, Durability::FsyncWal).unwrap();
+                    let columns = vec![ColumnDelta { family: "f".into(), qualifier: b"n".to_vec(), delta: 1 }];
+                    let time_range = TimeRange::ALL;
+                    let one = Increment { columns, time: Time::Now, ttl_ms: None, time_range };
+                    mutate(store, "counter", Mutation::Increment(one), Durability::SyncWal).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(value(&store, "counter", "n").unwrap(), 200i64.to_be_bytes());
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = open(&env);
+    for writer in 0..4 {
+        let row = format!("r{writer}");
+        let found = store.list_columns(&table(), row.as_bytes(), "f", None, TimeRange::ALL, 100).unwrap();
+        assert_eq!(found.len(), 50);
+    }
 }

@@ -97,8 +97,7 @@ impl Log {
             None => segments.create(SegmentOrigin::Log)?,
         };
         let offset = segment.len();
-        let active =
-            Active { id, segment, file, offset, next_seq: last.0 + 1, dirty: Vec::new(), buffer: Vec::new() };
+        let active = Active { id, segment, file, offset, next_seq: last.0 + 1, dirty: Vec::new(), buffer: Vec::new() };
         Ok(Self {
             segments,
             options,

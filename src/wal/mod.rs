@@ -15,8 +15,8 @@ mod segments;
 mod value;
 
 pub use dead::{DeadMarks, append_dead, read_dead};
-pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 pub use entry::{Entry, Head};
+pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
 pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};

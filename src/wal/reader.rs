@@ -111,7 +111,9 @@ impl ValueReader {
 
 fn damaged(handle: &ValueHandle, what: &str) -> Error {
     let (segment, offset) = (handle.segment.0, handle.offset);
-    let text = format!("segment {segment}, offset {offset}: {what}; the value cannot be read. Run: cellfs check --repair STORE");
+    let text = format!(
+        "segment {segment}, offset {offset}: {what}; the value cannot be read. Run: cellfs check --repair STORE"
+    );
     Error::new(ErrorKind::Corrupt, text)
 }
 

@@ -75,7 +75,11 @@ pub(super) fn check_segment_header(bytes: &[u8], id: SegmentId, store: &StoreId)
     if &bytes[16..32] != store {
         return corrupt("the header is that of another store");
     }
-    Ok(if u32_at(bytes, 32) == SegmentOrigin::Compaction as u32 { SegmentOrigin::Compaction } else { SegmentOrigin::Log })
+    Ok(if u32_at(bytes, 32) == SegmentOrigin::Compaction as u32 {
+        SegmentOrigin::Compaction
+    } else {
+        SegmentOrigin::Log
+    })
 }
 
 /// What a record says of itself.

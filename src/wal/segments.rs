@@ -204,7 +204,8 @@ impl Segments {
         let id = SegmentId(last.0 + 1);
         let path = self.path(id);
         let file = self.env.create_new(&path).map_err(|e| self.io("create", id, &e))?;
-        let written = file.write_at(&segment_header(id, &self.store, origin), 0).and_then(|()| self.env.sync_dir(&self.dir));
+        let written =
+            file.write_at(&segment_header(id, &self.store, origin), 0).and_then(|()| self.env.sync_dir(&self.dir));
         if let Err(e) = written {
             // A leftover would stand in the way of the next attempt.
             let _ = self.env.remove(&path);
