@@ -26,6 +26,7 @@ pub mod fs;
 pub mod fuse;
 pub mod index;
 pub mod model;
+pub mod query;
 pub mod store;
 pub mod tree;
 pub mod visibility;

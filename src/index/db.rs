@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::meta::Meta;
@@ -143,6 +144,7 @@ impl Index {
         let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
         let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.reader_cache_kib);
         connection.execute_batch(&cache).map_err(sql("set up"))?;
+        keep_plans(&connection)?;
         Ok(connection)
     }
 
@@ -196,10 +198,14 @@ impl Index {
 
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
-        let writer: MutexGuard<'_, Connection> = self.writer.lock();
-        // Order: synchronous=FULL syncs the database's own log before and its file after the move.
-        let steps = "PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(PASSIVE); PRAGMA synchronous=NORMAL;";
-        writer.execute_batch(steps).map_err(sql("sync"))
+        let writer = self.writer.lock();
+        // FULL waits for readers, then syncs the database's own log before and its file after the move.
+        let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
+        if busy == 0 {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"))
+        }
     }
 }
 
@@ -224,7 +230,13 @@ fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
          PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
     );
     connection.execute_batch(&setup).map_err(sql("set up"))?;
+    keep_plans(&connection)?;
     Ok(connection)
+}
+
+/// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
+fn keep_plans(connection: &Connection) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
 }
 
 /// Values of `meta` end with a CRC-32C of name and value.

@@ -10,11 +10,12 @@ use super::plan::{Planned, Planner};
 use crate::backend::Event;
 use crate::index::key;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, CompareOp, Condition, Durability, Generation, Mutated, Origin, RowMutations, SeqNo,
-    StoredCell, TableSchema, Timestamp, Value, ValueHandle, check_row,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Origin, RowMutations, SeqNo, StoredCell,
+    TableSchema, Timestamp, Value, ValueHandle, check_row,
 };
+use crate::query::condition_holds;
 use crate::visibility::{self, VisibleCell};
-use crate::wal::{NewCell, Prepared, prepare};
+use crate::wal::{Appended, NewCell, Prepared, prepare};
 use crate::{Error, ErrorKind, Result};
 
 /// Columns of a batch that are told one by one.
@@ -81,7 +82,7 @@ impl Engine {
                     Some(cell) => Some(self.read_value(cell, 0, cell.value.len as usize)?),
                     None => None,
                 };
-                Ok(matches(value.as_deref(), *op, stored.as_deref()).then_some(least))
+                Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
             }
             Condition::Filter { filter, time_range } => self.filter_holds(planner, filter, *time_range),
         }
@@ -102,9 +103,9 @@ impl Engine {
         }
         let (cells, rules): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let mut handles = Vec::new();
-        let appended = self.log.append(&cells, |appended| {
+        let mut publish = |appended: &Appended| {
             let tables = self.tables.load();
-            for ((cell, mut key), (handle, offset)) in cells.iter().zip(keys).zip(&appended.cells) {
+            for ((cell, mut key), (handle, offset)) in cells.iter().zip(keys.drain(..)).zip(&appended.cells) {
                 key::set_seq(&mut key, cell.kind, appended.seq);
                 let own = (handle.segment, handle.offset) != (appended.segment, *offset);
                 let own = own.then_some((appended.segment, *offset));
@@ -113,7 +114,13 @@ impl Engine {
                 handles.push(*handle);
             }
             self.read_point.store(appended.seq.0, Ordering::Release);
-        });
+        };
+        // What adds no bytes of values is what makes room in the end.
+        let frees = cells.iter().all(|cell| cell.value.stored_len() == 0);
+        let appended = match frees {
+            true => self.with_reserve(|| self.log.append(&cells, &mut publish)),
+            false => self.log.append(&cells, &mut publish),
+        };
         let seq = appended.inspect_err(|_| self.unshare(&shared))?;
         let now = self.now();
         let info = |at: usize| version_info(&cells[at], handles[at], seq, rules[at], now);
@@ -210,24 +217,6 @@ fn version_info(
         value,
     };
     visibility::version_info(VisibleCell { cell, deleted_at: None }, rules, now)
-}
-
-/// HBase's table for a condition on a column: `given op stored`.
-fn matches(given: Option<&[u8]>, op: CompareOp, stored: Option<&[u8]>) -> bool {
-    let given = given.unwrap_or_default();
-    let Some(stored) = stored else { return given.is_empty() && op != CompareOp::NotEqual };
-    if given.is_empty() {
-        return stored.is_empty() == (op != CompareOp::NotEqual);
-    }
-    let order = given.cmp(stored);
-    match op {
-        CompareOp::Less => order.is_lt(),
-        CompareOp::LessOrEqual => order.is_le(),
-        CompareOp::Equal => order.is_eq(),
-        CompareOp::NotEqual => order.is_ne(),
-        CompareOp::GreaterOrEqual => order.is_ge(),
-        CompareOp::Greater => order.is_gt(),
-    }
 }
 
 /// What subscribers are told of a row's cells.

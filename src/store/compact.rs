@@ -120,7 +120,7 @@ impl Engine {
             }
             looked += self.judge_row(family, selection, prefix, &mut cursor, &mut piece)?;
         }
-        self.apply_piece(piece)?;
+        self.with_reserve(|| self.apply_piece(&piece))?;
         Ok(next)
     }
 
@@ -159,16 +159,16 @@ impl Engine {
         Ok(len)
     }
 
-    fn apply_piece(&self, piece: Piece) -> Result<()> {
+    fn apply_piece(&self, piece: &Piece) -> Result<()> {
         if piece.changes.is_empty() {
             return Ok(());
         }
-        self.mark_dead(piece.dropped)?;
+        self.mark_dead(&piece.dropped)?;
         let mut meta = self.meta.lock().clone();
         for (key, row) in &piece.removed {
             count_out(&mut meta, key, row);
         }
-        self.index.write(&mut piece.changes.into_iter().map(Ok), &mut || meta.clone())?;
+        self.index.write(&mut piece.changes.iter().cloned().map(Ok), &mut || meta.clone())?;
         *self.meta.lock() = meta;
         Ok(())
     }
@@ -199,7 +199,7 @@ impl Engine {
             piece.removed.push((key, row));
         }
         let more = !piece.removed.is_empty();
-        self.apply_piece(piece)?;
+        self.with_reserve(|| self.apply_piece(&piece))?;
         Ok(more)
     }
 

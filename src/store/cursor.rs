@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::memtable::{Memtable, Memtables};
 use crate::Result;
 use crate::index::{Direction, Index, IndexRow, key};
@@ -155,30 +157,65 @@ pub struct RowCells<'c, 's> {
     end: Vec<u8>,
 }
 
-impl RowCells<'_, '_> {
-    /// Moves past the row.
-    pub fn leave(&mut self) {
-        self.cursor.seek(&self.end);
+/// As [`RowCells`], of a cursor that goes on to other rows later.
+pub struct SharedRow<'s> {
+    cursor: SharedCursor<'s>,
+    prefix: Vec<u8>,
+    end: Vec<u8>,
+}
+
+/// A cursor that several rows are read from, one after the other.
+pub type SharedCursor<'s> = Arc<Mutex<Cursor<'s>>>;
+
+impl<'s> SharedRow<'s> {
+    pub fn new(cursor: &SharedCursor<'s>, prefix: Vec<u8>) -> Self {
+        Self { cursor: Arc::clone(cursor), end: key::prefix_end(&prefix), prefix }
     }
+}
+
+impl Cursor<'_> {
+    fn next_before(&mut self, end: &[u8], prefix_len: usize) -> Result<Option<StoredCell>> {
+        match self.peek()? {
+            Some(key) if key < end => {}
+            _ => return Ok(None),
+        }
+        let cell = self.pop()?;
+        Ok(cell.and_then(|(key, row)| stored_cell(&key, row, prefix_len)))
+    }
+}
+
+fn after_column(prefix: &[u8], qualifier: &[u8]) -> Vec<u8> {
+    key::prefix_end(&key::column_prefix(prefix, qualifier))
 }
 
 impl CellSource for RowCells<'_, '_> {
     fn next(&mut self) -> Result<Option<StoredCell>> {
-        match self.cursor.peek()? {
-            Some(key) if key < self.end.as_slice() => {}
-            _ => return Ok(None),
-        }
-        let cell = self.cursor.pop()?;
-        Ok(cell.and_then(|(key, row)| stored_cell(&key, row, self.prefix.len())))
+        self.cursor.next_before(&self.end, self.prefix.len())
     }
 
     fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.seek(&key::prefix_end(&key::column_prefix(&self.prefix, qualifier)));
+        self.cursor.seek(&after_column(&self.prefix, qualifier));
         Ok(())
     }
 
     fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
         self.cursor.seek(&key::column_prefix(&self.prefix, qualifier));
+        Ok(())
+    }
+}
+
+impl CellSource for SharedRow<'_> {
+    fn next(&mut self) -> Result<Option<StoredCell>> {
+        self.cursor.lock().next_before(&self.end, self.prefix.len())
+    }
+
+    fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
+        self.cursor.lock().seek(&after_column(&self.prefix, qualifier));
+        Ok(())
+    }
+
+    fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
+        self.cursor.lock().seek(&key::column_prefix(&self.prefix, qualifier));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Memtable, Memtables};
-use super::open::count_in;
+use super::recovery::count_in;
 use crate::Result;
 use crate::index::{Change, IndexRow, Meta, key};
 use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
@@ -49,7 +49,7 @@ impl Engine {
     pub fn flush_frozen(&self) -> Result<()> {
         let _one = self.flushing.lock();
         while let Some(oldest) = self.tables.load().frozen.first().cloned() {
-            self.flush_one(&oldest)?;
+            self.with_reserve(|| self.flush_one(&oldest))?;
         }
         Ok(())
     }
@@ -114,18 +114,18 @@ impl Engine {
                 gone.insert(key);
             }
         }
-        self.mark_dead(dropped)?;
+        self.mark_dead(&dropped)?;
         Ok(gone)
     }
 
     /// Makes durable that entries were dropped.
-    pub fn mark_dead(&self, dropped: Dropped) -> Result<()> {
+    pub fn mark_dead(&self, dropped: &Dropped) -> Result<()> {
         // Order: puts before the tombstones that covered them, both before the index forgets them; else a
         // rebuild in between would bring a covered put back.
-        for list in [dropped.puts, dropped.tombstones] {
+        for list in [&dropped.puts, &dropped.tombstones] {
             for (id, offsets) in list {
-                let marks: DeadMarks = offsets.into_iter().collect();
-                append_dead(self.log.segments(), id, &marks)?;
+                let marks: DeadMarks = offsets.iter().copied().collect();
+                append_dead(self.log.segments(), *id, &marks)?;
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ pub fn load(env: &dyn Env, dir: &std::path::Path) -> Result<Identity> {
 fn create(env: &dyn Env, dir: &std::path::Path, path: &std::path::Path) -> Result<Identity> {
     let names = env.list(dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
     if let Some(other) =
-        names.iter().find(|name| !matches!(name.as_str(), "LOCK" | "format.new" | "lost+found" | "cellfs.log"))
+        names.iter().find(|name| !matches!(name.as_str(), "LOCK" | "cellfs.log" | "format.new" | "lost+found"))
     {
         let text = format!("{} is neither a store nor empty: it has {other}. Choose another directory", dir.display());
         return Err(Error::new(ErrorKind::NotEmpty, text));

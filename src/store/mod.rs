@@ -14,7 +14,9 @@ mod open;
 mod plan;
 mod purge;
 mod read;
+mod recovery;
 mod rename;
+mod reserve;
 mod scan;
 mod serve;
 mod worker;
@@ -87,6 +89,7 @@ impl Store {
     pub fn open(options: StoreOptions) -> Result<Self> {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
+        engine.restore_reserve()?;
         let workers = Workers::start(&engine);
         Ok(Self { engine, workers, _lock: lock })
     }

@@ -2,26 +2,20 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
-use rustc_hash::FxHashMap;
 
-use super::engine::{Engine, FamilyTrack, STRIPES, Signals};
-use super::memtable::{MemCell, Memtable, Memtables};
+use super::engine::{Engine, STRIPES, Signals};
+use super::memtable::Memtables;
+use super::recovery::Recovery;
 use super::{StoreOptions, catalogue, identity};
 use crate::env::{Env, LockGuard};
-use crate::index::{Change, Checkpoint, Index, IndexRow, Meta, Opened, key};
-use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
-use crate::wal::{
-    DeadMarks, Found, Log, LogOptions, Replay, ReplayEvent, Segments, ValueReader, append_dead, highest_synced,
-    read_dead,
-};
+use crate::index::{Index, Opened};
+use crate::model::SeqNo;
+use crate::wal::{Log, LogOptions, Segments, ValueReader};
 use crate::{Error, ErrorKind, Result};
-
-/// Cells that a rebuild sorts at once.
-const REBUILD_BATCH: usize = 200_000;
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
 pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
@@ -48,6 +42,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
     };
+    forget_moves(&*env, segments.dir())?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
     let mut recovery = Recovery::new(&segments, &catalogue, &index);
@@ -80,6 +75,15 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     Ok((engine, lock))
 }
 
+/// Handles of an earlier process are gone, and with them the need to know where values went.
+fn forget_moves(env: &dyn Env, dir: &Path) -> Result<()> {
+    let io = |e: std::io::Error| Error::io(format!("clear {}", dir.display()), &e);
+    for name in env.list(dir).map_err(io)?.iter().filter(|name| name.ends_with(".moved")) {
+        env.remove(&dir.join(name)).map_err(io)?;
+    }
+    Ok(())
+}
+
 /// An index that covers more than the log has belongs to another time: it is thrown away.
 fn open_index(dir: &Path, segments: &Segments, cache_bytes: u64) -> Result<(Index, Opened)> {
     let (index, opened) = Index::open(dir, segments.store_id(), cache_bytes)?;
@@ -107,298 +111,4 @@ fn take_lock(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
         }
         _ => Error::io(format!("lock {}", path.display()), &e),
     })
-}
-
-/// The fold over the log that makes memtable, tracks and, if need be, the index.
-struct Recovery<'a> {
-    segments: &'a Arc<Segments>,
-    families: std::collections::BTreeSet<FamilyId>,
-    index: &'a Index,
-    memtable: Memtable,
-    tracks: FxHashMap<FamilyId, Arc<FamilyTrack>>,
-    /// Last sequence number that was found.
-    last: SeqNo,
-    /// The segment to go on with, if its tail is whole.
-    tail: Option<SegmentId>,
-}
-
-impl<'a> Recovery<'a> {
-    fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index) -> Self {
-        let families = catalogue.tables.values().flat_map(|t| t.families.values().map(|f| f.id)).collect();
-        let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None }
-    }
-
-    fn run(&mut self, opened: Opened) -> Result<Meta> {
-        let meta = match opened {
-            Opened::Ready(meta) => *meta,
-            Opened::Empty { reason } => {
-                if !self.segments.ids().is_empty() {
-                    log::warn!("the index is rebuilt from the log: {reason}");
-                }
-                return self.rebuild();
-            }
-        };
-        self.remove_orphans(&meta)?;
-        self.last = meta.checkpoint.seq;
-        self.replay_tail(&meta)?;
-        self.take_stats(&meta);
-        Ok(meta)
-    }
-
-    /// Segments that were rewritten and not deleted yet.
-    fn remove_orphans(&self, meta: &Meta) -> Result<()> {
-        for id in self.segments.ids() {
-            let live = meta.segments.get(&id).is_some_and(|s| s.live > 0);
-            if !live && id < meta.checkpoint.segment && read_dead(self.segments, id)?.all() {
-                self.segments.purge(id)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_stats(&mut self, meta: &Meta) {
-        for (id, stats) in &meta.families {
-            let track = self.tracks.entry(*id).or_default();
-            track.max_timestamp.fetch_max(stats.max_timestamp, Ordering::Relaxed);
-            track.family_tombstones.fetch_or(stats.family_tombstones > 0, Ordering::Relaxed);
-        }
-    }
-
-    /// Puts what the index does not cover into the memtable and makes it durable.
-    fn replay_tail(&mut self, meta: &Meta) -> Result<()> {
-        let from = meta.checkpoint;
-        let ids: Vec<SegmentId> = self.segments.ids().into_iter().filter(|id| *id >= from.segment).collect();
-        let start = |id: SegmentId| if id == from.segment { from.offset } else { 0 };
-        let mut synced = from.seq;
-        for &id in &ids {
-            synced = synced.max(readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
-        }
-        for (at, &id) in ids.iter().enumerate() {
-            let dead = read_dead(self.segments, id)?;
-            let mut end = start(id).max(crate::wal::SEGMENT_HEADER);
-            let Some(mut replay) = readable(Replay::open(self.segments, id, start(id)))? else {
-                self.cut(&ids[at..], 0, synced)?;
-                continue;
-            };
-            let mut whole = true;
-            while let Some(event) = replay.next_event()? {
-                match event {
-                    ReplayEvent::Record { end: to, seq, found, .. } => {
-                        self.remember(id, seq, found, &dead, from.seq);
-                        end = to;
-                    }
-                    ReplayEvent::Damage { offset, reason, resume } => {
-                        report(self.segments, id, offset, reason);
-                        if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
-                            // Order: what follows a hole was never acknowledged as durable; it must not outlive it.
-                            whole = false;
-                            break;
-                        }
-                        end = resume.unwrap_or(end);
-                    }
-                }
-            }
-            self.tail = Some(id);
-            if !whole {
-                self.cut(&ids[at + 1..], 0, synced)?;
-                self.truncate(id, end)?;
-                break;
-            }
-        }
-        self.secure(&ids, &from)
-    }
-
-    /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).
-    fn continued(&self, later: &[SegmentId]) -> Result<bool> {
-        let Some(&next) = later.first() else { return Ok(false) };
-        let Some(mut replay) = readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
-        Ok(matches!(replay.next_event()?, Some(ReplayEvent::Record { seq, .. }) if seq.0 <= self.last.0 + 1))
-    }
-
-    /// Takes segments away that hold only what follows a hole.
-    fn cut(&self, later: &[SegmentId], _from: u64, synced: SeqNo) -> Result<()> {
-        for &id in later {
-            log::warn!("segment {} follows a hole behind sequence number {}; it is set aside", id.0, synced.0);
-            let path = self.segments.path(id);
-            let aside = path.with_extension("cut");
-            let env = self.segments.env();
-            env.rename(&path, &aside).map_err(|e| Error::io(format!("rename {}", path.display()), &e))?;
-            self.segments.forget(id);
-        }
-        Ok(())
-    }
-
-    fn truncate(&self, id: SegmentId, end: u64) -> Result<()> {
-        let cut = self.segments.file(id)?.set_len(end);
-        cut.map_err(|e| Error::io(format!("cut {}", self.segments.path(id).display()), &e))?;
-        if let Some(segment) = self.segments.get(id) {
-            segment.set_len(end);
-        }
-        Ok(())
-    }
-
-    /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
-    /// bytes that never reach the disk unless they are written again.
-    fn secure(&mut self, ids: &[SegmentId], from: &Checkpoint) -> Result<()> {
-        for &id in ids {
-            let Some(segment) = self.segments.get(id) else { continue };
-            let file = self.segments.file(id)?;
-            let mut at = if id == from.segment { from.offset } else { 0 };
-            let mut buffer = vec![0; 1 << 20];
-            let rewrite = || {
-                while at < segment.len() {
-                    let part = buffer.len().min((segment.len() - at) as usize);
-                    file.read_at(&mut buffer[..part], at)?;
-                    file.write_at(&buffer[..part], at)?;
-                    at += part as u64;
-                }
-                file.sync()
-            };
-            let mut rewrite = rewrite;
-            rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
-        }
-        Ok(())
-    }
-
-    fn remember(&mut self, id: SegmentId, seq: SeqNo, found: Vec<Found>, dead: &DeadMarks, covered: SeqNo) {
-        self.last = self.last.max(seq);
-        for one in found {
-            let entry = &one.entry;
-            let wanted = entry.seq > covered && !dead.contains(one.offset) && self.families.contains(&entry.family);
-            if !wanted {
-                continue;
-            }
-            let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
-            note(&mut self.tracks, entry);
-            let own = one.shared.then_some((id, one.offset));
-            if let Some(target) = one.shared.then(|| self.segments.get(one.value.segment)).flatten() {
-                target.add_share();
-            }
-            self.memtable.insert(key, MemCell::new(one.value, &one.entry.tags, own));
-        }
-    }
-
-    /// Fills an empty index from all segments, in sorted batches.
-    fn rebuild(&mut self) -> Result<Meta> {
-        let mut meta = Meta { generation: Generation(1), ..Meta::default() };
-        let mut batch = Vec::new();
-        let ids = self.segments.ids();
-        let mut end = 0;
-        for &id in &ids {
-            let dead = read_dead(self.segments, id)?;
-            if dead.all() {
-                continue;
-            }
-            let Some(mut replay) = readable(Replay::open(self.segments, id, 0))? else { continue };
-            end = crate::wal::SEGMENT_HEADER;
-            while let Some(event) = replay.next_event()? {
-                match event {
-                    ReplayEvent::Record { end: to, seq, found, .. } => {
-                        end = to;
-                        self.last = self.last.max(seq);
-                        self.collect(id, found, &dead, &mut batch);
-                    }
-                    ReplayEvent::Damage { offset, reason, .. } => report(self.segments, id, offset, reason),
-                }
-                if batch.len() >= REBUILD_BATCH {
-                    self.fill(&mut batch)?;
-                }
-            }
-        }
-        self.fill(&mut batch)?;
-        if let Some(&last) = ids.last() {
-            self.truncate(last, end.max(crate::wal::SEGMENT_HEADER))?;
-            self.tail = self.segments.check_header(last).is_ok().then_some(last);
-            meta.checkpoint = Checkpoint { seq: self.last, segment: last, offset: end };
-            self.secure(&[last], &Checkpoint { segment: last, offset: 0, seq: SeqNo(0) })?;
-        }
-        self.count(&mut meta)?;
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
-        self.take_stats(&meta);
-        Ok(meta)
-    }
-
-    fn collect(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, batch: &mut Vec<(Vec<u8>, IndexRow)>) {
-        for one in found {
-            let entry = one.entry;
-            if dead.contains(one.offset) || !self.families.contains(&entry.family) {
-                continue;
-            }
-            let own = one.shared.then_some((id, one.offset));
-            if one.shared && self.segments.get(one.value.segment).is_none() {
-                log::warn!("segment {}, offset {}: it shares bytes of a segment that is gone", id.0, one.offset);
-                continue;
-            }
-            let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
-            let row = IndexRow { value: one.value, generation: Generation(1), tags: entry.tags, own };
-            batch.push((key, row));
-        }
-    }
-
-    fn fill(&self, batch: &mut Vec<(Vec<u8>, IndexRow)>) -> Result<()> {
-        batch.sort_by(|a, b| a.0.cmp(&b.0));
-        self.index.fill(&mut batch.drain(..).map(|(key, row)| Ok(Change::Put(key, row))))
-    }
-
-    /// Sums over all rows, page by page.
-    fn count(&self, meta: &mut Meta) -> Result<()> {
-        let mut from = Vec::new();
-        loop {
-            let mut last = Vec::new();
-            let count =
-                self.index.page(&from, &[0xFF; 8], 4096, crate::index::Direction::Ascending, &mut |key, row| {
-                    count_in(meta, key, &row);
-                    last.clear();
-                    last.extend_from_slice(key);
-                    Ok(())
-                })?;
-            if count < 4096 {
-                return Ok(());
-            }
-            last.push(0);
-            from = last;
-        }
-    }
-}
-
-/// Counts a row of the index into the sums.
-pub fn count_in(meta: &mut Meta, key: &[u8], row: &IndexRow) {
-    meta.add(row);
-    let (Some(family), Some((timestamp, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
-    let stats = meta.families.entry(family).or_default();
-    stats.cells += 1;
-    stats.changed += 1;
-    stats.max_timestamp = stats.max_timestamp.max(timestamp.0);
-    stats.family_tombstones += u64::from(kind.is_family_tombstone());
-}
-
-fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
-    let track = tracks.entry(entry.family).or_insert_with(|| {
-        Arc::new(FamilyTrack { max_timestamp: AtomicI64::new(0), family_tombstones: AtomicBool::new(false) })
-    });
-    track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
-    track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
-}
-
-/// A damaged header makes a segment unreadable, which is reported and survived.
-fn readable<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(e) if e.kind == ErrorKind::Corrupt => {
-            log::error!("{e}; its cells cannot be read. Run: cellfs check --repair STORE");
-            Ok(None)
-        }
-        Err(e) => Err(e),
-    }
-}
-
-fn report(segments: &Segments, id: SegmentId, offset: u64, reason: &str) {
-    let path = segments.path(id);
-    log::error!("{}, offset {offset}: {reason}; skipped. Run: cellfs check --repair STORE", path.display());
-}
-
-/// Marks a segment as rewritten, so that no rebuild reads it again.
-pub fn mark_rewritten(segments: &Segments, id: SegmentId) -> Result<()> {
-    append_dead(segments, id, &DeadMarks::whole_segment())
 }

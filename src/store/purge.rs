@@ -1,21 +1,270 @@
 //! Segments in which little is alive: what is alive is copied to a new one, the old one is deleted.
+//!
+//! Old handles that readers still hold lead to the copies through a `.moved` file beside the old
+//! segment's place, which lives as long as the process.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Engine;
-use crate::model::ValueHandle;
+use super::flush::Dropped;
+use super::recovery::mark_rewritten;
+use crate::index::{Change, Direction, IndexRow, Meta, key};
+use crate::model::{CellKind, SegmentId, ValueHandle};
+use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
+
+/// Rows of the index that are looked at before the flush gets its turn.
+const PIECE: usize = 4096;
+/// Rows that one round moves at most, about.
+const ROUND: u64 = 500_000;
+/// Bytes of a line of a `.moved` file: old offset u64, then segment u32, offset u64, head length, stored
+/// length, length, check u32 each; little-endian.
+const MOVED: usize = 36;
+
+/// A segment and what is alive in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub id: SegmentId,
+    pub len: u64,
+    pub live: u64,
+    pub live_bytes: u64,
+}
+
+/// Which segments to empty: those without anything alive, and the emptiest of those less than half alive.
+pub fn choose(mut candidates: Vec<Candidate>) -> BTreeSet<SegmentId> {
+    candidates.retain(|c| c.live == 0 || c.live_bytes * 2 < c.len);
+    candidates.sort_by_key(|c| c.live_bytes * 1000 / c.len.max(1));
+    let mut rows = 0;
+    let mut chosen = BTreeSet::new();
+    for candidate in candidates {
+        rows += candidate.live;
+        if candidate.live > 0 && rows > ROUND && !chosen.is_empty() {
+            break;
+        }
+        chosen.insert(candidate.id);
+    }
+    chosen
+}
+
+/// Old and new place of a value.
+type Move = (ValueHandle, ValueHandle);
 
 impl Engine {
     /// Where a value is now that may have been moved.
     pub fn current(&self, handle: &ValueHandle) -> Result<ValueHandle> {
-        if self.log.segments().get(handle.segment).is_some() {
-            return Ok(*handle);
+        let mut handle = *handle;
+        while self.log.segments().get(handle.segment).is_none() {
+            handle = self.moved(&handle)?.ok_or_else(|| {
+                let text = format!("segment {} is not there any more; look the cell up again", handle.segment.0);
+                Error::new(ErrorKind::NotFound, text)
+            })?;
         }
-        let text = format!("segment {} is not there any more; look the cell up again", handle.segment.0);
-        Err(Error::new(ErrorKind::NotFound, text))
+        Ok(handle)
     }
 
-    /// Deletes segments into which nothing points.
-    pub fn purge_segments(&self) -> Result<()> {
+    fn moved_path(&self, id: SegmentId) -> std::path::PathBuf {
+        self.log.segments().path(id).with_extension("moved")
+    }
+
+    fn moved(&self, old: &ValueHandle) -> Result<Option<ValueHandle>> {
+        let path = self.moved_path(old.segment);
+        let bytes = match self.options.env.read_file(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
+        };
+        let line = bytes.chunks_exact(MOVED).find(|line| line[..8] == old.offset.to_le_bytes());
+        Ok(line.map(|line| {
+            let number = |at: usize| line[at..at + 4].iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
+            let offset = u64::from(number(12)) | u64::from(number(16)) << 32;
+            ValueHandle {
+                segment: SegmentId(number(8)),
+                offset,
+                head_len: number(20),
+                stored_len: number(24),
+                len: number(28),
+                check: number(32),
+            }
+        }))
+    }
+
+    fn note_moves(&self, moves: &[Move]) -> Result<()> {
+        let mut lines: BTreeMap<SegmentId, Vec<u8>> = BTreeMap::new();
+        for (old, new) in moves {
+            let line = lines.entry(old.segment).or_default();
+            line.extend_from_slice(&old.offset.to_le_bytes());
+            line.extend_from_slice(&new.segment.0.to_le_bytes());
+            line.extend_from_slice(&new.offset.to_le_bytes());
+            for number in [new.head_len, new.stored_len, new.len, new.check] {
+                line.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        for (id, lines) in lines {
+            let path = self.moved_path(id);
+            let env = &self.options.env;
+            let write = || {
+                let file = if env.exists(&path)? { env.open(&path)? } else { env.create_new(&path)? };
+                file.write_at(&lines, file.len()?)
+            };
+            write().map_err(|e| Error::io(format!("write {}", path.display()), &e))?;
+        }
         Ok(())
+    }
+
+    /// Empties and deletes segments with little alive.
+    pub fn purge_segments(&self) -> Result<()> {
+        let _one = self.compacting.lock();
+        let mut chosen = choose(self.candidates());
+        chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
+        let purged = self.with_reserve(|| {
+            self.move_cells(&mut chosen)?;
+            self.purge_emptied(&chosen)
+        });
+        for id in chosen {
+            if let Some(segment) = self.log.segments().get(id) {
+                segment.keep();
+            }
+        }
+        purged
+    }
+
+    /// Segments that the index covers as a whole.
+    fn candidates(&self) -> Vec<Candidate> {
+        let meta = self.meta.lock();
+        let segments = self.log.segments();
+        let covered = segments.ids().into_iter().filter(|id| *id < meta.checkpoint.segment);
+        let candidate = |id| {
+            let stats = meta.segments.get(&id).copied().unwrap_or_default();
+            let len = segments.get(id)?.len();
+            Some(Candidate { id, len, live: stats.live, live_bytes: stats.live_bytes })
+        };
+        covered.filter_map(candidate).collect()
+    }
+
+    /// Copies everything that the index has in the chosen segments; those that cannot be read are taken
+    /// from the choice.
+    fn move_cells(&self, chosen: &mut BTreeSet<SegmentId>) -> Result<()> {
+        let alive = |meta: &Meta| chosen.iter().any(|id| meta.segments.get(id).is_some_and(|s| s.live > 0));
+        if !alive(&self.meta.lock()) {
+            return Ok(());
+        }
+        let mut writer = Rewriter::create(self.log.segments())?;
+        let mut from = Vec::new();
+        while let Some(next) = self.move_piece(chosen, &mut writer, &from)? {
+            from = next;
+            if writer.bytes() >= self.options.segment_bytes {
+                writer = Rewriter::create(self.log.segments())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the cells of some rows of the index; where to go on.
+    fn move_piece(
+        &self,
+        chosen: &mut BTreeSet<SegmentId>,
+        writer: &mut Rewriter,
+        from: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let _alone = self.maintenance.lock();
+        let mut last = Vec::new();
+        let mut hits = Vec::new();
+        let count = self.index.page(from, &[0xFF; 8], PIECE, Direction::Ascending, &mut |key, row| {
+            last.clear();
+            last.extend_from_slice(key);
+            if chosen.contains(&row.value.segment) || chosen.contains(&row.place().0) {
+                hits.push((key.to_vec(), row));
+            }
+            Ok(())
+        })?;
+        self.move_rows(chosen, writer, hits)?;
+        last.push(0);
+        Ok((count == PIECE).then_some(last))
+    }
+
+    fn move_rows(
+        &self,
+        chosen: &mut BTreeSet<SegmentId>,
+        writer: &mut Rewriter,
+        hits: Vec<(Vec<u8>, IndexRow)>,
+    ) -> Result<()> {
+        let mut meta = self.meta.lock().clone();
+        let (mut changes, mut moves, mut dropped) = (Vec::new(), Vec::new(), Dropped::default());
+        for (key, row) in hits {
+            let Some(entry) = entry_of(&key, &row) else { continue };
+            match writer.copy(&row.value, &entry) {
+                Ok(value) => {
+                    moves.push((row.value, value));
+                    let new = IndexRow { value, own: None, ..row.clone() };
+                    meta.remove(&row);
+                    meta.add(&new);
+                    if row.own.is_some_and(|(segment, _)| !chosen.contains(&segment)) {
+                        dropped.add(CellKind::Put, &row);
+                    }
+                    changes.push(Change::Put(key, new));
+                }
+                Err(e) if e.kind == ErrorKind::Corrupt => {
+                    log::error!("{e}");
+                    chosen.remove(&row.value.segment);
+                    chosen.remove(&row.place().0);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        // Order: the copies are on the disk before anything says that the originals are not needed.
+        writer.sync()?;
+        self.note_moves(&moves)?;
+        self.mark_dead(&dropped)?;
+        self.index.write(&mut changes.into_iter().map(Ok), &mut || meta.clone())?;
+        *self.meta.lock() = meta;
+        Ok(())
+    }
+
+    fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
+        let _alone = self.maintenance.lock();
+        let meta = self.meta.lock().clone();
+        let empty = |id: &&SegmentId| meta.segments.get(id).is_none_or(|s| s.live == 0);
+        let emptied: Vec<SegmentId> = chosen.iter().filter(empty).copied().collect();
+        if emptied.is_empty() {
+            return Ok(());
+        }
+        // Order: the index must not come back after a power cut with rows that point into what is gone.
+        self.index.make_durable()?;
+        for id in &emptied {
+            mark_rewritten(self.log.segments(), *id)?;
+            self.log.segments().purge(*id)?;
+        }
+        let mut meta = meta;
+        emptied.iter().for_each(|id| {
+            meta.segments.remove(id);
+        });
+        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
+        *self.meta.lock() = meta;
+        Ok(())
+    }
+}
+
+fn entry_of(key: &[u8], row: &IndexRow) -> Option<Entry> {
+    let key::CellKey { family, row: name, qualifier, timestamp, kind, seq } = key::decode(key)?;
+    Some(Entry { family, row: name, qualifier, timestamp, kind, seq, tags: row.tags.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_segments_go_and_full_ones_stay() {
+        let candidate = |id, live, live_bytes| Candidate { id: SegmentId(id), len: 1000, live, live_bytes };
+        let chosen =
+            choose(vec![candidate(1, 10, 900), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)]);
+        assert_eq!(chosen, BTreeSet::from([SegmentId(2), SegmentId(3)]));
     }
 }

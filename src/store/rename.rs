@@ -39,17 +39,26 @@ impl<'a> Place<'a> {
         if let Some(timestamp) = version {
             return Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Version, false));
         }
-        let erases = self.has_one_cell()?;
+        let erases = self.has_one_version()?;
         let timestamp = self.planner.put_time(self.family, &qualifier, Time::AfterNewest)?;
         Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Column, erases))
     }
 
-    fn has_one_cell(&self) -> Result<bool> {
+    /// Whether the column has never had another version; one that was put again (its mtime was set, its
+    /// open file was committed twice) is one.
+    fn has_one_version(&self) -> Result<bool> {
         let prefix = key::column_prefix(&key::row_prefix(self.family.id, self.planner.row), &self.key.qualifier);
         let end = key::prefix_end(&prefix);
         let engine = self.planner.engine;
-        let mut cursor = super::cursor::Cursor::new(&engine.index, &self.planner.snapshot, &prefix, end, 2);
-        Ok(cursor.pop()?.is_some() && cursor.pop()?.is_none())
+        let mut cursor = super::cursor::Cursor::new(&engine.index, &self.planner.snapshot, &prefix, end, 4);
+        let mut version = None;
+        while let Some((key, _)) = cursor.pop()? {
+            let Some((timestamp, kind, _)) = key::decode_suffix(&key) else { continue };
+            if !kind.is_put() || *version.get_or_insert(timestamp) != timestamp {
+                return Ok(false);
+            }
+        }
+        Ok(version.is_some())
     }
 }
 

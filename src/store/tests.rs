@@ -163,7 +163,9 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
     let store = open(&env);
     create(&store, FILES);
     put(&store, "r", "q", b"old");
-    put(&store, "r", ".tmp", b"new");
+    let temporary = put(&store, "r", ".tmp", b"new");
+    let mtime = Some(FileTime { seconds: 1, nanos: 0 });
+    store.set_attributes(&column("r", ".tmp"), &temporary, mtime, None, Origin(0)).unwrap();
     let rename = RenameCell {
         from: column("r", ".tmp"),
         from_version: None,
@@ -172,7 +174,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
         mode: RenameMode::Replace,
         origin: Origin(0),
     };
-    store.rename_cell(&rename).unwrap();
+    assert_eq!(store.rename_cell(&rename).unwrap().tags.mtime, mtime);
     let check = |store: &Store| {
         assert_eq!(value(store, "r", "q").unwrap(), b"new");
         assert_eq!(value(store, "r", ".tmp"), None);
@@ -386,11 +388,8 @@ fn a_damaged_segment_never_gives_a_wrong_byte() {
         env.lose_index();
         let store = open(&env);
         for n in 0..4 {
-            match store.newest(&column("r", &format!("q{n}")), TimeRange::ALL).unwrap() {
-                Some(cell) => {
-                    assert_eq!(store.read_value(&cell, 0, 100).unwrap(), format!("value {n}").as_bytes(), "byte {at}");
-                }
-                None => {}
+            if let Some(cell) = store.newest(&column("r", &format!("q{n}")), TimeRange::ALL).unwrap() {
+                assert_eq!(store.read_value(&cell, 0, 100).unwrap(), format!("value {n}").as_bytes(), "byte {at}");
             }
         }
     }
@@ -399,4 +398,146 @@ fn a_damaged_segment_never_gives_a_wrong_byte() {
 fn env_bytes(env: &SimEnv, path: &std::path::Path) -> Vec<u8> {
     use crate::env::Env;
     env.read_file(path).unwrap()
+}
+
+#[test]
+fn scans_go_both_ways_and_gets_give_values() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..50 {
+        put(&store, &format!("r{n:02}"), "q", &[n]);
+        if n == 20 {
+            store.flush(None).unwrap();
+        }
+    }
+    unlink(&store, "r07", "q");
+    let rows = |scan: Scan| -> Vec<String> {
+        store.scan(&scan).unwrap().map(|r| String::from_utf8(r.unwrap().row).unwrap()).collect()
+    };
+    assert_eq!(rows(Scan::all(table())).len(), 49);
+    let mut part = Scan { start: b"r05".to_vec(), stop: b"r09".to_vec(), ..Scan::all(table()) };
+    assert_eq!(rows(part.clone()), ["r05", "r06", "r08"]);
+    part.start_inclusive = false;
+    part.stop_inclusive = true;
+    assert_eq!(rows(part.clone()), ["r06", "r08", "r09"]);
+    part.limit = Some(2);
+    assert_eq!(rows(part), ["r06", "r08"]);
+    let back = Scan { reversed: true, start: b"r09".to_vec(), stop: b"r05".to_vec(), ..Scan::all(table()) };
+    assert_eq!(rows(back), ["r09", "r08", "r06"]);
+    assert_eq!(rows(Scan { reversed: true, limit: Some(1), ..Scan::all(table()) }), ["r49"]);
+    let get = Get { table: table(), row: b"r30".to_vec(), read: ReadSpec::default() };
+    assert_eq!(store.get(&get).unwrap().cells[0].value, [30]);
+}
+
+#[test]
+fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
+    let env = SimEnv::new();
+    let mut small = options(&env);
+    small.segment_bytes = 4000;
+    let store = Store::open(small).unwrap();
+    let rules = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
+    create(&store, &rules);
+    for n in 0..100 {
+        put(&store, "r", &format!("q{:02}", n % 50), format!("{n}").repeat(20).as_bytes());
+        if n % 5 == 0 {
+            put(&store, "r", &format!("keep{n}"), format!("kept {n}").as_bytes());
+        }
+    }
+    let stale = store.newest(&column("r", "keep0"), TimeRange::ALL).unwrap().unwrap();
+    let before = store.status().unwrap();
+    store.flush(None).unwrap();
+    store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+    let after = store.status().unwrap();
+    assert!(after.segment_bytes < before.segment_bytes * 2 / 3, "{} of {}", after.segment_bytes, before.segment_bytes);
+    assert_eq!(after.cells, 70);
+    assert_eq!(store.read_value(&stale, 0, 100).unwrap(), b"kept 0");
+    let check = |store: &Store| {
+        let columns = store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 1000).unwrap();
+        assert_eq!(columns.len(), 70);
+        for (qualifier, cell) in columns {
+            let value = store.read_value(&cell, 0, 1000).unwrap();
+            let name = String::from_utf8(qualifier).unwrap();
+            match name.strip_prefix("keep") {
+                Some(n) => assert_eq!(value, format!("kept {n}").as_bytes()),
+                None => {
+                    let n: u32 = name[1..].parse().unwrap();
+                    assert_eq!(value, (n + 50).to_string().repeat(20).as_bytes());
+                }
+            }
+        }
+        assert_eq!(store.list_versions(&column("r", "q01"), Versions::LiveAndKept, None, 9).unwrap().len(), 1);
+    };
+    check(&store);
+    store.close().unwrap();
+    check(&open(&env));
+    env.lose_index();
+    check(&open(&env));
+    env.crash(CrashMode::LoseUnsynced);
+    check(&open(&env));
+}
+
+#[test]
+fn a_dropped_table_leaves_nothing_and_its_name_starts_anew() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "q", b"old");
+    store.flush(None).unwrap();
+    store.alter(CatalogueChange::DropTable { name: table() }, Origin(0)).unwrap();
+    assert_eq!(store.newest(&column("r", "q"), TimeRange::ALL).unwrap_err().kind, ErrorKind::NoSuchTable);
+    create(&store, FILES);
+    assert_eq!(value(&store, "r", "q"), None);
+    store.engine.compact_as_needed().unwrap();
+    assert_eq!(store.status().unwrap().cells, 0);
+    drop(store);
+    env.lose_index();
+    assert_eq!(value(&open(&env), "r", "q"), None);
+}
+
+#[test]
+fn deleting_works_on_a_full_disk() {
+    use crate::env::Env;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "a", &[1; 5000]);
+    let space = env.disk_space(std::path::Path::new("/store")).unwrap();
+    env.set_space(Some(space.total - space.free));
+    let more = Mutation::Put(vec![put_cell("b", &[1; 50], Time::Now)]);
+    assert_eq!(mutate(&store, "r", more, Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
+    unlink(&store, "r", "a");
+    assert_eq!(value(&store, "r", "a"), None);
+}
+
+#[test]
+fn writers_share_syncs_and_every_one_of_them_is_read() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    let cell = put_cell(&format!("q{n}"), &[n], Time::AfterNewest);
+                    let put = Mutation::Put(vec![cell]);
+                    mutate(store, &format!("r{writer}"), put, Durability::FsyncWal).unwrap();
+                    let columns = vec![ColumnDelta { family: "f".into(), qualifier: b"n".to_vec(), delta: 1 }];
+                    let time_range = TimeRange::ALL;
+                    let one = Increment { columns, time: Time::Now, ttl_ms: None, time_range };
+                    mutate(store, "counter", Mutation::Increment(one), Durability::SyncWal).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(value(&store, "counter", "n").unwrap(), 200i64.to_be_bytes());
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = open(&env);
+    for writer in 0..4 {
+        let row = format!("r{writer}");
+        let found = store.list_columns(&table(), row.as_bytes(), "f", None, TimeRange::ALL, 100).unwrap();
+        assert_eq!(found.len(), 50);
+    }
 }

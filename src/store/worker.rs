@@ -67,6 +67,7 @@ fn sync_loop(engine: &Engine) {
     while wait(engine, engine.options.sync_interval, |_| false) {
         if engine.log.poison().is_none() {
             note(engine, "sync the log", engine.log.sync());
+            note(engine, "keep a reserve", engine.restore_reserve());
         }
     }
 }

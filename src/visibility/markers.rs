@@ -56,11 +56,11 @@ struct Marker {
 /// Tombstones of one reach (a family or a column), fed in order of falling timestamps.
 #[derive(Debug, Default)]
 struct Markers {
-    /// Column and Family tombstones; of equal sequence numbers the lowest timestamp.
-    ranged: BTreeMap<SeqNo, Marker>,
-    /// The same in the order of arrival.
+    /// Column and Family tombstones.
+    ranged: BTreeMap<(SeqNo, Timestamp), Marker>,
+    /// The same in the order of arrival, timestamps falling.
     ranged_by_time: Vec<(SeqNo, Timestamp)>,
-    last_eraser: Option<SeqNo>,
+    ranged_erasers: Vec<(SeqNo, Timestamp)>,
     /// Version and FamilyVersion tombstones.
     exact: BTreeMap<(Timestamp, SeqNo), Marker>,
     boundaries: BTreeSet<SeqNo>,
@@ -80,10 +80,11 @@ impl Markers {
                 self.exact.insert((cell.timestamp, cell.seq), marker);
             }
             _ => {
-                self.ranged.insert(cell.seq, marker);
-                self.ranged_by_time.push((cell.seq, cell.timestamp));
+                let key = (cell.seq, cell.timestamp);
+                self.ranged.insert(key, marker);
+                self.ranged_by_time.push(key);
                 if marker.erases {
-                    self.last_eraser = self.last_eraser.max(Some(cell.seq));
+                    self.ranged_erasers.push(key);
                 }
             }
         }
@@ -96,7 +97,9 @@ impl Markers {
 
     /// The first tombstone written after the put that covers it.
     fn first(&self, put: &StoredCell) -> Option<(SeqNo, Marker)> {
-        let ranged = self.ranged.range(put.seq..).next().map(|(seq, m)| (*seq, *m));
+        // Those of a family are all known before its named columns: some may be older than the put.
+        let written_later = self.ranged.range((put.seq, Timestamp(i64::MIN))..);
+        let ranged = written_later.map(|((seq, _), m)| (*seq, *m)).find(|(_, m)| m.timestamp >= put.timestamp);
         let exact = self.exact_for(put).next().map(|(seq, m)| (seq, *m));
         ranged.into_iter().chain(exact).min_by_key(|(seq, m)| (*seq, m.timestamp))
     }
@@ -105,11 +108,13 @@ impl Markers {
         if self.exact_for(put).next().is_some() {
             return Some(put.timestamp);
         }
-        self.ranged_by_time.iter().rev().find(|(seq, _)| *seq >= put.seq).map(|(_, t)| *t)
+        let reaching = self.ranged_by_time.partition_point(|(_, t)| *t >= put.timestamp);
+        self.ranged_by_time[..reaching].iter().rev().find(|(seq, _)| *seq >= put.seq).map(|(_, t)| *t)
     }
 
     fn erases(&self, put: &StoredCell) -> bool {
-        self.last_eraser.is_some_and(|seq| seq >= put.seq) || self.exact_for(put).any(|(_, m)| m.erases)
+        let covers = |(seq, t): &(SeqNo, Timestamp)| *seq >= put.seq && *t >= put.timestamp;
+        self.ranged_erasers.iter().any(covers) || self.exact_for(put).any(|(_, m)| m.erases)
     }
 }
 

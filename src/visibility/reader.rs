@@ -72,20 +72,36 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
         }
     }
 
-    /// Goes on with the first column that is greater than this one.
-    pub fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        let mut after = qualifier.to_vec();
-        after.push(0);
-        self.seek_column(&after)
+    /// A filter is done with the column of the cell that it was given last.
+    ///
+    /// As in HBase this is a step to the next cell only where tombstones of the family may follow (empty
+    /// qualifier), and in new-version families whose columns are named.
+    pub fn leave_column(&mut self, qualifier: &[u8]) {
+        let steps_by_cell = matches!(self.matcher, Matcher::NewVersion(_)) && self.rules.columns.is_some();
+        if !qualifier.is_empty() && !steps_by_cell {
+            let mut after = qualifier.to_vec();
+            after.push(0);
+            self.seek_column(&after);
+        }
     }
 
-    /// Goes on with the first column that is this one or greater; never back.
-    pub fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
+    /// Goes on with the first column that is this one or greater; never back. Tombstones of the family
+    /// are still seen.
+    pub fn seek_column(&mut self, qualifier: &[u8]) {
         if qualifier > self.from.as_slice() {
             self.from = qualifier.to_vec();
             self.ready.retain(|v| v.cell.qualifier.as_slice() >= qualifier);
         }
-        Ok(())
+    }
+
+    /// A filter's hint: as [`Self::seek_column`], but classic families jump over what lies between, as
+    /// HBase does. From a cell with an empty qualifier that may pass by tombstones of the family.
+    pub fn jump_to_column(&mut self, qualifier: &[u8]) -> Result<()> {
+        self.seek_column(qualifier);
+        match self.matcher {
+            Matcher::Classic(_) => self.source.seek_column(qualifier),
+            Matcher::NewVersion(_) => Ok(()),
+        }
     }
 
     /// Nothing more is wanted of this row and family.

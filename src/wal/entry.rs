@@ -315,3 +315,41 @@ impl<'a> Head<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_come_back_and_every_damaged_bit_is_seen() {
+        let tags = Tags { ttl_ms: Some(9), mtime: Some(FileTime { seconds: -1, nanos: 5 }), ..Tags::default() };
+        let shared = ValueHandle { segment: SegmentId(7), offset: 99, head_len: 40, stored_len: 3, len: 3, check: 1 };
+        let parts = HeadParts {
+            family: FamilyId(3),
+            row: b"row",
+            qualifier: b"",
+            timestamp: Timestamp(1_700_000_000_000),
+            kind: CellKind::Put,
+            seq: SeqNo(77),
+            tags: &tags,
+            codec: Codec::None,
+            len: 3,
+            stored_len: 0,
+            shared: Some(shared),
+            chunks: &[],
+        };
+        let mut bytes = Vec::new();
+        let (len, check) = put_head(&mut bytes, &parts);
+        let head = Head::parse(&bytes).unwrap();
+        assert_eq!((head.head_len, head.check, head.row, head.seq), (len, check, b"row".as_slice(), SeqNo(77)));
+        assert_eq!((head.tags.clone(), head.shared), (tags.clone(), Some(shared)));
+        for at in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            assert!(Head::parse(&damaged).is_none(), "bit {at}");
+        }
+        for len in 0..bytes.len() {
+            assert!(Head::parse(&bytes[..len]).is_none());
+        }
+    }
+}

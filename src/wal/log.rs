@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::entry::{HeadParts, MAX_HEAD, put_head};
-use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER};
+use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
 use super::replay::{ReplayEvent, replay_segment};
 use super::segments::{Segment, Segments};
 use super::value::{Prepared, Source};
@@ -94,7 +94,7 @@ impl Log {
                 let gone = || Error::new(ErrorKind::NotFound, format!("segment {} is not there", id.0));
                 (id, segments.get(id).ok_or_else(gone)?, segments.file(id)?)
             }
-            None => segments.create()?,
+            None => segments.create(SegmentOrigin::Log)?,
         };
         let offset = segment.len();
         let active = Active { id, segment, file, offset, next_seq: last.0 + 1, dirty: Vec::new(), buffer: Vec::new() };
@@ -149,7 +149,7 @@ impl Log {
     }
 
     /// Appends a batch. `publish` makes it visible; batches are published in the order of their numbers.
-    pub fn append(&self, cells: &[NewCell<'_>], publish: impl FnOnce(&Appended)) -> Result<SeqNo> {
+    pub fn append(&self, cells: &[NewCell<'_>], publish: &mut impl FnMut(&Appended)) -> Result<SeqNo> {
         let mut active = self.active.lock();
         self.check_poison()?;
         self.rotate_if_full(&mut active)?;
@@ -214,7 +214,7 @@ impl Log {
     }
 
     fn rotate(&self, active: &mut Active) -> Result<()> {
-        let (id, segment, file) = self.segments.create_after(active.id)?;
+        let (id, segment, file) = self.segments.create(SegmentOrigin::Log)?;
         (active.id, active.segment, active.file) = (id, segment, file);
         active.offset = SEGMENT_HEADER;
         let dirty = Dirty { id, file: Arc::clone(&active.file), from: 0 };
@@ -295,7 +295,7 @@ impl Log {
 
     /// Copies every record that may not be on the disk into a new segment and syncs that.
     fn rescue(&self, active: &mut Active) -> Result<u64> {
-        let (id, segment, file) = self.segments.create_after(active.id)?;
+        let (id, segment, file) = self.segments.create(SegmentOrigin::Log)?;
         let mut end = SEGMENT_HEADER;
         let mut records = 0;
         for dirty in std::mem::take(&mut active.dirty) {

@@ -10,6 +10,7 @@ mod log;
 mod reader;
 mod record;
 mod replay;
+mod rewrite;
 mod segments;
 mod value;
 
@@ -18,7 +19,8 @@ pub use entry::{Entry, Head};
 pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
-pub use record::{RECORD_HEADER, SEGMENT_HEADER, StoreId};
+pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};
 pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
+pub use rewrite::Rewriter;
 pub use segments::{Segment, Segments};
 pub use value::{Codec, Prepared, prepare};

@@ -1,6 +1,6 @@
 //! Headers of segments and records.
 //!
-//! Segment header, 40 bytes: magic `CELLFSEG`, version u32, segment id u32, store id 16 bytes, reserved
+//! Segment header, 40 bytes: magic `CELLFSEG`, version u32, segment id u32, store id 16 bytes, origin
 //! u32, CRC-32C of the 36 bytes before. Record header, 32 bytes: magic `cRec`, length of the entries u32,
 //! number of entries u32, sequence number u64, highest sequence number known to be on the disk u64,
 //! CRC-32C of store id, segment id, offset and the 28 bytes before. Integers are little-endian.
@@ -35,20 +35,31 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(out)
 }
 
+/// How a segment came to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SegmentOrigin {
+    /// The log itself: records in the order of their numbers.
+    #[default]
+    Log = 0,
+    /// A compaction copied entries of older segments; the record's number is 0.
+    Compaction = 1,
+}
+
 /// The header of a new segment.
-pub(super) fn segment_header(id: SegmentId, store: &StoreId) -> [u8; SEGMENT_HEADER as usize] {
+pub(super) fn segment_header(id: SegmentId, store: &StoreId, origin: SegmentOrigin) -> [u8; SEGMENT_HEADER as usize] {
     let mut out = [0; SEGMENT_HEADER as usize];
     out[..8].copy_from_slice(SEGMENT_MAGIC);
     out[8..12].copy_from_slice(&VERSION.to_le_bytes());
     out[12..16].copy_from_slice(&id.0.to_le_bytes());
     out[16..32].copy_from_slice(store);
+    out[32..36].copy_from_slice(&(origin as u32).to_le_bytes());
     let check = crc32c::crc32c(&out[..36]);
     out[36..].copy_from_slice(&check.to_le_bytes());
     out
 }
 
 /// Refuses a header that is damaged, newer, or of another segment or store.
-pub(super) fn check_segment_header(bytes: &[u8], id: SegmentId, store: &StoreId) -> Result<()> {
+pub(super) fn check_segment_header(bytes: &[u8], id: SegmentId, store: &StoreId) -> Result<SegmentOrigin> {
     let corrupt = |what: &str| Err(Error::new(ErrorKind::Corrupt, format!("segment {}: {what}", id.0)));
     if &bytes[..8] != SEGMENT_MAGIC || crc32c::crc32c(&bytes[..36]) != u32_at(bytes, 36) {
         return corrupt("the header is damaged");
@@ -64,7 +75,11 @@ pub(super) fn check_segment_header(bytes: &[u8], id: SegmentId, store: &StoreId)
     if &bytes[16..32] != store {
         return corrupt("the header is that of another store");
     }
-    Ok(())
+    Ok(if u32_at(bytes, 32) == SegmentOrigin::Compaction as u32 {
+        SegmentOrigin::Compaction
+    } else {
+        SegmentOrigin::Log
+    })
 }
 
 /// What a record says of itself.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Head, OPENING, head_len};
-use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER};
+use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
 use super::segments::Segments;
 use super::value::CHUNK;
 use crate::env::EnvFile;
@@ -51,6 +51,7 @@ pub enum ReplayEvent {
 pub struct Replay {
     segments: Arc<Segments>,
     id: SegmentId,
+    origin: SegmentOrigin,
     file: Arc<dyn EnvFile>,
     len: u64,
     offset: u64,
@@ -61,18 +62,24 @@ pub struct Replay {
 impl Replay {
     /// Starts at `from` (0 = at the first record); the segment's header is verified.
     pub fn open(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<Self> {
-        segments.check_header(id)?;
+        let origin = segments.check_header(id)?;
         let file = segments.file(id)?;
         let len = file.len().map_err(|e| Error::io(format!("measure {}", segments.path(id).display()), &e))?;
         Ok(Self {
             segments: Arc::clone(segments),
             id,
+            origin,
             file,
             len,
             offset: from.max(SEGMENT_HEADER),
             window: Vec::new(),
             window_at: 0,
         })
+    }
+
+    /// How the segment came to be.
+    pub fn origin(&self) -> SegmentOrigin {
+        self.origin
     }
 
     /// The next record or damage; `None` at the end.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use lru::LruCache;
 use parking_lot::{Mutex, RwLock};
 
-use super::record::{SEGMENT_HEADER, StoreId, check_segment_header, segment_header};
+use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header};
 use crate::env::{Env, EnvFile};
 use crate::model::SegmentId;
 use crate::{Error, ErrorKind, Result};
@@ -34,6 +34,8 @@ pub struct Segments {
     store: StoreId,
     known: RwLock<BTreeMap<SegmentId, Arc<Segment>>>,
     open: Mutex<LruCache<SegmentId, Arc<dyn EnvFile>>>,
+    /// No number is used twice.
+    highest: Mutex<SegmentId>,
 }
 
 impl Segment {
@@ -72,6 +74,11 @@ impl Segment {
         free
     }
 
+    /// Takes [`Segment::retire`] back.
+    pub fn keep(&self) {
+        self.retiring.store(false, Ordering::SeqCst);
+    }
+
     pub fn remove_shares(&self, count: u64) {
         self.shares.fetch_sub(count, Ordering::AcqRel);
     }
@@ -89,13 +96,26 @@ impl Segments {
     pub fn open(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
         let names = env.list(&dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
         let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
-        let segments = Self { env, dir, store, known: RwLock::default(), open };
+        let segments = Self { env, dir, store, known: RwLock::default(), open, highest: Mutex::default() };
         for id in names.iter().filter_map(|name| parse_name(name)) {
             let segment = Segment::default();
             segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
             segments.known.write().insert(id, Arc::new(segment));
         }
+        segments.remove_stray_companions(&names)?;
         Ok(segments)
+    }
+
+    /// A companion must not speak of a later segment that gets the same number.
+    fn remove_stray_companions(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            let id = name.strip_suffix(".dead").and_then(|stem| parse_name(&format!("{stem}.seg")));
+            if let Some(id) = id.filter(|id| self.get(*id).is_none()) {
+                let path = self.dead_path(id);
+                self.env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+            }
+        }
+        Ok(())
     }
 
     pub fn store_id(&self) -> &StoreId {
@@ -108,6 +128,12 @@ impl Segments {
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// New segments get numbers above this one.
+    pub fn reserve(&self, id: SegmentId) {
+        let mut highest = self.highest.lock();
+        *highest = id.max(*highest);
     }
 
     pub fn path(&self, id: SegmentId) -> PathBuf {
@@ -157,8 +183,8 @@ impl Segments {
         self.raw_file(id)
     }
 
-    /// Verifies a segment's header.
-    pub fn check_header(&self, id: SegmentId) -> Result<()> {
+    /// Verifies a segment's header; how the segment came to be.
+    pub fn check_header(&self, id: SegmentId) -> Result<SegmentOrigin> {
         let mut header = [0; SEGMENT_HEADER as usize];
         let read = self.file(id)?.read_at(&mut header, 0);
         read.map_err(|e| match e.kind() {
@@ -171,18 +197,15 @@ impl Segments {
     }
 
     /// Makes a new segment of the number after the last; its name is durable when this returns.
-    pub fn create(&self) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
-        self.create_after(SegmentId(0))
-    }
-
-    /// As [`Segments::create`], with a number above `least`.
-    pub fn create_after(&self, least: SegmentId) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
+    pub fn create(&self, origin: SegmentOrigin) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
         let mut known = self.known.write();
-        let last = known.keys().next_back().copied().unwrap_or_default().max(least);
+        let mut highest = self.highest.lock();
+        let last = known.keys().next_back().copied().unwrap_or_default().max(*highest);
         let id = SegmentId(last.0 + 1);
         let path = self.path(id);
         let file = self.env.create_new(&path).map_err(|e| self.io("create", id, &e))?;
-        let written = file.write_at(&segment_header(id, &self.store), 0).and_then(|()| self.env.sync_dir(&self.dir));
+        let written =
+            file.write_at(&segment_header(id, &self.store, origin), 0).and_then(|()| self.env.sync_dir(&self.dir));
         if let Err(e) = written {
             // A leftover would stand in the way of the next attempt.
             let _ = self.env.remove(&path);
@@ -191,6 +214,7 @@ impl Segments {
         let segment = Arc::new(Segment::default());
         segment.set_len(SEGMENT_HEADER);
         known.insert(id, Arc::clone(&segment));
+        *highest = id;
         self.open.lock().put(id, Arc::clone(&file));
         Ok((id, segment, file))
     }

@@ -1,0 +1,130 @@
+//! What a filter is asked while a row is read (HBase: Filter), and its answers.
+
+use crate::Result;
+use crate::model::StoredCell;
+
+/// Bytes of values, read when a filter looks at them or a cell is returned.
+pub trait ValueLoader {
+    fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>>;
+}
+
+/// A visible cell that a filter judges; its value is loaded at most once.
+pub(super) struct Candidate<'a> {
+    pub family: &'a str,
+    pub cell: &'a StoredCell,
+    pub loader: &'a mut dyn ValueLoader,
+    pub value: Option<Vec<u8>>,
+}
+
+impl Candidate<'_> {
+    pub fn value(&mut self) -> Result<&[u8]> {
+        if self.value.is_none() {
+            let loads = self.cell.kind.is_put();
+            self.value = Some(if loads { self.loader.load(self.cell)? } else { Vec::new() });
+        }
+        Ok(self.value.as_deref().unwrap_or_default())
+    }
+
+    pub fn qualifier(&self) -> &[u8] {
+        &self.cell.qualifier
+    }
+
+    pub fn is_column(&self, family: &str, qualifier: &[u8]) -> bool {
+        self.family == family && self.cell.qualifier == qualifier
+    }
+}
+
+/// A cell that was included, as filters of whole rows see it.
+pub(super) struct Included {
+    pub family: String,
+    pub cell: StoredCell,
+    pub value: Option<Vec<u8>>,
+    /// The value is shown empty.
+    pub key_only: bool,
+}
+
+/// Where to read on (HBase: SEEK_NEXT_USING_HINT).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hint {
+    /// First cell of a column of the same row and family.
+    Column(Vec<u8>),
+    /// Another row.
+    Row,
+}
+
+impl Hint {
+    /// Whether a column of the row lies before it.
+    pub fn is_after(&self, qualifier: &[u8]) -> bool {
+        match self {
+            Hint::Column(column) => qualifier < column.as_slice(),
+            Hint::Row => true,
+        }
+    }
+}
+
+/// HBase's ReturnCode, by length of the step forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Decision {
+    Include,
+    Skip,
+    IncludeNextColumn,
+    NextColumn,
+    /// The rest of the row is not wanted in this family.
+    NextRow,
+    /// Ask [`Filter::hint`].
+    Seek,
+}
+
+impl Decision {
+    pub fn includes(self) -> bool {
+        matches!(self, Decision::Include | Decision::IncludeNextColumn)
+    }
+}
+
+/// A filter. Each row: `is_done`, `excludes_key`, `judge` for each cell, `retain`, `excludes_row`, `reset`.
+pub(super) trait Filter: Send {
+    /// A new row begins.
+    fn reset(&mut self) {}
+
+    /// Nothing can pass any more: the scan is over (filterAllRemaining).
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// The row is excluded by its key alone (filterRowKey). Asked of every row.
+    fn excludes_key(&mut self, _row: &[u8]) -> bool {
+        self.is_done()
+    }
+
+    fn judge(&mut self, _cell: &mut Candidate<'_>) -> Result<Decision> {
+        Ok(Decision::Include)
+    }
+
+    /// Where to go after [`Decision::Seek`]; `None` = to the next cell.
+    fn hint(&self) -> Option<Hint> {
+        None
+    }
+
+    /// May answer [`Decision::Seek`] (HBase: HintingFilter).
+    fn is_hinting(&self) -> bool {
+        false
+    }
+
+    /// Values of the cells that it included are shown empty (transformCell).
+    fn empties_values(&self) -> bool {
+        false
+    }
+
+    /// Needs whole rows (hasFilterRow).
+    fn judges_rows(&self) -> bool {
+        false
+    }
+
+    /// Removes cells of a row that was read (filterRowCells).
+    fn retain(&mut self, _cells: &mut Vec<Included>) {}
+
+    /// The row is excluded after all (filterRow).
+    fn excludes_row(&mut self) -> bool {
+        false
+    }
+}

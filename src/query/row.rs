@@ -1,0 +1,366 @@
+//! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
+
+use super::build::build;
+use super::filter::{Candidate, Decision, Filter, Hint, Included};
+use super::parse::{Expression, parse};
+use super::row_filters::Direction;
+use super::{Argument, ValueLoader};
+use crate::model::{
+    Cell, FamilySchema, ReadSpec, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
+};
+use crate::visibility::{CellSource, FamilyReader, ReadRules, View};
+use crate::{Error, ErrorKind, Result};
+
+/// What a row's key alone says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKeyVerdict {
+    /// Read its cells.
+    Read,
+    /// Go on with the next row.
+    Skip,
+    /// The scan is over.
+    Stop,
+}
+
+/// Whether to go on after a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Continue,
+    Stop,
+}
+
+/// Where the cells of one row come from and where results go.
+pub struct RowRequest<'a, S> {
+    pub row: &'a [u8],
+    /// Opens the cells of a family of the row, before its first cell.
+    pub open: &'a mut dyn FnMut(&FamilySchema) -> Result<S>,
+    pub loader: &'a mut dyn ValueLoader,
+    /// Takes each result; several of one row if the scan has a batch limit.
+    pub emit: &'a mut dyn FnMut(RowResult) -> Result<()>,
+}
+
+struct Family {
+    schema: FamilySchema,
+    time_range: TimeRange,
+    /// The filter had nothing more to ask of this family (HBase closes the store's scanner).
+    closed: bool,
+}
+
+/// One get or scan: fed every row that has a stored cell in its families, in the order of the scan.
+pub struct RowQuery {
+    read: ReadSpec,
+    now: Timestamp,
+    families: Vec<Family>,
+    filter: Option<Box<dyn Filter>>,
+    expression: Option<Expression>,
+    direction: Direction,
+    batch: Option<usize>,
+    rows_left: Option<u64>,
+}
+
+impl RowQuery {
+    /// A read of one row.
+    pub fn get(read: &ReadSpec, table: &TableSchema, now: Timestamp) -> Result<Self> {
+        Self::new(read, table, now, Direction::Forward)
+    }
+
+    /// A read of many rows; the limit of rows is kept here, the range of rows is the caller's.
+    pub fn scan(scan: &Scan, table: &TableSchema, now: Timestamp) -> Result<Self> {
+        let direction = if scan.reversed { Direction::Reversed } else { Direction::Forward };
+        let mut query = Self::new(&scan.read, table, now, direction)?;
+        if scan.batch.is_some() && query.filter.as_ref().is_some_and(|f| f.judges_rows()) {
+            let text = "Cannot set batch on a scan using a filter that needs whole rows. Leave the batch limit out";
+            return Err(Error::new(ErrorKind::IncompatibleFilter, text));
+        }
+        query.batch = scan.batch.map(|n| n.max(1) as usize);
+        query.rows_left = scan.limit;
+        Ok(query)
+    }
+
+    fn new(read: &ReadSpec, table: &TableSchema, now: Timestamp, direction: Direction) -> Result<Self> {
+        if read.max_versions == 0 {
+            return Err(Error::new(ErrorKind::IllegalArgument, "max_versions must be positive"));
+        }
+        if read.raw && read.columns.values().any(Option::is_some) {
+            return Err(Error::new(ErrorKind::Refused, "Cannot specify any column for a raw scan; name families only"));
+        }
+        let expression = read.filter.as_deref().map(parse).transpose()?;
+        let filter = expression.as_ref().map(|e| build(e, direction)).transpose()?;
+        let families = families(read, table)?;
+        let read = read.clone();
+        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None })
+    }
+
+    /// The families that are read, ascending by name.
+    pub fn families(&self) -> impl Iterator<Item = &FamilySchema> {
+        self.families.iter().filter(|f| !f.closed).map(|f| &f.schema)
+    }
+
+    /// Where to begin instead of the scan's own start: no row before it can pass the filter.
+    ///
+    /// For a reversed scan it is an exclusive bound: begin with the greatest row below it.
+    pub fn start_hint(&self) -> Option<Vec<u8>> {
+        let expression = self.expression.as_ref().filter(|e| !has_while(e))?;
+        let prefix = required_prefix(expression)?;
+        let bound = if self.direction == Direction::Forward {
+            prefix.as_bytes().to_vec()
+        } else {
+            after_prefix(prefix.as_bytes())
+        };
+        (!bound.is_empty()).then_some(bound)
+    }
+
+    /// Judges a row by its key, before any of its cells is read. Order: once for each row, before [`Self::read_row`].
+    pub fn enter(&mut self, row: &[u8]) -> RowKeyVerdict {
+        if self.rows_left == Some(0) || self.families.iter().all(|f| f.closed) {
+            return RowKeyVerdict::Stop;
+        }
+        let Some(filter) = &mut self.filter else { return RowKeyVerdict::Read };
+        if !filter.excludes_key(row) {
+            return RowKeyVerdict::Read;
+        }
+        if filter.is_done() {
+            return RowKeyVerdict::Stop;
+        }
+        filter.reset();
+        RowKeyVerdict::Skip
+    }
+
+    /// Reads a row that [`Self::enter`] let pass.
+    pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
+        let mut batches = Batches { row: request.row, size: self.batch, held: Vec::new(), emitted: false };
+        for at in 0..self.families.len() {
+            if !self.families[at].closed {
+                self.read_family(at, &mut request, &mut batches)?;
+            }
+        }
+        if self.passes(&mut batches.held) {
+            batches.flush(&mut request)?;
+        }
+        if batches.emitted {
+            self.rows_left = self.rows_left.map(|n| n.saturating_sub(1));
+        }
+        Ok(self.after_row())
+    }
+
+    fn after_row(&mut self) -> Step {
+        if let Some(filter) = &mut self.filter {
+            filter.reset();
+        }
+        let filter_done = self.filter.as_ref().is_some_and(|f| f.is_done());
+        let over = filter_done || self.rows_left == Some(0) || self.families.iter().all(|f| f.closed);
+        if over { Step::Stop } else { Step::Continue }
+    }
+
+    /// What filters of whole rows say.
+    fn passes(&mut self, cells: &mut Vec<Included>) -> bool {
+        let Some(filter) = &mut self.filter else { return true };
+        if cells.is_empty() {
+            return false;
+        }
+        if filter.judges_rows() {
+            filter.retain(cells);
+        }
+        !cells.is_empty() && !filter.excludes_row()
+    }
+
+    fn read_family<S: CellSource>(
+        &mut self,
+        at: usize,
+        request: &mut RowRequest<'_, S>,
+        batches: &mut Batches<'_>,
+    ) -> Result<()> {
+        let Self { read, now, families, filter, .. } = self;
+        let family = &mut families[at];
+        let source = (request.open)(&family.schema)?;
+        let rules = rules(read, family, *now, filter.is_some());
+        let mut reader = FamilyReader::new(source, rules);
+        let mut counter = CellCounter::new(read, &family.schema);
+        while let Some(visible) = reader.next()? {
+            let cell = visible.cell;
+            let included = match filter {
+                Some(filter) => {
+                    match ask(filter.as_mut(), &family.schema.name, cell, request.loader, &mut reader, &mut counter)? {
+                        Some(included) => included,
+                        None => continue,
+                    }
+                }
+                None => Included { family: family.schema.name.clone(), cell, value: None, key_only: false },
+            };
+            match counter.place() {
+                Place::Before => {}
+                Place::Within => batches.add(included, request)?,
+                Place::Past => return Ok(()),
+            }
+        }
+        family.closed = filter.as_ref().is_some_and(|f| f.is_done());
+        Ok(())
+    }
+}
+
+/// Asks the filter about a cell and moves the reader as it says.
+fn ask<S: CellSource>(
+    filter: &mut dyn Filter,
+    family: &str,
+    cell: StoredCell,
+    loader: &mut dyn ValueLoader,
+    reader: &mut FamilyReader<'_, S>,
+    counter: &mut CellCounter,
+) -> Result<Option<Included>> {
+    if filter.is_done() {
+        reader.finish();
+        return Ok(None);
+    }
+    let mut candidate = Candidate { family, cell: &cell, loader, value: None };
+    let decision = filter.judge(&mut candidate)?;
+    let value = candidate.value;
+    match decision {
+        Decision::Include if counter.exceeds_versions(&cell) => {
+            reader.leave_column(&cell.qualifier);
+            return Ok(None);
+        }
+        Decision::IncludeNextColumn | Decision::NextColumn => reader.leave_column(&cell.qualifier),
+        Decision::NextRow => reader.finish(),
+        Decision::Seek => match filter.hint() {
+            Some(Hint::Column(column)) => reader.jump_to_column(&column)?,
+            Some(Hint::Row) => reader.finish(),
+            None => {}
+        },
+        Decision::Include | Decision::Skip => {}
+    }
+    let included = Included { family: family.to_owned(), cell, value, key_only: filter.empties_values() };
+    Ok(decision.includes().then_some(included))
+}
+
+fn rules<'a>(read: &'a ReadSpec, family: &'a Family, now: Timestamp, filtered: bool) -> ReadRules<'a> {
+    ReadRules {
+        family: &family.schema.rules,
+        now,
+        time_range: family.time_range,
+        max_versions: read.max_versions,
+        columns: read.columns.get(&family.schema.name).and_then(Option::as_ref),
+        view: if read.raw { View::Raw } else { View::Plain },
+        filtered,
+    }
+}
+
+fn families(read: &ReadSpec, table: &TableSchema) -> Result<Vec<Family>> {
+    if let Some(name) = read.columns.keys().find(|name| !table.families.contains_key(*name)) {
+        let text = format!("Column family {name} does not exist in table {}. Declare it first", table.name);
+        return Err(Error::new(ErrorKind::NoSuchFamily, text));
+    }
+    let wanted = |f: &&FamilySchema| read.columns.is_empty() || read.columns.contains_key(&f.name);
+    let family = |f: &FamilySchema| Family {
+        schema: f.clone(),
+        time_range: read.family_time_ranges.get(&f.name).copied().unwrap_or(read.time_range),
+        closed: false,
+    };
+    Ok(table.families.values().filter(wanted).map(family).collect())
+}
+
+/// The prefix that every row must have which passes this filter.
+fn required_prefix(expression: &Expression) -> Option<&str> {
+    match expression {
+        Expression::Call { name, arguments } if name == "PrefixFilter" => match arguments.first() {
+            Some(Argument::Quoted(prefix)) => Some(prefix),
+            _ => None,
+        },
+        Expression::AllOf(parts) => parts.iter().find_map(required_prefix),
+        _ => None,
+    }
+}
+
+/// WHILE may end a scan at a row before the prefix.
+fn has_while(expression: &Expression) -> bool {
+    match expression {
+        Expression::While(_) => true,
+        Expression::Skip(inner) => has_while(inner),
+        Expression::AllOf(parts) | Expression::AnyOf(parts) => parts.iter().any(has_while),
+        Expression::Call { .. } => false,
+    }
+}
+
+enum Place {
+    Before,
+    Within,
+    Past,
+}
+
+/// Counts the cells of one row and family after the filter.
+struct CellCounter {
+    /// Versions of a column that a filter may let pass.
+    versions: u32,
+    column: Option<(Vec<u8>, u32)>,
+    offset: u64,
+    end: Option<u64>,
+    cells: u64,
+}
+
+impl CellCounter {
+    fn new(read: &ReadSpec, family: &FamilySchema) -> Self {
+        let versions = if read.raw { read.max_versions } else { read.max_versions.min(family.rules.versions) };
+        let offset = u64::from(read.offset_per_family);
+        let end = read.max_per_family.map(|most| offset + u64::from(most));
+        Self { versions, column: None, offset, end, cells: 0 }
+    }
+
+    fn exceeds_versions(&mut self, cell: &StoredCell) -> bool {
+        match &mut self.column {
+            Some((column, count)) if *column == cell.qualifier => {
+                *count += 1;
+                *count > self.versions
+            }
+            column => {
+                *column = Some((cell.qualifier.clone(), 1));
+                self.versions < 1
+            }
+        }
+    }
+
+    fn place(&mut self) -> Place {
+        self.cells += 1;
+        if self.end.is_some_and(|end| self.cells > end) {
+            Place::Past
+        } else if self.cells <= self.offset {
+            Place::Before
+        } else {
+            Place::Within
+        }
+    }
+}
+
+/// Collects the cells of one row into results of at most `size` cells.
+struct Batches<'a> {
+    row: &'a [u8],
+    size: Option<usize>,
+    held: Vec<Included>,
+    emitted: bool,
+}
+
+impl Batches<'_> {
+    fn add<S>(&mut self, included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
+        self.held.push(included);
+        if self.size.is_some_and(|size| self.held.len() >= size) { self.flush(request) } else { Ok(()) }
+    }
+
+    fn flush<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let held = std::mem::take(&mut self.held);
+        let cells = held.into_iter().map(|c| cell(c, request.loader)).collect::<Result<_>>()?;
+        self.emitted = true;
+        (request.emit)(RowResult { row: self.row.to_vec(), cells })
+    }
+}
+
+fn cell(included: Included, loader: &mut dyn ValueLoader) -> Result<Cell> {
+    let Included { family, cell, value, key_only } = included;
+    let value = match value {
+        _ if key_only || !cell.kind.is_put() => Vec::new(),
+        Some(value) => value,
+        None => loader.load(&cell)?,
+    };
+    let StoredCell { qualifier, timestamp, kind, tags, .. } = cell;
+    Ok(Cell { family, qualifier, timestamp, kind, tags, value })
+}

@@ -1,0 +1,346 @@
+//! Recovery: the fold over the log that fills the memtable behind the checkpoint, or the whole index.
+//!
+//! Must not know how the index stores its rows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use super::engine::FamilyTrack;
+use super::memtable::{MemCell, Memtable};
+use crate::index::{Change, Checkpoint, Index, IndexRow, Meta, Opened, key};
+use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
+use crate::wal::{
+    DeadMarks, Found, Replay, ReplayEvent, SegmentOrigin, Segments, append_dead, highest_synced, read_dead,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// Cells that a rebuild sorts at once.
+const REBUILD_BATCH: usize = 200_000;
+
+/// The fold over the log that makes memtable, tracks and, if need be, the index.
+pub struct Recovery<'a> {
+    segments: &'a Arc<Segments>,
+    families: std::collections::BTreeSet<FamilyId>,
+    index: &'a Index,
+    pub memtable: Memtable,
+    pub tracks: FxHashMap<FamilyId, Arc<FamilyTrack>>,
+    /// Last sequence number that was found.
+    pub last: SeqNo,
+    /// The segment to go on with, if its tail is whole.
+    pub tail: Option<SegmentId>,
+    /// From here on nothing is known to be on the disk.
+    unsynced: Option<(SegmentId, u64)>,
+}
+
+/// Takes the entries of a record of a segment, with the segment's marks.
+type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
+
+impl<'a> Recovery<'a> {
+    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index) -> Self {
+        let families = catalogue.tables.values().flat_map(|t| t.families.values().map(|f| f.id)).collect();
+        let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
+        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None }
+    }
+
+    /// Replays what the index does not cover; rebuilds the index if it is empty.
+    pub fn run(&mut self, opened: Opened) -> Result<Meta> {
+        let meta = match opened {
+            Opened::Ready(meta) => *meta,
+            Opened::Empty { reason } => {
+                if !self.segments.ids().is_empty() {
+                    log::warn!("the index is rebuilt from the log: {reason}");
+                }
+                return self.rebuild();
+            }
+        };
+        self.remove_orphans(&meta)?;
+        self.last = meta.checkpoint.seq;
+        self.replay_tail(&meta)?;
+        self.take_stats(&meta);
+        Ok(meta)
+    }
+
+    /// Segments that were rewritten and not deleted yet.
+    fn remove_orphans(&self, meta: &Meta) -> Result<()> {
+        for id in self.segments.ids() {
+            let live = meta.segments.get(&id).is_some_and(|s| s.live > 0);
+            if !live && id < meta.checkpoint.segment && read_dead(self.segments, id)?.all() {
+                self.segments.purge(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_stats(&mut self, meta: &Meta) {
+        for (id, stats) in &meta.families {
+            let track = self.tracks.entry(*id).or_default();
+            track.max_timestamp.fetch_max(stats.max_timestamp, Ordering::Relaxed);
+            track.family_tombstones.fetch_or(stats.family_tombstones > 0, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts what the index does not cover into the memtable and makes it durable.
+    fn replay_tail(&mut self, meta: &Meta) -> Result<()> {
+        let from = meta.checkpoint;
+        self.walk(&from, &mut |recovery, id, found, dead| {
+            recovery.remember(id, found, dead, from.seq);
+            Ok(())
+        })?;
+        self.secure()
+    }
+
+    fn ids_from(&self, first: SegmentId) -> Vec<SegmentId> {
+        self.segments.ids().into_iter().filter(|id| *id >= first).collect()
+    }
+
+    /// Tells `sink` every record from a checkpoint on; cuts the log at a hole in what was never known to be
+    /// on the disk. Returns where the log ends.
+    fn walk(&mut self, from: &Checkpoint, sink: &mut Sink<'a, '_>) -> Result<()> {
+        let start = |id: SegmentId| if id == from.segment { from.offset } else { 0 };
+        let ids = self.ids_from(from.segment);
+        let mut synced = from.seq;
+        for &id in &ids {
+            synced = synced.max(readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
+        }
+        for (at, &id) in ids.iter().enumerate() {
+            let dead = read_dead(self.segments, id)?;
+            if dead.all() {
+                continue;
+            }
+            let Some(replay) = readable(Replay::open(self.segments, id, start(id)))? else {
+                if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
+                    return self.set_aside(&ids[at + 1..]);
+                }
+                continue;
+            };
+            let log = replay.origin() == SegmentOrigin::Log;
+            let broken = self.walk_segment(replay, id, &dead, (synced, &ids[at + 1..]), sink)?;
+            if log {
+                self.tail = Some(id);
+            }
+            if let Some(end) = broken {
+                self.truncate(id, end)?;
+                return self.set_aside(&ids[at + 1..]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one segment; `Some`: the log ends here, at this offset.
+    fn walk_segment(
+        &mut self,
+        mut replay: Replay,
+        id: SegmentId,
+        dead: &DeadMarks,
+        (synced, later): (SeqNo, &[SegmentId]),
+        sink: &mut Sink<'a, '_>,
+    ) -> Result<Option<u64>> {
+        let log = replay.origin() == SegmentOrigin::Log;
+        while let Some(event) = replay.next_event()? {
+            match event {
+                ReplayEvent::Record { offset, seq, found, .. } => {
+                    self.last = self.last.max(seq);
+                    if log && seq > synced && self.unsynced.is_none() {
+                        self.unsynced = Some((id, offset));
+                    }
+                    sink(self, id, found, dead)?;
+                }
+                ReplayEvent::Damage { offset, reason, .. } => {
+                    report(self.segments, id, offset, reason);
+                    // What follows a hole was never acknowledged as durable; it must not outlive it.
+                    if log && self.last.0 + 1 > synced.0 && !self.continued(later)? {
+                        return Ok(Some(offset));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).
+    fn continued(&self, later: &[SegmentId]) -> Result<bool> {
+        for &next in later {
+            let Some(mut replay) = readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
+            if replay.origin() == SegmentOrigin::Log {
+                let first = replay.next_event()?;
+                return Ok(matches!(first, Some(ReplayEvent::Record { seq, .. }) if seq.0 <= self.last.0 + 1));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes log segments out of the store that hold only what follows a hole.
+    fn set_aside(&mut self, later: &[SegmentId]) -> Result<()> {
+        for &id in later {
+            let origin = readable(self.segments.check_header(id))?;
+            if origin == Some(SegmentOrigin::Compaction) {
+                continue;
+            }
+            let path = self.segments.path(id);
+            log::warn!("{} follows a hole in the log; it is set aside as .cut", path.display());
+            let env = self.segments.env();
+            let moved = env.rename(&path, &path.with_extension("cut")).and_then(|()| env.sync_dir(self.segments.dir()));
+            moved.map_err(|e| Error::io(format!("set {} aside", path.display()), &e))?;
+            self.segments.forget(id);
+            self.segments.reserve(id);
+        }
+        Ok(())
+    }
+
+    fn truncate(&self, id: SegmentId, end: u64) -> Result<()> {
+        let cut = self.segments.file(id)?.set_len(end);
+        cut.map_err(|e| Error::io(format!("cut {}", self.segments.path(id).display()), &e))?;
+        if let Some(segment) = self.segments.get(id) {
+            segment.set_len(end);
+        }
+        Ok(())
+    }
+
+    /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
+    /// bytes that never reach the disk unless they are written again.
+    fn secure(&self) -> Result<()> {
+        let Some((first, offset)) = self.unsynced else { return Ok(()) };
+        for id in self.ids_from(first) {
+            let Some(segment) = self.segments.get(id) else { continue };
+            let file = self.segments.file(id)?;
+            let mut at = if id == first { offset } else { 0 };
+            let mut buffer = vec![0; 1 << 20];
+            let mut rewrite = || {
+                while at < segment.len() {
+                    let part = buffer.len().min((segment.len() - at) as usize);
+                    file.read_at(&mut buffer[..part], at)?;
+                    file.write_at(&buffer[..part], at)?;
+                    at += part as u64;
+                }
+                file.sync()
+            };
+            rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, covered: SeqNo) {
+        for one in found {
+            let entry = &one.entry;
+            let wanted = entry.seq > covered && !dead.contains(one.offset) && self.families.contains(&entry.family);
+            if !wanted {
+                continue;
+            }
+            let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
+            note(&mut self.tracks, entry);
+            let own = one.shared.then_some((id, one.offset));
+            if let Some(target) = one.shared.then(|| self.segments.get(one.value.segment)).flatten() {
+                target.add_share();
+            }
+            self.memtable.insert(key, MemCell::new(one.value, &one.entry.tags, own));
+        }
+    }
+
+    /// Fills an empty index from all segments, in sorted batches.
+    fn rebuild(&mut self) -> Result<Meta> {
+        let mut meta = Meta { generation: Generation(1), ..Meta::default() };
+        let mut batch = Vec::new();
+        self.walk(&Checkpoint::default(), &mut |recovery, id, found, dead| {
+            recovery.collect(id, found, dead, &mut batch);
+            if batch.len() < REBUILD_BATCH { Ok(()) } else { recovery.fill(&mut batch) }
+        })?;
+        self.fill(&mut batch)?;
+        if let Some(tail) = self.tail {
+            let offset = self.segments.get(tail).map_or(0, |segment| segment.len());
+            meta.checkpoint = Checkpoint { seq: self.last, segment: tail, offset };
+            // Order: on the disk before the index covers it.
+            self.secure()?;
+        }
+        self.count(&mut meta)?;
+        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
+        self.take_stats(&meta);
+        Ok(meta)
+    }
+
+    fn collect(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, batch: &mut Vec<(Vec<u8>, IndexRow)>) {
+        for one in found {
+            let entry = one.entry;
+            // Records of a compaction have no number of their own.
+            self.last = self.last.max(entry.seq);
+            if dead.contains(one.offset) || !self.families.contains(&entry.family) {
+                continue;
+            }
+            let own = one.shared.then_some((id, one.offset));
+            if one.shared && self.segments.get(one.value.segment).is_none() {
+                log::warn!("segment {}, offset {}: it shares bytes of a segment that is gone", id.0, one.offset);
+                continue;
+            }
+            let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
+            let row = IndexRow { value: one.value, generation: Generation(1), tags: entry.tags, own };
+            batch.push((key, row));
+        }
+    }
+
+    fn fill(&self, batch: &mut Vec<(Vec<u8>, IndexRow)>) -> Result<()> {
+        batch.sort_by(|a, b| a.0.cmp(&b.0));
+        self.index.fill(&mut batch.drain(..).map(|(key, row)| Ok(Change::Put(key, row))))
+    }
+
+    /// Sums over all rows, page by page.
+    fn count(&self, meta: &mut Meta) -> Result<()> {
+        let mut from = Vec::new();
+        loop {
+            let mut last = Vec::new();
+            let count =
+                self.index.page(&from, &[0xFF; 8], 4096, crate::index::Direction::Ascending, &mut |key, row| {
+                    count_in(meta, key, &row);
+                    last.clear();
+                    last.extend_from_slice(key);
+                    Ok(())
+                })?;
+            if count < 4096 {
+                return Ok(());
+            }
+            last.push(0);
+            from = last;
+        }
+    }
+}
+
+/// Counts a row of the index into the sums.
+pub fn count_in(meta: &mut Meta, key: &[u8], row: &IndexRow) {
+    meta.add(row);
+    let (Some(family), Some((timestamp, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
+    let stats = meta.families.entry(family).or_default();
+    stats.cells += 1;
+    stats.changed += 1;
+    stats.max_timestamp = stats.max_timestamp.max(timestamp.0);
+    stats.family_tombstones += u64::from(kind.is_family_tombstone());
+}
+
+fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
+    let track = tracks.entry(entry.family).or_insert_with(|| {
+        Arc::new(FamilyTrack { max_timestamp: AtomicI64::new(0), family_tombstones: AtomicBool::new(false) })
+    });
+    track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
+    track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
+}
+
+/// A damaged header makes a segment unreadable, which is reported and survived.
+fn readable<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if e.kind == ErrorKind::Corrupt => {
+            log::error!("{e}; its cells cannot be read. Run: cellfs check --repair STORE");
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn report(segments: &Segments, id: SegmentId, offset: u64, reason: &str) {
+    let path = segments.path(id);
+    log::error!("{}, offset {offset}: {reason}; skipped. Run: cellfs check --repair STORE", path.display());
+}
+
+/// Marks a segment as rewritten, so that no rebuild reads it again.
+pub fn mark_rewritten(segments: &Segments, id: SegmentId) -> Result<()> {
+    append_dead(segments, id, &DeadMarks::whole_segment())
+}

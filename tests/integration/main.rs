@@ -1,0 +1,7 @@
+//! The one integration test binary; one module a subject.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod case;
+mod reference;
+mod scenarios;
+mod subject;
