@@ -198,6 +198,9 @@ impl Fs {
             Place::Info(InfoPlace::Errors) => {
                 Some(Facts::Text { bytes: self.refusals.text(), mtime: self.tree.backend.now().into() })
             }
+            Place::Info(InfoPlace::Requests) => {
+                Some(Facts::Text { bytes: self.counters.text(), mtime: self.tree.backend.now().into() })
+            }
             Place::Schema(place) => self.texts.get(place).map(|bytes| Facts::Text { bytes, mtime: self.mounted_at }),
             _ => None,
         }

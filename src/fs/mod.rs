@@ -10,6 +10,7 @@ mod attr;
 mod cell_io;
 mod commit;
 mod content;
+mod counters;
 mod directory;
 pub mod errno;
 mod handles;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
+pub use counters::Operation;
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
 pub use options::Options;
@@ -56,6 +58,7 @@ pub struct Fs {
     nodes: NodeTable,
     handles: Handles,
     refusals: Refusals,
+    counters: counters::Counters,
     texts: text::Scratch,
     invalidations: Invalidations,
     mounted_at: FileTime,
@@ -72,6 +75,7 @@ impl Fs {
             options,
             handles: Handles::default(),
             refusals: Refusals::default(),
+            counters: counters::Counters::default(),
             texts: text::Scratch::default(),
             invalidations,
         });
@@ -92,6 +96,11 @@ impl Fs {
     /// Remembers a refusal for `.info/errors`.
     pub fn record_refusal(&self, caller: Caller, what: &str, error: &Error) {
         self.refusals.record(self.tree.backend.now(), caller, what, &error.message);
+    }
+
+    /// Counts a request.
+    pub fn count(&self, operation: Operation) {
+        self.counters.count(operation);
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>> {

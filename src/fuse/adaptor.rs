@@ -16,7 +16,7 @@ use fuser::{
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, file_time, file_type, fopen_flags};
 use crate::backend::RenameMode;
 use crate::fs::errno::errno;
-use crate::fs::{Caller, EntryReply, Fs, Lookup, SetAttr, Xattr};
+use crate::fs::{Caller, EntryReply, Fs, Lookup, Operation, SetAttr, Xattr};
 use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
@@ -40,15 +40,19 @@ pub struct Adaptor {
 impl Adaptor {
     /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
     /// `.info/errors`; its panic becomes EIO.
-    fn run<T>(&self, request: &Request, what: &str, operation: impl FnOnce(&Fs) -> Result<T>) -> Result<T, Errno> {
+    fn run<T>(&self, request: &Request, what: Operation, operation: impl FnOnce(&Fs) -> Result<T>) -> Result<T, Errno> {
+        self.fs.count(what);
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Io, format!("{what}: the daemon met a fault of its own; its log has the place")))
+            Err(Error::new(
+                ErrorKind::Io,
+                format!("{}: the daemon met a fault of its own; its log has the place", what.name()),
+            ))
         });
         outcome.map_err(|error| {
             if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
                 let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };
-                log::info!("{what} refused to pid {}: {}", caller.pid, error.message.escape_debug());
-                self.fs.record_refusal(caller, what, &error);
+                log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message.escape_debug());
+                self.fs.record_refusal(caller, what.name(), &error);
             }
             Errno::from_i32(errno(&error))
         })
@@ -108,7 +112,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.run(request, "lookup", |fs| fs.lookup(parent.0, name.as_bytes())) {
+        match self.run(request, Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes())) {
             Ok(Lookup::Found(entry)) => answer_entry(reply, Ok(entry)),
             Ok(Lookup::Absent(ttl)) if ttl.is_zero() => reply.error(Errno::ENOENT),
             Ok(Lookup::Absent(ttl)) => reply.entry(&ttl, &absent_attr(), Generation(0)),
@@ -121,7 +125,7 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.run(request, "getattr", |fs| fs.getattr(ino.0)) {
+        match self.run(request, Operation::GetAttr, |fs| fs.getattr(ino.0)) {
             Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
@@ -146,7 +150,7 @@ impl Filesystem for Adaptor {
         reply: ReplyAttr,
     ) {
         let change = SetAttr { size, mtime: mtime.map(file_time), handle: handle.map(|h| h.0) };
-        match self.run(request, "setattr", |fs| fs.setattr(ino.0, change)) {
+        match self.run(request, Operation::SetAttr, |fs| fs.setattr(ino.0, change)) {
             Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
@@ -162,7 +166,7 @@ impl Filesystem for Adaptor {
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let made = self.run(request, "mknod", |fs| {
+        let made = self.run(request, Operation::Mknod, |fs| {
             if mode & libc::S_IFMT != libc::S_IFREG {
                 return Err(Error::new(ErrorKind::NotPermitted, "a cell is a regular file; nothing else can be made"));
             }
@@ -178,15 +182,15 @@ impl Filesystem for Adaptor {
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        answer_entry(reply, self.run(request, "mkdir", |fs| fs.mkdir(parent.0, name.as_bytes())));
+        answer_entry(reply, self.run(request, Operation::Mkdir, |fs| fs.mkdir(parent.0, name.as_bytes())));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "unlink", |fs| fs.unlink(parent.0, name.as_bytes())));
+        answer_empty(reply, self.run(request, Operation::Unlink, |fs| fs.unlink(parent.0, name.as_bytes())));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "rmdir", |fs| fs.rmdir(parent.0, name.as_bytes())));
+        answer_empty(reply, self.run(request, Operation::Rmdir, |fs| fs.rmdir(parent.0, name.as_bytes())));
     }
 
     fn rename(
@@ -206,11 +210,14 @@ impl Filesystem for Adaptor {
             _ => return reply.error(Errno::EINVAL),
         };
         let (name, new_name) = (name.as_bytes(), new_name.as_bytes());
-        answer_empty(reply, self.run(request, "rename", |fs| fs.rename(parent.0, name, new_parent.0, new_name, mode)));
+        answer_empty(
+            reply,
+            self.run(request, Operation::Rename, |fs| fs.rename(parent.0, name, new_parent.0, new_name, mode)),
+        );
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(request, "open", |fs| fs.open(ino.0, open_flags(flags.0))) {
+        match self.run(request, Operation::Open, |fs| fs.open(ino.0, open_flags(flags.0))) {
             Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
             Err(errno) => reply.error(errno),
         }
@@ -226,7 +233,7 @@ impl Filesystem for Adaptor {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.run(request, "create", |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags))) {
+        match self.run(request, Operation::Create, |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags))) {
             Ok((e, opened)) => {
                 // One time for both: the kernel drops the attributes by itself at the first write.
                 let handle = FileHandle(opened.handle);
@@ -247,7 +254,7 @@ impl Filesystem for Adaptor {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.run(request, "read", |fs| fs.read(handle.0, offset, size as usize)) {
+        match self.run(request, Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
             Ok(data) => reply.data(&data),
             Err(errno) => reply.error(errno),
         }
@@ -265,14 +272,14 @@ impl Filesystem for Adaptor {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.run(request, "write", |fs| fs.write(handle.0, offset, data)) {
+        match self.run(request, Operation::Write, |fs| fs.write(handle.0, offset, data)) {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         }
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "close", |fs| fs.flush(handle.0)));
+        answer_empty(reply, self.run(request, Operation::Flush, |fs| fs.flush(handle.0)));
     }
 
     fn release(
@@ -285,22 +292,22 @@ impl Filesystem for Adaptor {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        answer_empty(reply, self.run(request, "release", |fs| fs.release(handle.0)));
+        answer_empty(reply, self.run(request, Operation::Release, |fs| fs.release(handle.0)));
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "fsync", |fs| fs.fsync(handle.0)));
+        answer_empty(reply, self.run(request, Operation::Fsync, |fs| fs.fsync(handle.0)));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(request, "opendir", |fs| fs.opendir(ino.0)) {
+        match self.run(request, Operation::OpenDir, |fs| fs.opendir(ino.0)) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(errno) => reply.error(errno),
         }
     }
 
     fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let listed = self.run(request, "readdir", |fs| {
+        let listed = self.run(request, Operation::ReadDir, |fs| {
             fs.readdir(handle.0, offset, |e| {
                 reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(&e.name))
             })
@@ -319,7 +326,7 @@ impl Filesystem for Adaptor {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let listed = self.run(request, "readdirplus", |fs| {
+        let listed = self.run(request, Operation::ReadDirPlus, |fs| {
             fs.readdirplus(handle.0, offset, |e, entry| {
                 let (name, attr) = (OsStr::from_bytes(&e.name), file_attr(&entry.attr));
                 reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
@@ -332,15 +339,15 @@ impl Filesystem for Adaptor {
     }
 
     fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "releasedir", |fs| fs.release(handle.0)));
+        answer_empty(reply, self.run(request, Operation::ReleaseDir, |fs| fs.release(handle.0)));
     }
 
     fn fsyncdir(&self, request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, "fsyncdir", |fs| fs.backend().sync()));
+        answer_empty(reply, self.run(request, Operation::FsyncDir, |fs| fs.backend().sync()));
     }
 
     fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        match self.run(request, "statfs", |fs| fs.backend().status()) {
+        match self.run(request, Operation::StatFs, |fs| fs.backend().status()) {
             Ok(status) => {
                 let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
                 let free_cells = status.disk_available / 64;
@@ -374,7 +381,7 @@ impl Filesystem for Adaptor {
         if name.starts_with("system.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_empty(reply, self.run(request, "setxattr", |fs| fs.setxattr(ino.0, &name, value)));
+        answer_empty(reply, self.run(request, Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value)));
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
@@ -386,20 +393,20 @@ impl Filesystem for Adaptor {
         if !name.starts_with("user.") && !name.starts_with("security.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_xattr(reply, size, self.run(request, "getxattr", |fs| fs.getxattr(ino.0, &name)));
+        answer_xattr(reply, size, self.run(request, Operation::GetXattr, |fs| fs.getxattr(ino.0, &name)));
     }
 
     fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
         if self.fs.options().no_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let names = self.run(request, "listxattr", |fs| fs.listxattr(ino.0)).map(Xattr::Value);
+        let names = self.run(request, Operation::ListXattr, |fs| fs.listxattr(ino.0)).map(Xattr::Value);
         answer_xattr(reply, size, names);
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.to_string_lossy();
-        match self.run(request, "removexattr", |fs| fs.removexattr(ino.0, &name)) {
+        match self.run(request, Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
             Ok(true) => reply.ok(),
             Ok(false) => reply.error(Errno::NO_XATTR),
             Err(errno) => reply.error(errno),
@@ -464,7 +471,7 @@ impl Filesystem for Adaptor {
         if mode != 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let grown = self.run(request, "fallocate", |fs| {
+        let grown = self.run(request, Operation::Fallocate, |fs| {
             let end = offset.saturating_add(length);
             if fs.getattr(ino.0)?.0.size < end {
                 let change = SetAttr { size: Some(end), mtime: None, handle: Some(handle.0) };
@@ -484,6 +491,6 @@ impl Filesystem for Adaptor {
         reply: ReplyEntry,
     ) {
         let refused = Error::new(ErrorKind::NotPermitted, "the tree has no symbolic links");
-        answer_entry(reply, self.run(request, "symlink", |_| Err(refused)));
+        answer_entry(reply, self.run(request, Operation::Symlink, |_| Err(refused)));
     }
 }

@@ -40,8 +40,10 @@ impl Tree {
                 Ok(after_cursor(entries, after, limit))
             }
             Place::Info(InfoPlace::Dir) => {
-                let errors = plain("errors".to_owned(), dir.sibling(Place::Info(InfoPlace::Errors)));
-                Ok(after_cursor(std::iter::once(errors), after, limit))
+                let names = [("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
+                let entries =
+                    names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
+                Ok(after_cursor(entries, after, limit))
             }
             _ => Ok(Vec::new()),
         }

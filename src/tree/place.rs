@@ -110,6 +110,8 @@ pub enum InfoPlace {
     Dir,
     /// `mnt/.info/errors`: the last refusals.
     Errors,
+    /// `mnt/.info/requests`: how often each kind of request was made.
+    Requests,
 }
 
 /// Identity of a node: a place seen in a view.
@@ -134,7 +136,10 @@ impl Place {
     /// Whether it is a directory.
     pub fn is_dir(&self) -> bool {
         match self {
-            Place::Cell(_) | Place::Version(..) | Place::KeyFile(_) | Place::Info(InfoPlace::Errors) => false,
+            Place::Cell(_)
+            | Place::Version(..)
+            | Place::KeyFile(_)
+            | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             _ => true,
         }

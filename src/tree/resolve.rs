@@ -60,6 +60,7 @@ impl Tree {
             Place::Versions(column) => version_target(column, name)?,
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
+            Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
             _ => return Err(absent(name)),
         };
         if dir.view != View::Plain && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_)) {
@@ -183,7 +184,7 @@ impl Tree {
     pub fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
         match &key.place {
             Place::Root | Place::Times(_) | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
-            Place::Info(InfoPlace::Errors) => Ok(Some(text(Vec::new()))),
+            Place::Info(_) => Ok(Some(text(Vec::new()))),
             Place::Namespace(name) => {
                 let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
                 Ok(exists.then_some(Facts::Dir))
@@ -263,6 +264,7 @@ impl Tree {
             Place::Schema(schema) => schema::name_of(schema),
             Place::Info(InfoPlace::Dir) => b".info".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
+            Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
         }
     }
 
@@ -282,7 +284,7 @@ fn parent_place(place: &Place) -> Option<Place> {
     Some(match place {
         Place::Root => return None,
         Place::Namespace(_) | Place::Info(InfoPlace::Dir) => Place::Root,
-        Place::Info(InfoPlace::Errors) => Place::Info(InfoPlace::Dir),
+        Place::Info(_) => Place::Info(InfoPlace::Dir),
         Place::Table(name) => Place::Namespace(name.namespace.as_str().into()),
         Place::Row(row) => table(&row.table),
         Place::Family(family) => {
