@@ -76,7 +76,8 @@ impl Engine {
         let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
         let mut reader = FamilyReader::new(cursor.row(prefix), rules);
         if let Some(after) = after {
-            reader.skip_column(after)?;
+            // The first qualifier behind it.
+            reader.seek_column(&[after, &[0]].concat());
         }
         let mut found = Vec::new();
         while found.len() < limit
