@@ -21,7 +21,11 @@ pub struct Embedded {
 
 impl Embedded {
     /// An empty store with this table.
-    pub fn new(schema: TableSchema) -> Self {
+    pub fn new(mut schema: TableSchema) -> Self {
+        for family in schema.families.values_mut() {
+            let wait = family.rules.time_to_purge_deletes_ms.to_string();
+            family.configuration.insert("hbase.hstore.time.to.purge.deletes".into(), wait);
+        }
         let env = SimEnv::new();
         let mut options = StoreOptions::new("/store");
         options.env = Arc::new(env.clone());
