@@ -15,6 +15,9 @@ use crate::model::{
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
+/// How far in the future an explicit timestamp may lie, in milliseconds.
+const SLOP: &str = "hbase.hregion.keyvalue.timestamp.slop.millisecs";
+
 /// A cell to be written.
 pub struct Planned<'a> {
     pub family: &'a FamilySchema,
@@ -108,7 +111,7 @@ impl<'a> Planner<'a> {
     pub fn put_time(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
         match time {
             Time::Now => Ok(self.now.max(self.least)),
-            Time::At(timestamp) => check_time(timestamp),
+            Time::At(timestamp) => self.check_slop(check_time(timestamp)?),
             Time::AfterNewest => self.after_newest(family, qualifier),
             Time::Replacing { timestamp, seq } => {
                 let newest = self.newest(family, qualifier, TimeRange::ALL)?;
@@ -117,6 +120,18 @@ impl<'a> Planner<'a> {
                     _ => self.after_newest(family, qualifier),
                 }
             }
+        }
+    }
+
+    /// Refuses a timestamp too far in the future, if the table says how far that is.
+    fn check_slop(&self, timestamp: Timestamp) -> Result<Timestamp> {
+        let slop = self.table.configuration.get(SLOP).and_then(|text| text.trim().parse::<i64>().ok());
+        match slop {
+            Some(slop) if timestamp.0 > self.now.0.saturating_add(slop) => {
+                let text = format!("Timestamp for KV out of range {timestamp} (too.new={slop})");
+                Err(Error::new(ErrorKind::FailedSanityCheck, text))
+            }
+            _ => Ok(timestamp),
         }
     }
 

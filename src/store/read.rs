@@ -76,6 +76,7 @@ impl Engine {
         let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
         let mut reader = FamilyReader::new(cursor.row(prefix), rules);
         if let Some(after) = after {
+            // The first qualifier behind it.
             reader.seek_column(&[after, &[0]].concat());
         }
         let mut found = Vec::new();

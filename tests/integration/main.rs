@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod case;
+mod embedded;
 mod reference;
 mod scenarios;
 mod subject;

@@ -8,6 +8,7 @@ use cellfs::{Error, Result};
 use serde_json::Value;
 
 use crate::case::{self, Naming, expected_cell};
+use crate::embedded::Embedded;
 use crate::reference::Reference;
 use crate::subject::{NewSubject, Subject};
 
@@ -170,6 +171,11 @@ fn run_all(name: &str, new_subject: &NewSubject) {
 #[test]
 fn scenarios_on_the_reference() {
     run_all("reference", &|schema| Box::new(Reference::new(schema)));
+}
+
+#[test]
+fn scenarios_on_the_embedded_store() {
+    run_all("embedded", &|schema| Box::new(Embedded::new(schema)));
 }
 
 #[test]
