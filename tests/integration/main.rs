@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod case;
+mod differential;
+mod hbase;
+mod history;
 mod reference;
 mod scenarios;
 mod subject;
