@@ -35,6 +35,12 @@ fn agree(ours: &Answer, theirs: &Answer) -> bool {
     }
 }
 
+/// HBase broke down; its table is in no known state.
+fn is_fault(theirs: &Answer) -> bool {
+    let faults = ["ArrayIndexOutOfBoundsException", "NullPointerException", "IllegalStateException"];
+    matches!(theirs, Answer::Error(name) if faults.contains(&name.as_str()))
+}
+
 /// Both sides of a history; the first difference in words. Known answers are put into the steps.
 fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
     let mut run = Run::start(case, &|schema| Box::new(Reference::new(schema)));
@@ -48,6 +54,9 @@ fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
         let reply = oracle.ask(step)?;
         assert!(reply.get("unsupported").is_none(), "{step}: {reply}");
         let (ours, theirs) = (run.step(step), answer(step, &reply));
+        if is_fault(&theirs) {
+            return None;
+        }
         let is_read = matches!(step["op"].as_str(), Some("get" | "scan"));
         if is_read && reply.get("error").is_none() {
             step["expect"] = reply["result"].clone();

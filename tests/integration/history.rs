@@ -1,8 +1,9 @@
 //! Random histories of one table in the words of scenario files, from a seed.
 //!
 //! Left out is what HBase itself gets wrong or answers by its file layout: in new-version families the
-//! empty qualifier, time ranges, KEEP_DELETED_CELLS and MIN_VERSIONS over 1; raw scans where something
-//! expires; deletes of the empty column.
+//! empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS over 1 and several tombstones in one
+//! batch (the last one of a sequence number replaces the others); raw scans where something expires;
+//! deletes of the empty column.
 
 use serde_json::{Map, Value, json};
 
@@ -97,6 +98,10 @@ impl History {
         }
     }
 
+    fn is_new_version(&self) -> bool {
+        self.families.iter().any(|f| f.new_version)
+    }
+
     fn advance(&mut self) -> Value {
         self.now += *self.dice.pick(&[1, 1, 2, 3, 5]);
         json!({"op": "now", "ms": self.now})
@@ -177,8 +182,12 @@ impl History {
     fn mutate_row(&mut self) -> Value {
         let row = self.row();
         let count = 2 + self.dice.below(2);
-        let ops: Vec<Value> =
-            (0..count).map(|_| if self.dice.one_in(2) { self.put() } else { self.delete() }).collect();
+        let mut ops: Vec<Value> = Vec::new();
+        for _ in 0..count {
+            let deletes_already = ops.iter().any(|op| op["op"] == "delete");
+            let may_delete = !deletes_already || !self.is_new_version();
+            ops.push(if may_delete && self.dice.one_in(2) { self.delete() } else { self.put() });
+        }
         let without_row = |mut op: Value| {
             op.as_object_mut().unwrap().remove("row");
             op
@@ -226,8 +235,7 @@ impl History {
 
     fn look(&mut self, step: &mut Value) {
         step["max_versions"] = json!(*self.dice.pick(&[1, 1, 2, 3, i32::MAX]));
-        let is_new_version = self.families.iter().any(|f| f.new_version);
-        if !is_new_version && self.dice.one_in(4) {
+        if !self.is_new_version() && self.dice.one_in(4) {
             let from = self.now - 5 + self.dice.below(6) as i64;
             step["time_range"] = json!([if self.dice.one_in(2) { 0 } else { from }, from + self.dice.below(5) as i64]);
         }
