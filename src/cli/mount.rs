@@ -72,7 +72,8 @@ fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
             request.options.umask = u16::from_str_radix(text, 8).map_err(|_| wrong(option, "an octal number"))?;
         }
         ("temporary", Some(globs)) => {
-            request.options.temporary = globs.split(':').map(str::to_owned).collect();
+            let patterns = globs.split(':').map(glob::Pattern::new).collect::<Result<_, _>>();
+            request.options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
         }
         ("cache", Some(text)) => request.options.cache_time = Duration::from_secs(number(option, text)?),
         ("threads", Some(text)) => request.settings.threads = number(option, text)?,

@@ -16,7 +16,7 @@ pub struct Options {
     /// `mkdir` in a row declares families that the table lacks.
     pub families_auto: bool,
     /// Names of temporary files: a column of one version is erased when such a name is unlinked.
-    pub temporary: Vec<String>,
+    pub temporary: Vec<glob::Pattern>,
     /// Where large unfinished values lie, in unlinked files.
     pub spill_dir: PathBuf,
     /// Extended attributes are switched off.
@@ -34,7 +34,10 @@ impl Default for Options {
             read_only: false,
             cache_time: Duration::from_secs(86_400),
             families_auto: false,
-            temporary: [".*.sw?", ".*.sw?x", "4913", ".nfs*", ".~lock.*#"].map(str::to_owned).into(),
+            temporary: [".*.sw?", ".*.sw?x", "4913", ".nfs*", ".~lock.*#"]
+                .iter()
+                .filter_map(|glob| glob::Pattern::new(glob).ok())
+                .collect(),
             spill_dir: std::env::temp_dir(),
             no_xattr: false,
             max_nodes: 1_000_000,

@@ -75,8 +75,7 @@ impl Fs {
     /// Whether a name is a temporary file's, and the column has no history but one version.
     fn is_temporary(&self, column: &ColumnKey, name: &[u8]) -> Result<bool> {
         let Ok(name) = std::str::from_utf8(name) else { return Ok(false) };
-        let matches = |glob: &String| glob::Pattern::new(glob).is_ok_and(|pattern| pattern.matches(name));
-        if !self.options.temporary.iter().any(matches) {
+        if !self.options.temporary.iter().any(|pattern| pattern.matches(name)) {
             return Ok(false);
         }
         Ok(self.tree.backend.list_versions(column, Versions::LiveAndKept, None, 2)?.len() == 1)

@@ -41,11 +41,13 @@ pub const FILTER_NAMES: [&str; 19] = [
 /// A filter ready to run over a scan of this direction.
 pub(super) fn build(expression: &Expression, direction: Direction) -> Result<Box<dyn Filter>> {
     let all = |parts: &[Expression]| parts.iter().map(|p| build(p, direction)).collect::<Result<Vec<_>>>();
+    // As in HBase filters inside SKIP and WHILE are not told that a scan is reversed.
+    let wrapped = |inner: &Expression| build(inner, Direction::Forward);
     Ok(match expression {
         Expression::AllOf(parts) => Box::new(AllOf::new(all(parts)?)),
         Expression::AnyOf(parts) => Box::new(AnyOf::new(all(parts)?)),
-        Expression::Skip(inner) => Box::new(Skip::new(build(inner, direction)?)),
-        Expression::While(inner) => Box::new(WhileMatch::new(build(inner, direction)?)),
+        Expression::Skip(inner) => Box::new(Skip::new(wrapped(inner)?)),
+        Expression::While(inner) => Box::new(WhileMatch::new(wrapped(inner)?)),
         Expression::Call { name, arguments } => call(&Arguments { name, list: arguments }, direction)?,
     })
 }

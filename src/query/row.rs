@@ -187,10 +187,11 @@ impl RowQuery {
                 }
                 None => Included { family: family.schema.name.clone(), cell, value: None, key_only: false },
             };
-            match counter.place() {
-                Place::Before => {}
-                Place::Within => batches.add(included, request)?,
-                Place::Past => return Ok(()),
+            if counter.takes_next() {
+                batches.add(included, request)?;
+            }
+            if counter.is_full() {
+                return Ok(());
             }
         }
         family.closed = filter.as_ref().is_some_and(|f| f.is_done());
@@ -280,12 +281,6 @@ fn has_while(expression: &Expression) -> bool {
     }
 }
 
-enum Place {
-    Before,
-    Within,
-    Past,
-}
-
 /// Counts the cells of one row and family after the filter.
 struct CellCounter {
     /// Versions of a column that a filter may let pass.
@@ -317,15 +312,15 @@ impl CellCounter {
         }
     }
 
-    fn place(&mut self) -> Place {
+    /// Counts a cell; whether it lies between the offset and the limit.
+    fn takes_next(&mut self) -> bool {
         self.cells += 1;
-        if self.end.is_some_and(|end| self.cells > end) {
-            Place::Past
-        } else if self.cells <= self.offset {
-            Place::Before
-        } else {
-            Place::Within
-        }
+        self.cells > self.offset && self.end.is_none_or(|end| self.cells <= end)
+    }
+
+    /// The limit is reached: the filter is not asked about anything more of the family.
+    fn is_full(&self) -> bool {
+        self.end.is_some_and(|end| self.cells >= end)
     }
 }
 

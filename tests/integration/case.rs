@@ -341,3 +341,8 @@ pub fn exception(kind: ErrorKind) -> &'static str {
         _ => "DoNotRetryIOException",
     }
 }
+
+/// Whether HBase's exception is the one that our kind of error stands for.
+pub fn exception_matches(ours: &str, theirs: &str) -> bool {
+    ours == theirs || ours == "IllegalArgumentException" && theirs == "IOException"
+}

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod case;
+mod differential;
 mod embedded;
+mod hbase;
+mod history;
 mod reference;
 mod scenarios;
 mod subject;

@@ -1,0 +1,89 @@
+//! The same random histories on the reference and on HBase's own code; every answer is compared.
+//!
+//! `CELLFS_HBASE_HISTORIES` (default 500) and `CELLFS_HBASE_SEED` choose how many and which.
+
+use serde_json::Value;
+
+use crate::case::{exception_matches, expected_cell};
+use crate::hbase::Oracle;
+use crate::history::History;
+use crate::reference::Reference;
+use crate::scenarios::{Answer, Run};
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// HBase's answer in the form of ours.
+fn answer(step: &Value, reply: &Value) -> Answer {
+    if let Some(error) = reply["error"].as_str() {
+        return Answer::Error(error.to_owned());
+    }
+    let cells = |list: &Value| list.as_array().unwrap().iter().map(expected_cell).collect::<Vec<_>>();
+    match &reply["result"] {
+        Value::Bool(yes) => Answer::Yes(*yes),
+        list if step["batch"].is_u64() => Answer::Batches(list.as_array().unwrap().iter().map(cells).collect()),
+        list if list.is_array() => Answer::Cells(cells(list)),
+        _ => Answer::Nothing,
+    }
+}
+
+fn agree(ours: &Answer, theirs: &Answer) -> bool {
+    match (ours, theirs) {
+        (Answer::Error(ours), Answer::Error(theirs)) => exception_matches(ours, theirs),
+        _ => ours == theirs,
+    }
+}
+
+/// HBase broke down; its table is in no known state.
+fn is_fault(theirs: &Answer) -> bool {
+    let faults = ["ArrayIndexOutOfBoundsException", "NullPointerException", "IllegalStateException"];
+    matches!(theirs, Answer::Error(name) if faults.contains(&name.as_str()))
+}
+
+/// Both sides of a history; the first difference in words. Known answers are put into the steps.
+fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
+    let mut run = Run::start(case, &|schema| Box::new(Reference::new(schema)));
+    let mut table = case.clone();
+    let object = table.as_object_mut().unwrap();
+    object.remove("steps");
+    object.remove("id");
+    object.insert("op".to_owned(), "table".into());
+    oracle.ask(&table)?;
+    for (at, step) in case["steps"].as_array_mut().unwrap().iter_mut().enumerate() {
+        let reply = oracle.ask(step)?;
+        assert!(reply.get("unsupported").is_none(), "{step}: {reply}");
+        let (ours, theirs) = (run.step(step), answer(step, &reply));
+        if is_fault(&theirs) {
+            return None;
+        }
+        let is_read = matches!(step["op"].as_str(), Some("get" | "scan"));
+        if is_read && reply.get("error").is_none() {
+            step["expect"] = reply["result"].clone();
+        }
+        if !agree(&ours, &theirs) {
+            let step_no = at + 1;
+            return Some(format!("step {step_no}: {step}\n  HBase {theirs:?}\n  ours  {ours:?}"));
+        }
+    }
+    None
+}
+
+#[test]
+fn histories_agree_with_hbase() {
+    let (count, first) = (number("CELLFS_HBASE_HISTORIES", 500), number("CELLFS_HBASE_SEED", 1));
+    let mut oracle = match Oracle::start() {
+        Ok(oracle) => oracle,
+        Err(why) => return println!("skipped: HBase cannot be run here ({why}); a JDK 17 and Maven are needed"),
+    };
+    let mut differing = 0;
+    for seed in first..first + count {
+        let mut case = History::draw(seed);
+        if let Some(why) = compare(&mut oracle, &mut case) {
+            differing += 1;
+            println!("DIFFERS seed {seed}\n  {why}\n  {case}");
+        }
+    }
+    println!("{count} histories from seed {first}, {differing} differ");
+    assert_eq!(differing, 0, "answers differ from HBase's");
+}
