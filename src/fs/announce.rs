@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use super::Fs;
 use super::nodes::Node;
 use crate::backend::Event;
-use crate::model::{ColumnKey, TableName};
+use crate::model::{ColumnKey, Origin, TableName};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
 /// What the kernel is told.
@@ -109,7 +109,7 @@ impl Fs {
     pub fn notices(&self, event: &Event) -> Vec<Invalidation> {
         let mut notices = Vec::new();
         match event {
-            Event::Column { column, .. } => self.column_notices(column, &mut notices),
+            Event::Column { column, origin } => self.column_notices(column, *origin, &mut notices),
             Event::Row { table, row, family, .. } => {
                 let place = RowPlace { table: table.clone(), row: row.clone() };
                 let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
@@ -131,10 +131,13 @@ impl Fs {
     }
 
     /// The file itself if the kernel holds it; else the highest name on the way that it may hold as absent.
-    fn column_notices(&self, column: &ColumnKey, notices: &mut Vec<Invalidation>) {
+    fn column_notices(&self, column: &ColumnKey, origin: Origin, notices: &mut Vec<Invalidation>) {
         let cell = cell_key(column);
         if let Some(node) = self.nodes.find(&cell) {
-            self.node_notices(&[node], notices);
+            // A rename has brought the node that its request named here meanwhile.
+            if node.ino != origin.0 {
+                self.node_notices(&[node], notices);
+            }
             return;
         }
         let family = family_of(column);

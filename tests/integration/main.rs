@@ -6,6 +6,7 @@ mod differential;
 mod embedded;
 mod hbase;
 mod history;
+mod mount;
 mod reference;
 mod scenarios;
 mod subject;

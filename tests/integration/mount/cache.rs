@@ -1,0 +1,83 @@
+//! The kernel's caches never show what is not so any more.
+
+use std::fs;
+
+use super::fixture::{Fixture, names};
+use super::model::{delete, put};
+
+#[test]
+fn mount_shows_what_the_command_line_put_at_once() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let backend = fixture.backend();
+    for n in 0..200 {
+        let value = format!("value {n}");
+        put(backend.as_ref(), "r", "q", value.as_bytes());
+        assert_eq!(fs::read_to_string(family.join("q")).unwrap(), value);
+    }
+}
+
+#[test]
+fn mount_forgets_that_a_name_was_absent() {
+    let fixture = Fixture::new();
+    let backend = fixture.backend();
+    for n in 0..100 {
+        let (row, cell) = (format!("row{n}"), format!("t/row{n}/f/q"));
+        assert!(!fixture.path(&cell).exists());
+        put(backend.as_ref(), &row, "q", b"v");
+        assert_eq!(fs::read(fixture.path(&cell)).unwrap(), b"v");
+        assert!(!fixture.path(&format!("t/{row}/f/second")).exists());
+        put(backend.as_ref(), &row, "second", b"w");
+        assert_eq!(fs::read(fixture.path(&format!("t/{row}/f/second"))).unwrap(), b"w");
+        delete(backend.as_ref(), &row, "q");
+        assert!(!fixture.path(&cell).exists());
+        assert_eq!(names(&fixture.path(&format!("t/{row}/f"))), ["second"]);
+    }
+}
+
+#[test]
+fn mount_sees_tables_come_and_go() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    assert!(!fixture.path("made").exists());
+    assert!(fixture.cellfs(&["create", store.to_str().unwrap(), "made", "f"]).status.success());
+    assert!(fixture.path("made").is_dir());
+    assert!(fixture.cellfs(&["drop", store.to_str().unwrap(), "made"]).status.success());
+    assert!(!fixture.path("made").exists());
+}
+
+#[test]
+fn mount_warm_reads_cost_no_more_messages_than_open_and_release() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    assert_eq!(fs::read(&cell).unwrap(), b"v");
+    let count = |names: &[&str]| {
+        let text = fs::read_to_string(fixture.mnt().join(".info/requests")).unwrap();
+        let counts = text.lines().filter_map(|line| line.split_once(' '));
+        counts.filter(|(name, _)| names.contains(name)).map(|(_, n)| n.parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let (reads, flushes) = (count(&["read"]), count(&["close"]));
+    for _ in 0..100 {
+        fs::read(&cell).unwrap();
+        fs::metadata(&cell).unwrap();
+    }
+    // Reading the counters is itself one read of its own file.
+    assert!(count(&["read"]) - reads <= 3, "pages are kept over opens");
+    assert_eq!(count(&["close"]), flushes, "readers send no FLUSH");
+    assert!(count(&["getattr"]) < 20, "attributes are kept");
+}
+
+#[test]
+fn mount_expiry_becomes_visible_when_it_happens() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(fixture.path("t/.schema/f/TTL"), "1").unwrap();
+    fs::write(&cell, "short-lived").unwrap();
+    assert_eq!(fs::read(&cell).unwrap(), b"short-lived");
+    let gone = (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !cell.exists()
+    });
+    assert!(gone && names(&fixture.path("t")).iter().all(|row| row == "r"));
+}

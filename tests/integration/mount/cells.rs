@@ -1,0 +1,215 @@
+//! Reading and writing cells.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::{Duration, SystemTime};
+
+use super::fixture::{Fixture, history, names, suffixed};
+
+#[test]
+fn mount_write_is_one_version_a_close() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    let mut file = File::create(&cell).unwrap();
+    for piece in ["one ", "two ", "three"] {
+        file.write_all(piece.as_bytes()).unwrap();
+        file.sync_all().unwrap();
+    }
+    let copy = file.try_clone().unwrap();
+    drop(copy);
+    drop(file);
+    assert_eq!(history(&cell), ["one two three"]);
+    fs::write(&cell, "four").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "four");
+    assert_eq!(history(&cell), ["one two three", "four"]);
+}
+
+#[test]
+fn mount_other_handles_see_bytes_before_the_commit() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "old").unwrap();
+    let mut writer = OpenOptions::new().write(true).truncate(true).open(&cell).unwrap();
+    writer.write_all(b"new bytes").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "new bytes");
+    assert_eq!(fs::metadata(&cell).unwrap().len(), 9);
+    let store = fixture.backend();
+    let committed = fixture.cellfs(&["get", "--value", fixture.store().to_str().unwrap(), "t", "r", "f:q"]);
+    assert_eq!(committed.stdout, b"old");
+    drop(store);
+    drop(writer);
+    assert_eq!(history(&cell), ["old", "new bytes"]);
+}
+
+#[test]
+fn mount_append_truncate_and_write_in_place() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "hello").unwrap();
+    OpenOptions::new().append(true).open(&cell).unwrap().write_all(b" world").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "hello world");
+    OpenOptions::new().write(true).open(&cell).unwrap().write_all_at(b"J", 0).unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "Jello world");
+    let file = OpenOptions::new().write(true).open(&cell).unwrap();
+    file.set_len(5).unwrap();
+    drop(file);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "Jello");
+    nix::unistd::truncate(&cell, 7).unwrap();
+    assert_eq!(fs::read(&cell).unwrap(), b"Jello\0\0");
+    assert_eq!(history(&cell), ["hello", "hello world", "Jello world", "Jello", "Jello\0\0"]);
+}
+
+#[test]
+fn mount_concurrent_appends_keep_all_bytes() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("log");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let cell = &cell;
+            scope.spawn(move || {
+                for line in 0..50 {
+                    let mut file = OpenOptions::new().append(true).create(true).open(cell).unwrap();
+                    file.write_all(format!("{writer}-{line}\n").as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(&cell).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 200);
+}
+
+#[test]
+fn mount_empty_files_are_empty_values() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    File::create(family.join("touched")).unwrap();
+    fs::write(family.join("q"), "text").unwrap();
+    OpenOptions::new().write(true).truncate(true).open(family.join("q")).unwrap();
+    assert_eq!(names(&family), ["q", "touched"]);
+    assert_eq!(fs::metadata(family.join("touched")).unwrap().len(), 0);
+    // The commit of a handle that only truncated may come shortly after close(2).
+    let emptied = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        history(&family.join("q")) == ["text", ""]
+    });
+    assert!(emptied, "{:?}", history(&family.join("q")));
+}
+
+#[test]
+fn mount_versions_are_read_and_written_by_timestamp() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(suffixed(&cell, "@1416300000123"), "then").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "then");
+    let metadata = fs::metadata(&cell).unwrap();
+    assert_eq!((metadata.mtime(), metadata.mtime_nsec(), metadata.len()), (1_416_300_000, 123_000_000, 4));
+    fs::write(&cell, "now").unwrap();
+    fs::write(suffixed(&cell, "@5"), "long ago").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "now");
+    assert_eq!(fs::read_to_string(suffixed(&cell, "@5")).unwrap(), "long ago");
+    assert_eq!(history(&cell), ["long ago", "then", "now"]);
+    assert_eq!(names(cell.parent().unwrap()), ["q"]);
+}
+
+#[test]
+fn mount_unlink_keeps_the_history_and_a_later_write_goes_on() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "one").unwrap();
+    fs::remove_file(&cell).unwrap();
+    assert!(!cell.exists());
+    assert_eq!(history(&cell), ["one"]);
+    fs::write(&cell, "two").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "two");
+    let versions = names(&suffixed(&cell, "@"));
+    fs::remove_file(suffixed(&cell, &format!("@{}", versions[0]))).unwrap();
+    assert!(!cell.exists(), "the version before it was deleted, too");
+}
+
+#[test]
+fn mount_unlinking_a_version_shows_the_one_before() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(suffixed(&cell, "@10"), "ten").unwrap();
+    fs::write(suffixed(&cell, "@20"), "twenty").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "twenty");
+    fs::remove_file(suffixed(&cell, "@20")).unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "ten");
+}
+
+#[test]
+fn mount_open_file_outlives_its_name() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "kept").unwrap();
+    let mut file = OpenOptions::new().read(true).write(true).open(&cell).unwrap();
+    fs::remove_file(&cell).unwrap();
+    assert_eq!(file.metadata().unwrap().nlink(), 0);
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "kept");
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all(b"K").unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    assert!(!cell.exists());
+    assert_eq!(history(&cell), ["kept"]);
+}
+
+#[test]
+fn mount_mtime_is_kept_beside_the_version() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "text").unwrap();
+    let version = names(&suffixed(&cell, "@"));
+    let past = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+    File::open(&cell).unwrap().set_modified(past).unwrap();
+    assert_eq!(fs::metadata(&cell).unwrap().modified().unwrap(), past);
+    assert_eq!(names(&suffixed(&cell, "@")), version);
+    let before_epoch = SystemTime::UNIX_EPOCH - Duration::new(5, 250);
+    let file = File::create(&cell).unwrap();
+    (&file).write_all(b"other").unwrap();
+    file.set_modified(before_epoch).unwrap();
+    drop(file);
+    assert_eq!(fs::metadata(&cell).unwrap().modified().unwrap(), before_epoch);
+    assert_eq!(history(&cell), ["text", "other"]);
+}
+
+#[test]
+fn mount_large_values_and_holes() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("large");
+    let file = File::create(&cell).unwrap();
+    let pattern = |n: u64| (n % 251) as u8;
+    let bytes: Vec<u8> = (0..5_000_000).map(pattern).collect();
+    file.write_all_at(&bytes, 1 << 20).unwrap();
+    file.set_len(40 << 20).unwrap();
+    drop(file);
+    let read = fs::read(&cell).unwrap();
+    assert_eq!(read.len(), 40 << 20);
+    assert_eq!(&read[1 << 20..][..bytes.len()], bytes);
+    assert!(read[..1 << 20].iter().all(|b| *b == 0) && read[(1 << 20) + bytes.len()..].iter().all(|b| *b == 0));
+    let mut piece = [0; 1000];
+    File::open(&cell).unwrap().read_exact_at(&mut piece, (1 << 20) + 70_000).unwrap();
+    assert_eq!(piece[..], bytes[70_000..71_000]);
+}
+
+#[test]
+fn mount_shared_memory_maps_commit() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("mapped");
+    fs::write(&cell, vec![b'a'; 10_000]).unwrap();
+    let script = "import mmap,sys\nf=open(sys.argv[1],'r+b')\nm=mmap.mmap(f.fileno(),0)\nm[5000:5003]=b'XYZ'\nm.flush()\nm.close()\nf.close()\n";
+    let python = std::process::Command::new("python3").args(["-c", script]).arg(&cell).status();
+    if python.is_err() {
+        println!("skipped: there is no python3 on this machine");
+        return;
+    }
+    assert!(python.unwrap().success());
+    let bytes = fs::read(&cell).unwrap();
+    assert_eq!((&bytes[4999..5004], bytes.len()), (&b"aXYZa"[..], 10_000));
+}

@@ -1,0 +1,165 @@
+//! Namespaces, tables, rows, families, schema files, listings.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use super::fixture::{Fixture, errno, names};
+
+#[test]
+fn mount_mkdir_and_rmdir_at_each_level() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.mnt().join("ns")).unwrap();
+    fs::create_dir(fixture.mnt().join("ns/table")).unwrap();
+    fs::create_dir(fixture.mnt().join("ns/table/.schema/cf")).unwrap();
+    fs::create_dir_all(fixture.mnt().join("ns/table/row/cf")).unwrap();
+    assert_eq!(names(&fixture.mnt().join("ns/table")), ["row"]);
+    assert_eq!(errno(fs::remove_dir(fixture.mnt().join("ns"))), libc::ENOTEMPTY);
+    assert_eq!(errno(fs::remove_dir(fixture.mnt().join("ns/table"))), libc::ENOTEMPTY);
+    assert_eq!(errno(fs::remove_dir(fixture.mnt().join("ns/table/row"))), libc::ENOTEMPTY);
+    fs::write(fixture.mnt().join("ns/table/row/cf/q"), "v").unwrap();
+    assert_eq!(errno(fs::remove_dir(fixture.mnt().join("ns/table/row/cf"))), libc::ENOTEMPTY);
+    assert_eq!(errno(fs::remove_dir(fixture.mnt().join("ns/table/.schema/cf"))), libc::ENOTEMPTY);
+    fs::remove_dir_all(fixture.mnt().join("ns/table/row")).unwrap();
+    fs::remove_dir(fixture.mnt().join("ns/table/.schema/cf")).unwrap();
+    fs::remove_dir(fixture.mnt().join("ns/table")).unwrap();
+    fs::remove_dir(fixture.mnt().join("ns")).unwrap();
+    assert_eq!(names(&fixture.mnt()), ["default"]);
+}
+
+#[test]
+fn mount_empty_directories_stay_until_they_are_removed() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "v").unwrap();
+    fs::remove_file(family.join("q")).unwrap();
+    assert_eq!(names(&fixture.path("t/r")), ["f"]);
+    fs::remove_dir(&family).unwrap();
+    assert_eq!(names(&fixture.path("t")), ["r"]);
+    fs::remove_dir(fixture.path("t/r")).unwrap();
+    assert!(names(&fixture.path("t")).is_empty());
+    fs::create_dir(fixture.path("t/empty")).unwrap();
+    fixture.remount();
+    assert!(names(&fixture.path("t")).is_empty(), "forgotten at unmount");
+}
+
+#[test]
+fn mount_attribute_files_change_the_schema() {
+    let fixture = Fixture::new();
+    let family = fixture.path("t/.schema/f");
+    assert_eq!(fs::read_to_string(family.join("VERSIONS")).unwrap(), "10\n");
+    fs::write(family.join("VERSIONS"), "2\n").unwrap();
+    assert_eq!(fs::read_to_string(family.join("VERSIONS")).unwrap(), "2\n");
+    let cell = fixture.family("r").join("q");
+    for value in ["1", "2", "3"] {
+        fs::write(&cell, value).unwrap();
+    }
+    assert_eq!(super::fixture::history(&cell), ["2", "3"]);
+    assert_eq!(errno(nix_write(&family.join("VERSIONS"), b"-1")), libc::EINVAL);
+    assert_eq!(fs::read_to_string(family.join("VERSIONS")).unwrap(), "2\n");
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.contains("Maximum versions must be positive"), "{errors}");
+    fs::remove_file(family.join("VERSIONS")).unwrap();
+    assert!(!family.join("VERSIONS").exists());
+}
+
+/// As a shell does it: the refusal comes with close(2).
+fn nix_write(path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::os::fd::IntoRawFd;
+    let file = fs::File::options().write(true).truncate(true).open(path)?;
+    std::io::Write::write_all(&mut &file, bytes)?;
+    nix::unistd::close(file.into_raw_fd()).map_err(Into::into)
+}
+
+#[test]
+fn mount_generated_entries_are_reachable_and_not_listed() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    for (directory, hidden) in [
+        (fixture.mnt(), ".info"),
+        (fixture.mnt(), ".at"),
+        (fixture.path(""), ".schema"),
+        (fixture.path("t"), ".schema"),
+        (fixture.path("t"), ".at"),
+        (fixture.path("t/r/f"), "q@"),
+    ] {
+        assert!(directory.join(hidden).is_dir(), "{hidden} in {}", directory.display());
+        assert!(!names(&directory).iter().any(|name| name == hidden));
+    }
+}
+
+#[test]
+fn mount_shows_the_past_by_time() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q@1000"), "old").unwrap();
+    fs::write(family.join("q@2000"), "new").unwrap();
+    fs::write(family.join("later@3000"), "x").unwrap();
+    for base in [fixture.mnt().join(".at/1500/default/t/r"), fixture.path("t/.at/1500/r"), fixture.path("t/r/.at/1500")]
+    {
+        assert_eq!(names(&base.join("f")), ["q"]);
+        assert_eq!(fs::read_to_string(base.join("f/q")).unwrap(), "old");
+        assert_eq!(errno(fs::write(base.join("f/q"), "x")), libc::EROFS);
+        assert_eq!(errno(fs::remove_file(base.join("f/q"))), libc::EROFS);
+    }
+    assert_eq!(names(&fixture.path("t/.at/1970-01-01T00:00:02.500Z/r/f")), ["q"]);
+    assert_eq!(names(&fixture.path("t/.at/-1h/r/f")), ["later", "q"]);
+    assert_eq!(errno(fs::metadata(fixture.path("t/.at/yesterday"))), libc::ENOENT);
+}
+
+#[test]
+fn mount_lists_large_directories_once_and_removes_them() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let count = 5000;
+    for n in 0..count {
+        fs::write(family.join(format!("q{n:05}")), n.to_string()).unwrap();
+    }
+    let listed = names(&family);
+    let expected: Vec<String> = (0..count).map(|n| format!("q{n:05}")).collect();
+    assert_eq!(listed, expected);
+    // Entries that go while they are listed disturb nobody.
+    let mut seen = 0;
+    for entry in fs::read_dir(&family).unwrap() {
+        let path = entry.unwrap().path();
+        seen += 1;
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!((seen, names(&family).len()), (count, 0));
+}
+
+#[test]
+fn mount_row_listing_streams_in_key_order() {
+    let fixture = Fixture::new();
+    let backend = fixture.backend();
+    for n in (0..3000).rev() {
+        super::model::put(backend.as_ref(), &format!("row{n:05}"), "q", b"v");
+    }
+    fs::create_dir(fixture.path("t/row00000x")).unwrap();
+    let mut expected: Vec<String> = (0..3000).map(|n| format!("row{n:05}")).collect();
+    expected.insert(1, "row00000x".to_owned());
+    assert_eq!(names(&fixture.path("t")), expected);
+    fs::remove_dir_all(fixture.path("t/row00000")).unwrap();
+    assert_eq!(names(&fixture.path("t"))[0], "row00000x");
+}
+
+#[test]
+fn mount_inode_numbers_are_stable() {
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    let ino = fs::metadata(&cell).unwrap().ino();
+    let table = fs::metadata(fixture.path("t")).unwrap().ino();
+    fixture.remount();
+    assert_eq!(fs::metadata(&cell).unwrap().ino(), ino);
+    assert_eq!(fs::metadata(fixture.path("t")).unwrap().ino(), table);
+}
+
+#[test]
+fn mount_df_tells_the_disks_numbers() {
+    let fixture = Fixture::new();
+    let below = nix::sys::statvfs::statvfs(&fixture.store()).unwrap();
+    let shown = nix::sys::statvfs::statvfs(&fixture.mnt()).unwrap();
+    let bytes = |s: &nix::sys::statvfs::Statvfs| s.blocks() * s.fragment_size();
+    assert_eq!(bytes(&shown) / 4096, bytes(&below) / 4096);
+    assert_eq!(shown.name_max(), 255);
+}

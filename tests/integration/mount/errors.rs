@@ -1,0 +1,150 @@
+//! Refusals: the errno of each, a sentence that says what to do, nothing half-done.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use super::fixture::{Fixture, errno, names};
+
+fn last_refusal(fixture: &Fixture) -> String {
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    errors.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn mount_refuses_what_the_tree_has_not() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "v").unwrap();
+    assert_eq!(errno(symlink("q", family.join("link"))), libc::EPERM);
+    assert_eq!(errno(fs::hard_link(family.join("q"), family.join("hard"))), libc::EPERM);
+    assert_eq!(errno(fs::create_dir(family.join("deeper"))), libc::EPERM);
+    assert_eq!(errno(File::create(fixture.path("t/file"))), libc::EPERM);
+    assert_eq!(errno(File::create(fixture.path("t/r/file"))), libc::EPERM);
+    assert_eq!(errno(fs::create_dir(fixture.path("t/r/nofamily"))), libc::EPERM);
+    assert!(last_refusal(&fixture).contains("mkdir .schema/nofamily"), "{}", last_refusal(&fixture));
+    let fifo = nix::unistd::mkfifo(&family.join("fifo"), nix::sys::stat::Mode::S_IRWXU);
+    assert_eq!(fifo, Err(nix::errno::Errno::EPERM));
+    assert_eq!(names(&family), ["q"]);
+}
+
+#[test]
+fn mount_refuses_names_that_are_not_canonical_with_the_right_spelling() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (wrong, right) in [("%41", "`A`"), ("x@05", "without leading zeros"), ("@5", "`%`")] {
+        assert_eq!(errno(fs::metadata(family.join(wrong))), libc::ENOENT, "{wrong}");
+        assert_eq!(errno(File::create(family.join(wrong))), libc::EINVAL, "{wrong}");
+        assert!(last_refusal(&fixture).contains(right), "{wrong}: {}", last_refusal(&fixture));
+    }
+    assert_eq!(errno(File::create(family.join("n".repeat(256)))), libc::ENAMETOOLONG);
+    assert_eq!(errno(fs::create_dir(fixture.mnt().join("no-dash"))), libc::EINVAL);
+    assert_eq!(errno(fs::create_dir(fixture.mnt().join("hbase"))), libc::EEXIST);
+}
+
+#[test]
+fn mount_refuses_a_value_past_the_limit() {
+    let fixture = Fixture::with_options("value_limit=1000000");
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "small").unwrap();
+    let file = OpenOptions::new().write(true).open(&cell).unwrap();
+    assert_eq!(errno(file.set_len(1_000_001)), libc::EFBIG);
+    assert_eq!(errno(file.write_all_at(b"x", 1_000_000)), libc::EFBIG);
+    assert!(last_refusal(&fixture).contains("1000000 bytes"));
+    drop(file);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "small");
+    let put = fixture.cellfs(&["put", fixture.store().to_str().unwrap(), "t", "r", "f:q", &"x".repeat(100)]);
+    assert!(put.status.success());
+}
+
+#[test]
+fn mount_read_only_and_disabled_tables() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    fs::write(fixture.path("t/.schema/.table/READONLY"), "true").unwrap();
+    assert_eq!(errno(fs::write(&cell, "w")), libc::EROFS);
+    assert_eq!(errno(fs::remove_file(&cell)), libc::EROFS);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
+    fs::write(fixture.path("t/.schema/.table/READONLY"), "false").unwrap();
+    fs::write(&cell, "w").unwrap();
+}
+
+#[test]
+fn mount_with_ro_takes_no_writes() {
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    fixture.unmount();
+    fixture.mount("ro");
+    assert_eq!(errno(fs::write(&cell, "w")), libc::EROFS);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
+}
+
+#[test]
+fn mount_survives_a_full_disk() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: a small filesystem can only be mounted by root");
+        return;
+    }
+    let disk = tempfile::tempdir().unwrap();
+    let _guard = SmallDisk::new(disk.path());
+    let (store, mnt) = (disk.path().join("store"), tempfile::tempdir().unwrap());
+    let mount = Command::new(super::fixture::CELLFS).arg("mount").arg(&store).arg(mnt.path()).status().unwrap();
+    assert!(mount.success());
+    let _mount = Unmount(mnt.path());
+    let family = mnt.path().join("default/t/r/f");
+    fs::create_dir_all(mnt.path().join("default/t/.schema/f")).unwrap();
+    fs::create_dir_all(&family).unwrap();
+    let value = vec![b'v'; 300_000];
+    let mut kept = 0;
+    let refused = (0..500).find_map(|n| match write_and_sync(&family.join(format!("q{n}")), &value) {
+        Ok(()) => {
+            kept = n + 1;
+            None
+        }
+        Err(e) => e.raw_os_error(),
+    });
+    assert_eq!(refused, Some(libc::ENOSPC));
+    assert!(kept > 20, "{kept} values fitted");
+    for n in 0..kept {
+        assert_eq!(fs::read(family.join(format!("q{n}"))).unwrap(), value);
+    }
+    // Deleting goes on when nothing else does.
+    fs::remove_file(family.join("q0")).unwrap();
+    assert!(!family.join("q0").exists());
+}
+
+fn write_and_sync(path: &Path, value: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(value)?;
+    file.sync_all()
+}
+
+/// A filesystem of 32 MiB, gone when dropped.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn new(at: &'a Path) -> Self {
+        let none: Option<&str> = None;
+        nix::mount::mount(none, at, Some("tmpfs"), nix::mount::MsFlags::empty(), Some("size=32m")).unwrap();
+        Self(at)
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = nix::mount::umount2(self.0, nix::mount::MntFlags::MNT_DETACH);
+    }
+}
+
+/// A daemonized mount, unmounted when dropped.
+struct Unmount<'a>(&'a Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new(super::fixture::CELLFS).arg("umount").arg(self.0).status();
+    }
+}

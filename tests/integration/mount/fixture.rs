@@ -1,0 +1,155 @@
+//! A mounted store in a temporary directory; unmounted and ended when dropped, also when a test fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cellfs::backend::Backend;
+use cellfs::daemon::{Absent, open_backend};
+
+pub const CELLFS: &str = env!("CARGO_BIN_EXE_cellfs");
+
+pub struct Fixture {
+    pub directory: tempfile::TempDir,
+    daemon: Option<Child>,
+}
+
+impl Fixture {
+    /// A new store, mounted, with the table `t` and its family `f`.
+    pub fn new() -> Self {
+        Self::with_options("")
+    }
+
+    pub fn with_options(options: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("mnt")).unwrap();
+        let mut fixture = Self { directory, daemon: None };
+        fixture.mount(options);
+        fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+        fixture
+    }
+
+    /// Mounts the store (again); returns when the mount answers.
+    pub fn mount(&mut self, options: &str) {
+        let mut command = Command::new(CELLFS);
+        command.args(["mount", "-f", "-o", options]).arg(self.store()).arg(self.mnt());
+        let log = fs::File::options().append(true).create(true).open(self.directory.path().join("log")).unwrap();
+        self.daemon = Some(command.stdin(Stdio::null()).stderr(log).spawn().unwrap());
+        let started = Instant::now();
+        while !self.mnt().join("default").exists() {
+            assert!(started.elapsed() < Duration::from_secs(30), "the mount does not answer: {}", self.log());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.directory.path().join("store")
+    }
+
+    pub fn mnt(&self) -> PathBuf {
+        self.directory.path().join("mnt")
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// A path below the namespace `default`.
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.mnt().join("default").join(below)
+    }
+
+    /// The directory of family `f` of a row, made if it is absent.
+    pub fn family(&self, row: &str) -> PathBuf {
+        let path = self.path("t").join(row).join("f");
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// The same store through the daemon's control socket.
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        open_backend(&self.store(), Absent::Refuse).unwrap()
+    }
+
+    /// Runs the command line.
+    pub fn cellfs(&self, args: &[&str]) -> Output {
+        Command::new(CELLFS).args(args).stdin(Stdio::null()).output().unwrap()
+    }
+
+    pub fn daemon_pid(&self) -> u32 {
+        self.daemon.as_ref().unwrap().id()
+    }
+
+    /// Ends the daemon as a crash would; the mount is left dead.
+    pub fn kill(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// Unmounts and waits for the daemon.
+    pub fn unmount(&mut self) {
+        let output = self.cellfs(&["umount", self.mnt().to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(self.daemon.take().unwrap().wait().unwrap().success());
+    }
+
+    /// Waits for the daemon, which was told to end.
+    pub fn wait(&mut self) {
+        assert!(self.daemon.take().unwrap().wait().unwrap().success());
+    }
+
+    pub fn remount(&mut self) {
+        self.unmount();
+        self.mount("");
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        // Nothing that fails here may hide the test's own failure.
+        let _ = cellfs::fuse::unmount(&self.mnt(), cellfs::fuse::Detach::Now);
+        if let Some(mut daemon) = self.daemon.take() {
+            let ended = (0..1000).any(|_| {
+                std::thread::sleep(Duration::from_millis(5));
+                daemon.try_wait().is_ok_and(|status| status.is_some())
+            });
+            if !ended {
+                let _ = daemon.kill();
+                let _ = daemon.wait();
+            }
+        }
+    }
+}
+
+/// Names in a directory, in the order of the listing.
+pub fn names(directory: &Path) -> Vec<String> {
+    fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Values of all versions of a cell, oldest first.
+pub fn history(cell: &Path) -> Vec<String> {
+    let mut directory = cell.as_os_str().to_owned();
+    directory.push("@");
+    let mut versions: Vec<u64> = names(Path::new(&directory)).iter().map(|name| name.parse().unwrap()).collect();
+    versions.sort_unstable();
+    let read = |ts: &u64| fs::read_to_string(Path::new(&directory).join(ts.to_string())).unwrap();
+    versions.iter().map(read).collect()
+}
+
+/// The path with something appended to its last name.
+pub fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// errno of a failure.
+pub fn errno<T>(result: std::io::Result<T>) -> i32 {
+    match result {
+        Ok(_) => 0,
+        Err(e) => e.raw_os_error().unwrap_or(-1),
+    }
+}

@@ -1,0 +1,176 @@
+//! Starting, ending, crashing, and everything that can be wrong at the start.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+
+use super::fixture::{CELLFS, Fixture, history};
+
+fn mount(args: &[&std::path::Path]) -> Output {
+    Command::new(CELLFS).arg("mount").args(args).output().unwrap()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn mount_survives_sigkill() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    for n in 0..100 {
+        fs::write(family.join(format!("q{n:03}")), format!("value {n}")).unwrap();
+    }
+    fs::write(family.join("q000"), "newer").unwrap();
+    fs::remove_file(family.join("q001")).unwrap();
+    fixture.kill();
+    fixture.mount("");
+    assert_eq!(history(&family.join("q000")), ["value 0", "newer"]);
+    assert!(!family.join("q001").exists());
+    for n in 2..100 {
+        assert_eq!(fs::read_to_string(family.join(format!("q{n:03}"))).unwrap(), format!("value {n}"));
+    }
+}
+
+#[test]
+fn mount_daemonizes_once_the_mount_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, mnt) = (directory.path().join("store"), directory.path().join("mnt"));
+    fs::create_dir(&mnt).unwrap();
+    let output = mount(&[&store, &mnt]);
+    assert!(output.status.success(), "{}", words(&output));
+    assert!(mnt.join("default").is_dir());
+    let again = mount(&[&store, &mnt]);
+    assert!(!again.status.success() && words(&again).contains("mounted already"), "{}", words(&again));
+    let umount = Command::new(CELLFS).arg("umount").arg(&store).status().unwrap();
+    assert!(umount.success() && !mnt.join("default").exists());
+    let umount = Command::new(CELLFS).arg("umount").arg(&mnt).output().unwrap();
+    assert_eq!(umount.status.code(), Some(2));
+    assert!(words(&umount).contains("neither a mount point nor"));
+}
+
+#[test]
+fn mount_of_a_held_store_names_the_holder() {
+    let fixture = Fixture::new();
+    let other = tempfile::tempdir().unwrap();
+    let output = mount(&[&fixture.store(), other.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words(&output).contains(&fixture.daemon_pid().to_string()), "{}", words(&output));
+    assert!(fixture.path("t").is_dir(), "the first mount goes on");
+}
+
+#[test]
+fn mount_points_that_will_not_do_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let full = directory.path().join("full");
+    fs::create_dir(&full).unwrap();
+    fs::write(full.join("file"), "x").unwrap();
+    for (point, sentence) in [
+        (full.clone(), "is not empty"),
+        (full.join("file"), "is not a directory"),
+        (directory.path().join("absent"), "does not exist; make it with: mkdir"),
+    ] {
+        let output = mount(&[&store, &point]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(words(&output).contains(sentence), "{}", words(&output));
+    }
+    let mnt = directory.path().join("mnt");
+    fs::create_dir(&mnt).unwrap();
+    let output = mount(&[&full, &mnt]);
+    assert!(words(&output).contains("neither a store nor empty"), "{}", words(&output));
+    let output = Command::new(CELLFS).args(["mount", "-o", "nonsense"]).arg(&store).arg(&mnt).output().unwrap();
+    assert!(words(&output).contains("unknown mount option"), "{}", words(&output));
+}
+
+#[test]
+fn mount_cleans_up_a_dead_mount_of_its_own() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.kill();
+    let dead = fs::metadata(fixture.mnt()).unwrap_err();
+    assert_eq!(dead.raw_os_error(), Some(libc::ENOTCONN));
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
+fn mount_store_of_a_newer_format_is_refused_untouched() {
+    let mut fixture = Fixture::new();
+    fixture.unmount();
+    let format = fixture.store().join("format");
+    let text = fs::read_to_string(&format).unwrap();
+    let newer = text.replace("\"cellfs_store_format\": 1", "\"cellfs_store_format\": 99");
+    assert_ne!(text, newer);
+    fs::write(&format, &newer).unwrap();
+    let output = mount(&[&fixture.store(), &fixture.mnt()]);
+    assert!(words(&output).contains("format 99"), "{}", words(&output));
+    assert_eq!(fs::read_to_string(&format).unwrap(), newer);
+}
+
+#[test]
+fn mount_without_fusermount3_says_what_to_install() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can become another user");
+        return;
+    }
+    let directory =
+        tempfile::Builder::new().permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777)).tempdir().unwrap();
+    let mnt = directory.path().join("mnt");
+    fs::create_dir(&mnt).unwrap();
+    std::os::unix::fs::chown(&mnt, Some(65534), Some(65534)).unwrap();
+    // The binary may lie where another user cannot reach it.
+    let program = directory.path().join("cellfs");
+    fs::copy(CELLFS, &program).unwrap();
+    let output = Command::new(&program)
+        .args(["mount", "-f"])
+        .arg(directory.path().join("store"))
+        .arg(&mnt)
+        .env("FUSERMOUNT_PATH", "/nonexistent/fusermount3")
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words(&output).contains("install the package fuse3"), "{}", words(&output));
+}
+
+#[test]
+fn mount_commits_what_is_open_when_it_is_told_to_stop() {
+    use std::io::Write;
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    let mut file = fs::File::create(&cell).unwrap();
+    file.write_all(b"not closed").unwrap();
+    let pid = nix::unistd::Pid::from_raw(fixture.daemon_pid().cast_signed());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    drop(file);
+    let gone = (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        !fixture.mnt().join("default").exists()
+    });
+    assert!(gone);
+    fixture.wait();
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "not closed");
+}
+
+#[test]
+fn command_line_works_on_a_store_that_is_not_mounted() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    assert!(fixture.cellfs(&["put", store, "t", "r2", "f:q", "w", "7"]).status.success());
+    let scan = fixture.cellfs(&["scan", store, "t"]);
+    assert!(String::from_utf8_lossy(&scan.stdout).contains("r2\tf:q\t7\tw"));
+    let absent = fixture.cellfs(&["get", store, "t", "none"]);
+    assert_eq!(absent.status.code(), Some(1));
+    let wrong = fixture.cellfs(&["put", store, "t", "r", "g:q", "v"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let refused = fixture.cellfs(&["put", "--if-absent", store, "t", "r2", "f:q", "x"]);
+    assert_eq!(refused.status.code(), Some(1));
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(fixture.path("t/r2/f/q")).unwrap(), "w");
+}

@@ -1,0 +1,12 @@
+//! The filesystem as programs see it, on a real mount.
+
+mod cache;
+mod cells;
+mod directories;
+mod errors;
+mod fixture;
+mod lifecycle;
+mod model;
+mod names;
+mod real_tree;
+mod renames;
