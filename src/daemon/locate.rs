@@ -77,9 +77,10 @@ pub fn store_directory(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether the mount's daemon is gone ("Transport endpoint is not connected").
+/// Whether the mount's daemon is gone ("Transport endpoint is not connected"). Names and attributes may
+/// still be cached; the numbers of the filesystem never are.
 pub fn is_dead(mount_point: &Path) -> bool {
-    matches!(std::fs::metadata(mount_point), Err(e) if e.raw_os_error() == Some(libc::ENOTCONN))
+    matches!(nix::sys::statfs::statfs(mount_point), Err(nix::errno::Errno::ENOTCONN))
 }
 
 #[cfg(test)]

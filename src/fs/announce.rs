@@ -95,16 +95,6 @@ impl Fs {
         }
     }
 
-    /// Names below these tables stand for other keys now.
-    pub(super) fn forget_below(&self, tables: &[TableName]) {
-        for node in self.nodes.select(|key| table_of(&key.place).is_some_and(|table| tables.contains(&table))) {
-            if !matches!(node.key().place, Place::Table(_)) {
-                node.mark_stale();
-                self.invalidate_name(&node.key());
-            }
-        }
-    }
-
     /// What the kernel must be told of a change.
     pub fn notices(&self, event: &Event) -> Vec<Invalidation> {
         let mut notices = Vec::new();
@@ -117,7 +107,7 @@ impl Fs {
                 self.absent_notice(&NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
             }
             Event::Table { table, .. } => {
-                let nodes = self.nodes.select(|key| table_of(&key.place).as_ref() == Some(table));
+                let nodes = self.nodes.select(|key| key.place.table() == Some(table));
                 self.node_notices(&nodes, &mut notices);
                 self.absent_notice(&NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
             }
@@ -180,15 +170,6 @@ impl Fs {
 
 fn cell_key(column: &ColumnKey) -> NodeKey {
     NodeKey::plain(Place::Cell(Arc::new(column.clone())))
-}
-
-fn table_of(place: &Place) -> Option<TableName> {
-    match place {
-        Place::Table(table) => Some(table.as_ref().clone()),
-        Place::Row(row) => Some(row.table.clone()),
-        Place::Family(family) => Some(family.table.clone()),
-        _ => place.column().map(|column| column.table.clone()),
-    }
 }
 
 fn in_row(place: &Place, row: &RowPlace, family: Option<&str>) -> bool {

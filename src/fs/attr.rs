@@ -111,6 +111,7 @@ impl Fs {
         let facts = match facts {
             Some(facts) => facts,
             None if ino == ROOT_INO => Facts::Dir,
+            None if node.state().created_text => Facts::Text { bytes: Vec::new(), mtime: self.now() },
             None => return Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
         };
         let mut state = node.state();

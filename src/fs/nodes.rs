@@ -13,7 +13,7 @@ use siphasher::sip::SipHasher24;
 
 use super::content::Session;
 use crate::model::{CellInfo, FileTime};
-use crate::tree::place::NodeKey;
+use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
 pub const ROOT_INO: u64 = 1;
@@ -39,6 +39,8 @@ pub struct NodeState {
     pub session: Option<Session>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
+    /// An attribute file that was created and not set yet.
+    pub created_text: bool,
     /// mtime that was set on a directory.
     pub dir_mtime: Option<FileTime>,
 }
@@ -175,6 +177,22 @@ impl NodeTable {
         replaced.filter(|other| other.ino != node.ino)
     }
 
+    /// Gives every node whose place `moved` answers the new place.
+    pub fn rename_all(&self, moved: impl Fn(&Place) -> Option<Place>) {
+        let mut maps = self.maps.lock();
+        let nodes: Vec<_> = maps.by_ino.values().cloned().collect();
+        let renamed = nodes.iter().filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
+        let renamed: Vec<_> = renamed.collect();
+        for (node, _) in &renamed {
+            maps.by_key.remove(&node.key());
+        }
+        for (node, place) in renamed {
+            let key = node.key().sibling(place);
+            maps.by_key.insert(key.clone(), node.ino);
+            *node.key.write() = key;
+        }
+    }
+
     /// Takes a node's identity away: its name is gone, the number stays while it is held.
     pub fn detach(&self, node: &Arc<Node>) {
         let mut maps = self.maps.lock();
@@ -240,7 +258,6 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::place::Place;
 
     fn key(name: &str) -> NodeKey {
         NodeKey::plain(Place::Namespace(name.into()))

@@ -219,13 +219,15 @@ impl Fs {
         self.tree.backend.alter(change, origin)?;
         self.tree.uncommitted.remove_table(&one);
         self.tree.uncommitted.remove_table(&other);
-        if mode == RenameMode::Exchange {
-            self.swap_nodes(from, to)
-        } else {
-            self.move_node(from, to, None)
+        if mode != RenameMode::Exchange {
+            self.move_node(from, to, None);
         }
-        // Names below the directory stand for other keys now.
-        self.forget_below(&[one, other]);
+        // The kernel keeps what it holds below the directories: it stands for other keys now.
+        self.nodes.rename_all(|place| match place.table() {
+            Some(table) if *table == one => Some(place.with_table(&other)),
+            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
+            _ => None,
+        });
         Ok(())
     }
 

@@ -89,6 +89,7 @@ impl Fs {
         self.texts.set(place, Vec::new())?;
         let entry = self.entry(key, Some(Facts::Text { bytes: Vec::new(), mtime: self.now() }));
         let node = self.node(entry.attr.ino)?;
+        node.state().created_text = true;
         Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
     }
 

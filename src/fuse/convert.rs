@@ -58,16 +58,11 @@ pub fn file_time(time: TimeOrNow) -> FileTime {
     };
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => FileTime { seconds: after.as_secs().cast_signed(), nanos: after.subsec_nanos() },
-        Err(before) => before_epoch(before.duration()),
-    }
-}
-
-fn before_epoch(before: Duration) -> FileTime {
-    let (seconds, nanos) = (before.as_secs().cast_signed(), before.subsec_nanos());
-    if nanos == 0 {
-        FileTime { seconds: -seconds, nanos: 0 }
-    } else {
-        FileTime { seconds: -seconds - 1, nanos: 1_000_000_000 - nanos }
+        // fuser 0.18 makes `1970 - (-seconds + nanos)` of the kernel's seconds and nanoseconds; undone here.
+        Err(before) => {
+            let before = before.duration();
+            FileTime { seconds: -before.as_secs().cast_signed(), nanos: before.subsec_nanos() }
+        }
     }
 }
 
@@ -84,14 +79,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_round_trip_on_both_sides_of_1970() {
-        for time in [
-            FileTime { seconds: 0, nanos: 0 },
-            FileTime { seconds: 1, nanos: 999_999_999 },
-            FileTime { seconds: -1, nanos: 1 },
-            FileTime { seconds: -2, nanos: 0 },
-        ] {
-            assert_eq!(file_time(TimeOrNow::SpecificTime(system_time(time))), time);
+    fn times_are_read_as_the_kernel_meant_them() {
+        /// What fuser 0.18 makes of the kernel's numbers.
+        fn from_kernel(seconds: i64, nanos: u32) -> SystemTime {
+            let time = Duration::new(seconds.unsigned_abs(), nanos);
+            if seconds >= 0 { UNIX_EPOCH + time } else { UNIX_EPOCH - time }
         }
+        for (seconds, nanos) in [(0, 0), (1, 999_999_999), (-1, 1), (-2, 0), (-6, 999_999_750)] {
+            let time = file_time(TimeOrNow::SpecificTime(from_kernel(seconds, nanos)));
+            assert_eq!(time, FileTime { seconds, nanos });
+        }
+        assert_eq!(system_time(FileTime { seconds: -6, nanos: 999_999_750 }), UNIX_EPOCH - Duration::new(5, 250));
     }
 }

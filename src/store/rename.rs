@@ -93,17 +93,23 @@ impl Engine {
         let to = self.place(to_table, &rename.to)?;
         let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
         let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
+        if rename.from == rename.to && rename.to_version == Some(source.timestamp) {
+            return Ok(source);
+        }
+        // Within one column the whole column's tombstone would hide the version that is put.
+        let within = (rename.from == rename.to).then_some(source.timestamp);
+        let moved_version = rename.from_version.or(within);
         let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
         let target = to.put(&source, time)?;
         let other = match rename.mode {
-            RenameMode::Replace => from.bury(rename.from_version)?,
+            RenameMode::Replace => from.bury(moved_version)?,
             RenameMode::NoReplace => {
                 let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
                 if to.newest(range)?.is_some() {
                     let text = format!("{} exists", rename.to.qualifier.escape_ascii());
                     return Err(Error::new(ErrorKind::AlreadyExists, text));
                 }
-                from.bury(rename.from_version)?
+                from.bury(moved_version)?
             }
             RenameMode::Exchange => {
                 let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;

@@ -150,8 +150,18 @@ impl Tree {
     ) -> Result<Vec<Entry>> {
         let range = dir.view.time_range();
         let before = after.and_then(suffix::parse_timestamp).map_or(range.max, |ts| ts.0);
-        let before = (before != i64::MAX).then_some(Timestamp(before));
-        let versions = self.backend.list_versions(column, Versions::LiveAndKept, before, limit)?;
+        let mut before = (before != i64::MAX).then_some(Timestamp(before));
+        let mut versions = Vec::new();
+        while versions.len() < limit {
+            let page = self.backend.list_versions(column, Versions::LiveAndKept, before, limit)?;
+            let ended = page.len() < limit;
+            before = page.last().map(|cell| cell.timestamp);
+            versions.extend(page.into_iter().filter(is_readable));
+            if ended {
+                break;
+            }
+        }
+        versions.truncate(limit);
         let entry = |cell: CellInfo| {
             let name = cell.timestamp.to_string().into_bytes();
             let key = dir.sibling(Place::Version(Arc::clone(column), cell.timestamp));
@@ -159,6 +169,11 @@ impl Tree {
         };
         Ok(versions.into_iter().map(entry).collect())
     }
+}
+
+/// Whether `q@ts` reads it: a version that its own tombstone ended is seen only below `.history`.
+fn is_readable(cell: &CellInfo) -> bool {
+    cell.deleted_at.is_none_or(|end| end > cell.timestamp)
 }
 
 fn plain(name: String, key: NodeKey) -> Entry {

@@ -145,6 +145,34 @@ impl Place {
         }
     }
 
+    /// The table that a place is or is in.
+    pub fn table(&self) -> Option<&TableName> {
+        match self {
+            Place::Table(table) => Some(table),
+            Place::Row(row) => Some(&row.table),
+            Place::Family(family) => Some(&family.table),
+            Place::Times(base) => base.table(),
+            _ => self.column().map(|column| &column.table),
+        }
+    }
+
+    /// The same place in another table; schema places stay, they are never cached.
+    #[must_use]
+    pub fn with_table(&self, table: &TableName) -> Place {
+        let table = table.clone();
+        let moved = |column: &ColumnKey, table| Arc::new(ColumnKey { table, ..column.clone() });
+        match self {
+            Place::Table(_) => Place::Table(Arc::new(table)),
+            Place::Row(row) => Place::Row(Arc::new(RowPlace { table, row: row.row.clone() })),
+            Place::Family(family) => Place::Family(Arc::new(FamilyPlace { table, ..family.as_ref().clone() })),
+            Place::Cell(column) => Place::Cell(moved(column, table)),
+            Place::Version(column, timestamp) => Place::Version(moved(column, table), *timestamp),
+            Place::Versions(column) => Place::Versions(moved(column, table)),
+            Place::KeyFile(column) => Place::KeyFile(moved(column, table)),
+            other => other.clone(),
+        }
+    }
+
     /// The column of a cell, a version, or what else is named after one.
     pub fn column(&self) -> Option<&Arc<ColumnKey>> {
         match self {

@@ -38,10 +38,15 @@ impl Fixture {
         let log = fs::File::options().append(true).create(true).open(self.directory.path().join("log")).unwrap();
         self.daemon = Some(command.stdin(Stdio::null()).stderr(log).spawn().unwrap());
         let started = Instant::now();
-        while !self.mnt().join("default").exists() {
+        while !self.answers() {
             assert!(started.elapsed() < Duration::from_secs(30), "the mount does not answer: {}", self.log());
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Names of a dead mount may still be cached, the filesystem's numbers are not.
+    fn answers(&self) -> bool {
+        nix::sys::statfs::statfs(&self.mnt()).is_ok_and(|s| s.filesystem_type() == nix::sys::statfs::FUSE_SUPER_MAGIC)
     }
 
     pub fn store(&self) -> PathBuf {

@@ -5,7 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use cellfs::backend::Backend;
-use cellfs::model::{DeleteKind, DeleteMarker, Mutation, Origin, PutCell, RowMutations, TableName, Time, Value};
+use cellfs::model::{
+    ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, RowMutations, TableName, Time, TimeRange, Value,
+};
 use rand::{RngExt, SeedableRng};
 
 use super::fixture::{Fixture, history, names};
@@ -37,6 +39,14 @@ pub fn put_bytes(backend: &dyn Backend, row: &[u8], qualifier: &[u8], value: &[u
 
 pub fn put(backend: &dyn Backend, row: &str, qualifier: &str, value: &[u8]) {
     put_bytes(backend, row.as_bytes(), qualifier.as_bytes(), value);
+}
+
+/// The newest value in the store.
+pub fn stored(backend: &dyn Backend, row: &str, qualifier: &str) -> Option<Vec<u8>> {
+    let (table, family) = (TableName::parse("t").unwrap(), "f".to_owned());
+    let column = ColumnKey { table, row: row.into(), family, qualifier: qualifier.into() };
+    let cell = backend.newest(&column, TimeRange::ALL).unwrap()?;
+    Some(backend.read_value(&cell, 0, usize::MAX).unwrap())
 }
 
 pub fn delete(backend: &dyn Backend, row: &str, qualifier: &str) {

@@ -79,6 +79,7 @@ fn mount_rename_to_and_from_a_timestamp() {
     fs::write(&q, "value").unwrap();
     fs::rename(&q, suffixed(&q, "@77")).unwrap();
     assert_eq!(fs::read_to_string(suffixed(&q, "@77")).unwrap(), "value");
+    assert_eq!(history(&q).last().unwrap(), "value");
     fs::rename(suffixed(&q, "@77"), suffixed(&q, "2")).unwrap();
     assert_eq!(fs::read_to_string(suffixed(&q, "2")).unwrap(), "value");
 }
