@@ -194,7 +194,7 @@ impl RowQuery {
                 return Ok(());
             }
         }
-        family.closed = filter.as_ref().is_some_and(|f| f.is_done());
+        family.closed = reader.found_cells() && filter.as_ref().is_some_and(|f| f.is_done());
         Ok(())
     }
 }
@@ -216,7 +216,7 @@ fn ask<S: CellSource>(
     let decision = filter.judge(&mut candidate)?;
     let value = candidate.value;
     match decision {
-        Decision::Include if counter.exceeds_versions(&cell) => {
+        Decision::Include | Decision::IncludeNextColumn if counter.exceeds_versions(&cell) => {
             reader.leave_column(&cell.qualifier);
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Random histories of one table in the words of scenario files, from a seed.
 //!
 //! Left out is what HBase itself gets wrong or answers by its file layout: in new-version families the
-//! empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS over 1 and several tombstones in one
+//! empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS with TTL and several tombstones in one
 //! batch (the last one of a sequence number replaces the others); raw scans where something expires;
 //! deletes of the empty column.
 
@@ -306,9 +306,9 @@ impl History {
 fn family(dice: &mut Dice, name: &str) -> Value {
     let new_version = dice.one_in(3);
     let versions = *dice.pick(&[1, 2, 3, 3, i32::MAX]);
-    let most = if new_version { 1 } else { 2 };
-    let min_versions = if dice.one_in(3) { dice.below(most + 1).min(versions as u64) } else { 0 };
     let ttl = if dice.one_in(4) { json!(4 + dice.below(5)) } else { Value::Null };
+    let holds_expired = dice.one_in(3) && !(new_version && !ttl.is_null());
+    let min_versions = if holds_expired { dice.below(3).min(versions as u64) } else { 0 };
     let keep = if new_version { "FALSE" } else { *dice.pick(&["FALSE", "FALSE", "TRUE", "TTL"]) };
     json!({"name": name, "versions": versions, "min_versions": min_versions, "ttl_ms": ttl, "keep_deleted": keep,
         "new_version_behavior": new_version})
