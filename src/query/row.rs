@@ -1,9 +1,8 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
 use super::build::build;
-use super::filter::{Candidate, Decision, Filter, Hint, Included};
+use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use super::parse::{Expression, parse};
-use super::row_filters::Direction;
 use super::{Argument, ValueLoader};
 use crate::model::{
     Cell, FamilySchema, ReadSpec, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
