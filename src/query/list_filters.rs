@@ -50,8 +50,12 @@ impl Filter for AllOf {
     }
 
     fn excludes_key(&mut self, row: &[u8]) -> bool {
-        // Every filter must learn of the row.
-        self.filters.iter_mut().fold(false, |excluded, f| f.is_done() || f.excludes_key(row) || excluded)
+        let mut excluded = false;
+        // Every filter must learn of the row: no early end.
+        for filter in &mut self.filters {
+            excluded |= filter.is_done() || filter.excludes_key(row);
+        }
+        excluded
     }
 
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {

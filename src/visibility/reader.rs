@@ -27,7 +27,7 @@ pub(super) enum Flow {
 }
 
 enum Matcher<'a> {
-    Classic(ClassicMatcher<'a>),
+    Classic(Box<ClassicMatcher<'a>>),
     NewVersion(Box<NewVersionMatcher<'a>>),
 }
 
@@ -50,7 +50,7 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
         let matcher = if rules.family.new_version_behavior && !raw {
             Matcher::NewVersion(Box::new(NewVersionMatcher::new(rules)))
         } else {
-            Matcher::Classic(ClassicMatcher::new(rules))
+            Matcher::Classic(Box::new(ClassicMatcher::new(rules)))
         };
         let ended = rules.columns.is_some_and(|c| c.is_empty());
         Self { source, rules, matcher, from: Qualifier::new(), ready: VecDeque::new(), ended, found_cells: false }

@@ -119,7 +119,7 @@ impl History {
     }
 
     fn row(&mut self) -> &'static str {
-        *self.dice.pick::<&'static str>(&["r1", "r1", "r1", "r2", "r3"])
+        self.dice.pick::<&'static str>(&["r1", "r1", "r1", "r2", "r3"])
     }
 
     fn ts(&mut self) -> Value {
@@ -320,7 +320,7 @@ fn family(dice: &mut Dice, name: &str) -> Value {
     let new_version = dice.one_in(3);
     let versions = *dice.pick(&[1, 2, 3, 3, i32::MAX]);
     let ttl = if dice.one_in(4) { json!(4 + dice.below(5)) } else { Value::Null };
-    let holds_expired = dice.one_in(3) && !(new_version && !ttl.is_null());
+    let holds_expired = dice.one_in(3) && (ttl.is_null() || !new_version);
     let min_versions = if holds_expired { dice.below(3).min(versions as u64) } else { 0 };
     let keep = if new_version { "FALSE" } else { *dice.pick(&["FALSE", "FALSE", "TRUE", "TTL"]) };
     json!({"name": name, "versions": versions, "min_versions": min_versions, "ttl_ms": ttl, "keep_deleted": keep,
