@@ -7,10 +7,10 @@ use super::column_filters::{
     Timestamps,
 };
 use super::compare::{Comparator, Comparison, parse_op};
-use super::filter::Filter;
+use super::filter::{Direction, Filter};
 use super::list_filters::{AllOf, AnyOf};
 use super::parse::{Argument, Expression};
-use super::row_filters::{Direction, InclusiveStop, Page, Prefix, Row};
+use super::row_filters::{InclusiveStop, Page, Prefix, Row};
 use super::value_filters::{ColumnValue, DependentColumn, NamedColumn, SingleColumnValue, Tested, Value};
 use super::wrap_filters::{Skip, WhileMatch};
 use crate::{Error, ErrorKind, Result};
@@ -44,8 +44,8 @@ pub(super) fn build(expression: &Expression, direction: Direction) -> Result<Box
     // As in HBase filters inside SKIP and WHILE are not told that a scan is reversed.
     let wrapped = |inner: &Expression| build(inner, Direction::Forward);
     Ok(match expression {
-        Expression::AllOf(parts) => Box::new(AllOf::new(all(parts)?)),
-        Expression::AnyOf(parts) => Box::new(AnyOf::new(all(parts)?)),
+        Expression::AllOf(parts) => Box::new(AllOf::new(all(parts)?, direction)),
+        Expression::AnyOf(parts) => Box::new(AnyOf::new(all(parts)?, direction)),
         Expression::Skip(inner) => Box::new(Skip::new(wrapped(inner)?)),
         Expression::While(inner) => Box::new(WhileMatch::new(wrapped(inner)?)),
         Expression::Call { name, arguments } => call(&Arguments { name, list: arguments }, direction)?,

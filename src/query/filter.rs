@@ -53,11 +53,30 @@ pub(super) enum Hint {
 }
 
 impl Hint {
-    /// Whether a column of the row lies before it.
-    pub fn is_after(&self, qualifier: &[u8]) -> bool {
+    /// Whether a cell of this column has still to be passed over. As in HBase a reversed scan compares
+    /// columns the other way round, although the cells of a row come in the usual order.
+    pub fn is_ahead_of(&self, qualifier: &[u8], direction: Direction) -> bool {
+        match (self, direction) {
+            (Hint::Column(column), Direction::Forward) => qualifier < column.as_slice(),
+            (Hint::Column(column), Direction::Reversed) => qualifier >= column.as_slice(),
+            (Hint::Row, _) => true,
+        }
+    }
+}
+
+/// The way a scan goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Forward,
+    Reversed,
+}
+
+impl Direction {
+    /// Whether something that stands so to the wanted place lies behind it.
+    pub fn is_past(self, to_wanted: std::cmp::Ordering) -> bool {
         match self {
-            Hint::Column(column) => qualifier < column.as_slice(),
-            Hint::Row => true,
+            Direction::Forward => to_wanted.is_gt(),
+            Direction::Reversed => to_wanted.is_lt(),
         }
     }
 }

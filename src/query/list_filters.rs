@@ -1,6 +1,6 @@
 //! AND and OR (HBase: FilterListWithAND, FilterListWithOR).
 
-use super::filter::{Candidate, Decision, Filter, Hint, Included};
+use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use crate::Result;
 
 type Filters = Vec<Box<dyn Filter>>;
@@ -10,11 +10,12 @@ pub(super) struct AllOf {
     filters: Filters,
     /// Those that answered with a hint for the current cell.
     seeking: Vec<usize>,
+    direction: Direction,
 }
 
 impl AllOf {
-    pub fn new(filters: Filters) -> Self {
-        Self { filters, seeking: Vec::new() }
+    pub fn new(filters: Filters, direction: Direction) -> Self {
+        Self { filters, seeking: Vec::new(), direction }
     }
 
     /// After a rejection only filters that can give a hint are asked, so that the longest jump is found.
@@ -49,8 +50,12 @@ impl Filter for AllOf {
     }
 
     fn excludes_key(&mut self, row: &[u8]) -> bool {
-        // Every filter must learn of the row.
-        self.filters.iter_mut().fold(false, |excluded, f| f.is_done() || f.excludes_key(row) || excluded)
+        let mut excluded = false;
+        // Every filter must learn of the row: no early end.
+        for filter in &mut self.filters {
+            excluded |= filter.is_done() || filter.excludes_key(row);
+        }
+        excluded
     }
 
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
@@ -76,7 +81,9 @@ impl Filter for AllOf {
     }
 
     fn hint(&self) -> Option<Hint> {
-        self.seeking.iter().map(|at| &self.filters[*at]).filter(|f| !f.is_done()).filter_map(|f| f.hint()).max()
+        let open = self.seeking.iter().map(|at| &self.filters[*at]).filter(|f| !f.is_done());
+        let hints = open.filter_map(|f| f.hint());
+        if self.direction == Direction::Forward { hints.max() } else { hints.min() }
     }
 
     fn empties_values(&self) -> bool {
@@ -99,6 +106,7 @@ impl Filter for AllOf {
 /// One must pass: the shortest step forward wins, so each filter's own jump is remembered.
 pub(super) struct AnyOf {
     branches: Vec<Branch>,
+    direction: Direction,
 }
 
 struct Branch {
@@ -110,7 +118,7 @@ struct Branch {
 
 impl Branch {
     /// The answer that follows from an earlier jump, if the cell lies within it.
-    fn jumped(&self, cell: &Candidate<'_>) -> Option<Decision> {
+    fn jumped(&self, cell: &Candidate<'_>, direction: Direction) -> Option<Decision> {
         let (decision, family, qualifier) = self.previous.as_ref()?;
         let same_family = family == cell.family;
         match decision {
@@ -118,7 +126,12 @@ impl Branch {
             Decision::Seek => {
                 let hint = self.filter.hint()?;
                 // A hint is a place in the family it was given for; families after it lie behind the hint.
-                (hint == Hint::Row || same_family && hint.is_after(cell.qualifier())).then_some(Decision::Seek)
+                let ahead = match direction {
+                    _ if hint == Hint::Row => true,
+                    Direction::Forward => same_family && hint.is_ahead_of(cell.qualifier(), direction),
+                    Direction::Reversed => !same_family || hint.is_ahead_of(cell.qualifier(), direction),
+                };
+                ahead.then_some(Decision::Seek)
             }
             Decision::NextColumn | Decision::IncludeNextColumn => {
                 (same_family && qualifier == cell.qualifier()).then_some(Decision::NextColumn)
@@ -127,8 +140,8 @@ impl Branch {
         }
     }
 
-    fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        let decision = match self.jumped(cell) {
+    fn judge(&mut self, cell: &mut Candidate<'_>, direction: Direction) -> Result<Decision> {
+        let decision = match self.jumped(cell, direction) {
             Some(decision) => decision,
             None => self.filter.judge(cell)?,
         };
@@ -139,9 +152,9 @@ impl Branch {
 }
 
 impl AnyOf {
-    pub fn new(filters: Filters) -> Self {
+    pub fn new(filters: Filters, direction: Direction) -> Self {
         let branch = |filter| Branch { filter, previous: None, included: false };
-        Self { branches: filters.into_iter().map(branch).collect() }
+        Self { branches: filters.into_iter().map(branch).collect(), direction }
     }
 }
 
@@ -188,7 +201,7 @@ impl Filter for AnyOf {
             if branch.filter.is_done() {
                 continue;
             }
-            let decision = branch.judge(cell)?;
+            let decision = branch.judge(cell, self.direction)?;
             merged = Some(merged.map_or(decision, |m| shortest(m, decision)));
         }
         Ok(merged.unwrap_or(Decision::Skip))
@@ -197,7 +210,8 @@ impl Filter for AnyOf {
     fn hint(&self) -> Option<Hint> {
         let hints: Option<Vec<Hint>> =
             self.branches.iter().filter(|b| !b.filter.is_done()).map(|b| b.filter.hint()).collect();
-        hints?.into_iter().min()
+        let hints = hints?.into_iter();
+        if self.direction == Direction::Forward { hints.min() } else { hints.max() }
     }
 
     fn empties_values(&self) -> bool {

@@ -1,9 +1,8 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
 use super::build::build;
-use super::filter::{Candidate, Decision, Filter, Hint, Included};
+use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use super::parse::{Expression, parse};
-use super::row_filters::Direction;
 use super::{Argument, ValueLoader};
 use crate::model::{
     Cell, FamilySchema, ReadSpec, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
@@ -194,7 +193,7 @@ impl RowQuery {
                 return Ok(());
             }
         }
-        family.closed = filter.as_ref().is_some_and(|f| f.is_done());
+        family.closed = reader.found_cells() && filter.as_ref().is_some_and(|f| f.is_done());
         Ok(())
     }
 }
@@ -216,7 +215,7 @@ fn ask<S: CellSource>(
     let decision = filter.judge(&mut candidate)?;
     let value = candidate.value;
     match decision {
-        Decision::Include if counter.exceeds_versions(&cell) => {
+        Decision::Include | Decision::IncludeNextColumn if counter.exceeds_versions(&cell) => {
             reader.leave_column(&cell.qualifier);
             return Ok(None);
         }

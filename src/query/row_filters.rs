@@ -1,25 +1,8 @@
 //! Filters that look at row keys or count rows.
 
 use super::compare::Comparison;
-use super::filter::{Candidate, Decision, Filter, Hint};
+use super::filter::{Candidate, Decision, Direction, Filter, Hint};
 use crate::Result;
-
-/// The way a scan goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Forward,
-    Reversed,
-}
-
-impl Direction {
-    /// Whether something that stands so to the wanted place lies behind it.
-    fn is_past(self, to_wanted: std::cmp::Ordering) -> bool {
-        match self {
-            Direction::Forward => to_wanted.is_gt(),
-            Direction::Reversed => to_wanted.is_lt(),
-        }
-    }
-}
 
 /// PrefixFilter: rows that start with the prefix.
 pub(super) struct Prefix {

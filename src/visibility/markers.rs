@@ -176,8 +176,7 @@ impl ColumnJudge {
         let replaced = self.previous.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
         self.previous = Some((put.timestamp, put.seq));
         let died = [self.family.first(put), self.column.first(put)].into_iter().flatten().map(|(seq, _)| seq).min();
-        let end = died.into_iter().chain(replaced).min();
-        if self.is_masked(put.seq, end) || replaced.is_some() {
+        if self.is_masked(put.seq, died, replaced) || replaced.is_some() {
             return Fate::Gone;
         }
         if died.is_some() { Fate::Deleted } else { Fate::Live }
@@ -193,11 +192,12 @@ impl ColumnJudge {
         }
     }
 
-    /// Counts a put whose life ends with `end` at each boundary of it, until it is masked.
-    fn is_masked(&mut self, from: SeqNo, end: Option<SeqNo>) -> bool {
+    /// Counts a put at each boundary of its life, until it is masked.
+    fn is_masked(&mut self, from: SeqNo, died: Option<SeqNo>, replaced: Option<SeqNo>) -> bool {
         if self.versions >= UNLIMITED {
             return false;
         }
+        let end = died.into_iter().chain(replaced).min();
         let last = end.unwrap_or(SeqNo(u64::MAX));
         for boundary in self.boundaries(from, last) {
             let count = self.counts.entry(boundary).or_insert(0);
@@ -207,7 +207,9 @@ impl ColumnJudge {
             }
             *count += 1;
         }
-        self.remember(from, last);
+        // At a moment that becomes known later the put that replaced it counts in its place.
+        let counted_until = replaced.map_or(last, |by| last.min(SeqNo(by.0.saturating_sub(1))));
+        self.remember(from, counted_until);
         if end.is_some() {
             return false;
         }

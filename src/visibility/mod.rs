@@ -87,3 +87,6 @@ fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
 fn last_alive(timestamp: Timestamp, ttl_ms: u64) -> i64 {
     timestamp.0.saturating_add(i64::try_from(ttl_ms).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,7 @@ pub(super) enum Flow {
 }
 
 enum Matcher<'a> {
-    Classic(ClassicMatcher<'a>),
+    Classic(Box<ClassicMatcher<'a>>),
     NewVersion(Box<NewVersionMatcher<'a>>),
 }
 
@@ -40,6 +40,7 @@ pub struct FamilyReader<'a, S> {
     from: Qualifier,
     ready: VecDeque<VisibleCell>,
     ended: bool,
+    found_cells: bool,
 }
 
 impl<'a, S: CellSource> FamilyReader<'a, S> {
@@ -49,10 +50,10 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
         let matcher = if rules.family.new_version_behavior && !raw {
             Matcher::NewVersion(Box::new(NewVersionMatcher::new(rules)))
         } else {
-            Matcher::Classic(ClassicMatcher::new(rules))
+            Matcher::Classic(Box::new(ClassicMatcher::new(rules)))
         };
         let ended = rules.columns.is_some_and(|c| c.is_empty());
-        Self { source, rules, matcher, from: Qualifier::new(), ready: VecDeque::new(), ended }
+        Self { source, rules, matcher, from: Qualifier::new(), ready: VecDeque::new(), ended, found_cells: false }
     }
 
     /// The next visible cell.
@@ -66,7 +67,10 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
                 return Ok(None);
             }
             match self.source.next()? {
-                Some(cell) => self.take(cell)?,
+                Some(cell) => {
+                    self.found_cells = true;
+                    self.take(cell)?;
+                }
                 None => self.end(),
             }
         }
@@ -102,6 +106,11 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
             Matcher::Classic(_) => self.source.seek_column(qualifier),
             Matcher::NewVersion(_) => Ok(()),
         }
+    }
+
+    /// Whether a cell was stored where the reader looked, visible or not.
+    pub fn found_cells(&self) -> bool {
+        self.found_cells
     }
 
     /// Nothing more is wanted of this row and family.

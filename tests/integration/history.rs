@@ -1,9 +1,9 @@
 //! Random histories of one table in the words of scenario files, from a seed.
 //!
 //! Left out is what HBase itself gets wrong or answers by its file layout: in new-version families the
-//! empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS over 1 and several tombstones in one
-//! batch (the last one of a sequence number replaces the others); raw scans where something expires;
-//! deletes of the empty column.
+//! empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS with TTL, and tombstones or several
+//! versions of a column in one batch (its trackers are keyed by sequence number alone); raw scans where
+//! something expires or files were merged (empty files count); deletes of the empty column.
 
 use serde_json::{Map, Value, json};
 
@@ -45,6 +45,8 @@ pub struct History {
     families: Vec<Family>,
     single: bool,
     expires: bool,
+    /// Files were merged in part.
+    merged: bool,
     now: i64,
     values: u32,
 }
@@ -61,7 +63,7 @@ impl History {
             .map(|(name, d)| Family { name, new_version: d["new_version_behavior"] == true })
             .collect();
         let expires = declared.iter().any(|d| !d["ttl_ms"].is_null());
-        let mut history = Self { dice, families, single: count == 1, expires, now: START, values: 0 };
+        let mut history = Self { dice, families, single: count == 1, expires, merged: false, now: START, values: 0 };
         let length = 15 + history.dice.below(50);
         let mut steps = vec![json!({"op": "now", "ms": START})];
         steps.extend((0..length).map(|_| history.step()));
@@ -75,7 +77,7 @@ impl History {
 
     fn last_looks(&mut self) -> Vec<Value> {
         let mut looks = vec![json!({"op": "scan", "start": "", "stop": "", "max_versions": i32::MAX})];
-        if !self.expires {
+        if self.shows_raw() {
             looks.push(json!({"op": "scan", "start": "", "stop": "", "max_versions": i32::MAX, "raw": true}));
         }
         looks
@@ -92,10 +94,19 @@ impl History {
             59..64 => self.advance(),
             64..69 => json!({"op": "flush"}),
             69..72 => json!({"op": "major_compact"}),
-            72..74 if !self.expires => json!({"op": "minor_compact", "files": 2 + self.dice.below(2)}),
+            72..74 if !self.expires => self.merge(),
             72..86 => self.get(),
             _ => self.scan(),
         }
+    }
+
+    fn merge(&mut self) -> Value {
+        self.merged = true;
+        json!({"op": "minor_compact", "files": 2 + self.dice.below(2)})
+    }
+
+    fn shows_raw(&self) -> bool {
+        !self.expires && !self.merged
     }
 
     fn is_new_version(&self) -> bool {
@@ -108,7 +119,7 @@ impl History {
     }
 
     fn row(&mut self) -> &'static str {
-        *self.dice.pick::<&'static str>(&["r1", "r1", "r1", "r2", "r3"])
+        self.dice.pick::<&'static str>(&["r1", "r1", "r1", "r2", "r3"])
     }
 
     fn ts(&mut self) -> Value {
@@ -184,9 +195,11 @@ impl History {
         let count = 2 + self.dice.below(2);
         let mut ops: Vec<Value> = Vec::new();
         for _ in 0..count {
-            let deletes_already = ops.iter().any(|op| op["op"] == "delete");
-            let may_delete = !deletes_already || !self.is_new_version();
-            ops.push(if may_delete && self.dice.one_in(2) { self.delete() } else { self.put() });
+            let op = if !self.is_new_version() && self.dice.one_in(2) { self.delete() } else { self.put() };
+            let same_column = |other: &Value| other["qual"] == op["qual"] && other["family"] == op["family"];
+            if !self.is_new_version() || !ops.iter().any(same_column) {
+                ops.push(op);
+            }
         }
         let without_row = |mut op: Value| {
             op.as_object_mut().unwrap().remove("row");
@@ -216,7 +229,7 @@ impl History {
     fn scan(&mut self) -> Value {
         let (start, stop) = *self.dice.pick(&[("", ""), ("", ""), ("r1", "r3"), ("r2", ""), ("", "r2")]);
         let mut step = json!({"op": "scan", "start": start, "stop": stop});
-        if !self.expires && self.dice.one_in(5) {
+        if self.shows_raw() && self.dice.one_in(5) {
             step["raw"] = json!(true);
         }
         if self.dice.one_in(6) {
@@ -306,9 +319,9 @@ impl History {
 fn family(dice: &mut Dice, name: &str) -> Value {
     let new_version = dice.one_in(3);
     let versions = *dice.pick(&[1, 2, 3, 3, i32::MAX]);
-    let most = if new_version { 1 } else { 2 };
-    let min_versions = if dice.one_in(3) { dice.below(most + 1).min(versions as u64) } else { 0 };
     let ttl = if dice.one_in(4) { json!(4 + dice.below(5)) } else { Value::Null };
+    let holds_expired = dice.one_in(3) && (ttl.is_null() || !new_version);
+    let min_versions = if holds_expired { dice.below(3).min(versions as u64) } else { 0 };
     let keep = if new_version { "FALSE" } else { *dice.pick(&["FALSE", "FALSE", "TRUE", "TTL"]) };
     json!({"name": name, "versions": versions, "min_versions": min_versions, "ttl_ms": ttl, "keep_deleted": keep,
         "new_version_behavior": new_version})
