@@ -103,6 +103,17 @@ impl Fs {
         Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
     }
 
+    /// mknod(2): only regular files, as `create` makes them.
+    pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<EntryReply> {
+        if mode & libc::S_IFMT != libc::S_IFREG {
+            return Err(not_permitted("a cell is a regular file; nothing else can be made"));
+        }
+        let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
+        let (entry, opened) = self.create(parent, name, flags)?;
+        self.release(opened.handle)?;
+        Ok(entry)
+    }
+
     /// Refuses early what a commit would refuse: no such family, table read-only or disabled. The family's TTL.
     fn check_family(&self, key: &NodeKey) -> Result<Option<Duration>> {
         let Some(column) = key.place.column() else { return Ok(None) };

@@ -2,106 +2,25 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use fuser::{
-    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs,
-    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr,
+    Request, TimeOrNow, WriteFlags,
 };
 
+use super::answer::{Adaptor, answer_empty, answer_entry, answer_xattr, negotiate, open_flags};
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, file_time, file_type, fopen_flags};
 use crate::backend::RenameMode;
-use crate::fs::errno::errno;
-use crate::fs::{Caller, EntryReply, Fs, Lookup, Operation, SetAttr, Xattr};
+use crate::fs::{Lookup, Operation, SetAttr, Xattr};
 use crate::tree::escape::NAME_MAX;
-use crate::{Error, ErrorKind, Result};
-
-/// Largest write that the kernel is to send, bytes.
-const MAX_WRITE: u32 = 1 << 20;
-/// Wanted where the kernel offers it.
-const CAPABILITIES: [InitFlags; 6] = [
-    InitFlags::FUSE_ATOMIC_O_TRUNC,
-    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
-    InitFlags::FUSE_PARALLEL_DIROPS,
-    InitFlags::FUSE_AUTO_INVAL_DATA,
-    InitFlags::FUSE_DO_READDIRPLUS,
-    InitFlags::FUSE_READDIRPLUS_AUTO,
-];
-
-/// Passes requests on to the operations.
-pub struct Adaptor {
-    pub fs: Arc<Fs>,
-}
-
-impl Adaptor {
-    /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
-    /// `.info/errors`; its panic becomes EIO.
-    fn run<T>(&self, request: &Request, what: Operation, operation: impl FnOnce(&Fs) -> Result<T>) -> Result<T, Errno> {
-        self.fs.count(what);
-        let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
-            Err(Error::new(
-                ErrorKind::Io,
-                format!("{}: the daemon met a fault of its own; its log has the place", what.name()),
-            ))
-        });
-        outcome.map_err(|error| {
-            if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
-                let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };
-                log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message.escape_debug());
-                self.fs.record_refusal(caller, what.name(), &error);
-            }
-            Errno::from_i32(errno(&error))
-        })
-    }
-}
-
-fn answer_empty(reply: ReplyEmpty, outcome: Result<(), Errno>) {
-    match outcome {
-        Ok(()) => reply.ok(),
-        Err(errno) => reply.error(errno),
-    }
-}
-
-fn answer_entry(reply: ReplyEntry, outcome: Result<EntryReply, Errno>) {
-    match outcome {
-        Ok(e) => reply.entry_with_ttls(&e.attr_ttl, &e.entry_ttl, &file_attr(&e.attr), Generation(0)),
-        Err(errno) => reply.error(errno),
-    }
-}
-
-fn answer_xattr(reply: ReplyXattr, size: u32, outcome: Result<Xattr, Errno>) {
-    match outcome {
-        Ok(Xattr::Absent) => reply.error(Errno::NO_XATTR),
-        Ok(Xattr::Value(value)) if size == 0 => reply.size(u32::try_from(value.len()).unwrap_or(u32::MAX)),
-        Ok(Xattr::Value(value)) if value.len() > size as usize => reply.error(Errno::ERANGE),
-        Ok(Xattr::Value(value)) => reply.data(&value),
-        Err(errno) => reply.error(errno),
-    }
-}
-
-fn open_flags(flags: i32) -> crate::fs::OpenFlags {
-    crate::fs::OpenFlags {
-        write: !matches!(OpenFlags(flags).acc_mode(), OpenAccMode::O_RDONLY),
-        append: flags & libc::O_APPEND != 0,
-        truncate: flags & libc::O_TRUNC != 0,
-        exclusive: flags & libc::O_EXCL != 0,
-    }
-}
+use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        for capability in CAPABILITIES {
-            if config.add_capabilities(capability).is_err() {
-                log::info!("the kernel does not offer {capability:?}; going on without it");
-            }
-        }
-        if let Err(nearest) = config.set_max_write(MAX_WRITE) {
-            log::info!("the kernel sends at most {nearest} bytes a write");
-        }
+        negotiate(config);
         Ok(())
     }
 
@@ -166,18 +85,7 @@ impl Filesystem for Adaptor {
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let made = self.run(request, Operation::Mknod, |fs| {
-            if mode & libc::S_IFMT != libc::S_IFREG {
-                return Err(Error::new(ErrorKind::NotPermitted, "a cell is a regular file; nothing else can be made"));
-            }
-            let flags = crate::fs::OpenFlags { write: true, exclusive: true, ..Default::default() };
-            let (_, opened) = fs.create(parent.0, name.as_bytes(), flags)?;
-            fs.release(opened.handle)?;
-            match fs.lookup(parent.0, name.as_bytes())? {
-                Lookup::Found(entry) => Ok(entry),
-                Lookup::Absent(_) => Err(Error::new(ErrorKind::NotFound, "it was removed at once")),
-            }
-        });
+        let made = self.run(request, Operation::Mknod, |fs| fs.mknod(parent.0, name.as_bytes(), mode));
         answer_entry(reply, made);
     }
 

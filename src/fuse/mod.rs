@@ -3,6 +3,7 @@
 //! The only room that knows `fuser`. A panic in a handler is caught: the request gets EIO, the thread lives on.
 
 mod adaptor;
+mod answer;
 mod convert;
 mod mount;
 mod notify;

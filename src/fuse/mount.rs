@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fuser::{Config, MountOption, Session, SessionACL};
 use nix::mount::MsFlags;
 
-use super::adaptor::Adaptor;
+use super::answer::Adaptor;
 use crate::fs::{Fs, Invalidations};
 use crate::{Error, ErrorKind, Result};
 

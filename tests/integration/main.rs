@@ -10,3 +10,4 @@ mod mount;
 mod reference;
 mod scenarios;
 mod subject;
+mod tidy;

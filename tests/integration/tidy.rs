@@ -1,0 +1,160 @@
+//! The rules of the rooms, kept without a reviewer: who may import whom, who may know what, how long things are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rooms from the top to the bottom: a room imports only from rooms of a greater number, or its own.
+const ROOMS: &[(&str, u32)] = &[
+    ("cli", 0),
+    ("shell", 1),
+    ("daemon", 2),
+    ("fuse", 3),
+    ("fs", 4),
+    ("tree", 5),
+    ("store", 6),
+    ("backend", 7),
+    ("index", 8),
+    ("wal", 9),
+    ("query", 9),
+    ("visibility", 10),
+    ("env", 11),
+    ("model", 12),
+    ("error", 13),
+];
+
+/// A word that only one room may use.
+const KNOWLEDGE: &[(&str, &[&str])] = &[
+    ("fuser::", &["fuse"]),
+    ("rusqlite::", &["index"]),
+    ("println!", &["cli", "shell"]),
+    ("eprintln!", &["cli", "shell"]),
+    ("libc::E", &["fs/errno.rs", "error.rs", "fuse", "daemon", "env"]),
+    (
+        "std::fs::",
+        &[
+            "env",
+            "index",
+            "daemon",
+            "cli",
+            "shell",
+            "fs/content.rs",
+            "fuse/mount.rs",
+            "store/identity.rs",
+            "store/open.rs",
+            "wal/log.rs",
+            "wal/value.rs",
+            "model",
+        ],
+    ),
+    ("SystemTime::now", &["env", "fs/mod.rs", "fuse/convert.rs"]),
+    ("unsafe ", &[]),
+    ("todo!", &[]),
+    ("unimplemented!", &[]),
+];
+
+const FILE_LINES: usize = 400;
+const FUNCTION_LINES: usize = 60;
+
+fn sources() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.clone()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, code(&fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 50, "the sources were not found");
+    found.retain(|name, _| !name.ends_with("tests.rs"));
+    found
+}
+
+/// The text before the unit tests.
+fn code(text: &str) -> String {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap().to_owned()
+}
+
+fn room(name: &str) -> &str {
+    name.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+fn level(room: &str) -> Option<u32> {
+    ROOMS.iter().find(|(name, _)| *name == room).map(|(_, level)| *level)
+}
+
+#[test]
+fn tidy_imports_run_one_way() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let Some(own) = level(room(&name)) else { continue };
+        for (at, _) in text.match_indices("crate::") {
+            let imported: String = text[at + 7..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if imported != room(&name) && level(&imported).is_some_and(|level| level <= own) {
+                wrong.push(format!("{name} imports {imported}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn tidy_each_thing_is_known_in_one_room() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        for (word, rooms) in KNOWLEDGE {
+            let allowed = rooms.iter().any(|allowed| name == *allowed || room(&name) == *allowed);
+            let used = text.lines().any(|line| line.contains(word) && !line.trim_start().starts_with("//"));
+            if used && !allowed {
+                wrong.push(format!("{name} uses `{}`", word.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn tidy_every_file_says_what_it_is_for_and_is_short() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        if !text.starts_with("//!") {
+            wrong.push(format!("{name} does not open with //!"));
+        }
+        if text.lines().count() > FILE_LINES {
+            wrong.push(format!("{name} has {} lines", text.lines().count()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn tidy_functions_are_short() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let mut open: Option<(usize, usize, String)> = None;
+        for (number, line) in text.lines().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let start = line.trim_start();
+            let is_fn = start.starts_with("fn ") || start.contains(" fn ") && start.starts_with("pub");
+            if open.is_none() && is_fn && !line.trim_end().ends_with(';') {
+                open = Some((indent, number, start.to_owned()));
+            }
+            if let Some((at, first, title)) = &open
+                && start.starts_with('}')
+                && indent == *at
+            {
+                if number - first + 1 > FUNCTION_LINES {
+                    wrong.push(format!("{name}:{}: {} lines: {title}", first + 1, number - first + 1));
+                }
+                open = None;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
