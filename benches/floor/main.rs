@@ -29,7 +29,8 @@ fn main() {
     }
     mounts::pin_to_first_processor();
     let (rounds, files) = (setting("CELLFS_BENCH_ROUNDS", 5), setting("CELLFS_BENCH_FILES", 10_000));
-    let targets = [Mount::floor(), Mount::cellfs()];
+    let rows = setting("CELLFS_BENCH_ROWS", 1_000_000);
+    let targets = [Mount::floor(), Mount::cellfs(rows)];
     let mut figures: BTreeMap<(usize, &str), Vec<f64>> = BTreeMap::new();
     for round in 0..rounds {
         for (index, target) in targets.iter().enumerate() {
@@ -48,7 +49,7 @@ fn main() {
         let name = operation.name();
         println!("{name:<28} {floor:>9.2} {cellfs:>9.2} {:>6.2}x  {} / {}", cellfs / floor, messages[0], messages[1]);
     }
-    large_listing(&targets, setting("CELLFS_BENCH_ROWS", 1_000_000));
+    large_listing(&targets, rows);
 }
 
 /// `ls` of a directory of very many rows: time an entry, and the daemon's memory above idle.

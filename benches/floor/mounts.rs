@@ -1,10 +1,17 @@
 //! The two mounts that are compared, and their daemons.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use cellfs::backend::Backend;
+use cellfs::model::{
+    CatalogueChange, FamilyId, FamilyRules, FamilySchema, Mutation, Origin, PutCell, RowMutations, TableId, TableName,
+    TableSchema, TableState, Time, Value,
+};
+use cellfs::store::{Store, StoreOptions};
 
 /// A mounted filesystem and the process behind it; unmounted when dropped.
 pub struct Mount {
@@ -38,8 +45,10 @@ impl Mount {
         })
     }
 
-    pub fn cellfs() -> Self {
+    /// A store that has a table of so many rows, mounted.
+    pub fn cellfs(rows: usize) -> Self {
         let mount = Self::start(Kind::Cellfs, |mount_point, store| {
+            import(store, rows);
             let mut command = Command::new(env!("CARGO_BIN_EXE_cellfs"));
             command.args(["mount", "-f", "-o", "threads=1"]).arg(store).arg(mount_point);
             command
@@ -103,30 +112,60 @@ impl Mount {
         line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
     }
 
-    /// A directory with so many entries, made in the quickest way that each has.
+    /// The directory with so many entries.
     pub fn make_rows(&self, rows: usize) -> PathBuf {
         let table = self.root().join("default").join(format!("rows{rows}"));
-        match self.kind {
-            Kind::Floor => {
-                fs::create_dir(&table).expect("make the directory");
-                fs::write(table.join(".fill"), rows.to_string()).expect("fill the directory");
-            }
-            Kind::Cellfs => {
-                fs::create_dir_all(table.join(".schema/f")).expect("make the table");
-                self.import(&table, rows);
-            }
+        if self.kind == Kind::Floor {
+            fs::create_dir(&table).expect("make the directory");
+            fs::write(table.join(".fill"), rows.to_string()).expect("fill the directory");
         }
         table
     }
+}
 
-    /// Puts one cell a row through the shortest way in: files of the mount.
-    fn import(&self, table: &Path, rows: usize) {
-        for row in 0..rows {
-            let family = table.join(format!("row{row:07}")).join("f");
-            fs::create_dir_all(&family).expect("make a row");
-            fs::File::create(family.join("q")).and_then(|mut file| file.write_all(b"value")).expect("write a cell");
-        }
+/// Puts one cell a row into a table of a store that is not mounted yet.
+fn import(store: &Path, rows: usize) {
+    let store = Store::open(StoreOptions::new(store)).expect("make the store");
+    let table = TableName::parse(&format!("rows{rows}")).expect("a name");
+    let family = FamilySchema {
+        name: "f".to_owned(),
+        id: FamilyId(0),
+        attributes: cellfs::model::file_family_attributes(),
+        metadata: BTreeMap::new(),
+        configuration: BTreeMap::new(),
+        rules: FamilyRules::default(),
+    };
+    let schema = TableSchema {
+        name: table.clone(),
+        id: TableId(0),
+        state: TableState::Enabled,
+        attributes: BTreeMap::new(),
+        metadata: BTreeMap::new(),
+        configuration: BTreeMap::new(),
+        families: [("f".to_owned(), family)].into(),
+    };
+    store.alter(CatalogueChange::CreateTable(schema), Origin::default()).expect("make the table");
+    for row in 0..rows {
+        let put = PutCell {
+            family: "f".to_owned(),
+            qualifier: b"q".to_vec(),
+            time: Time::Now,
+            value: Value::Bytes(b"value".to_vec()),
+            ttl_ms: None,
+            mtime: None,
+            ended_at: None,
+        };
+        let mutations = RowMutations {
+            table: table.clone(),
+            row: format!("row{row:07}").into_bytes(),
+            mutations: vec![Mutation::Put(vec![put])],
+            durability: None,
+            origin: Origin::default(),
+        };
+        store.mutate(mutations, None).expect("put");
     }
+    store.flush(None).expect("flush");
+    store.close().expect("close");
 }
 
 impl Drop for Mount {
