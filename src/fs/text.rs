@@ -10,14 +10,15 @@ use parking_lot::Mutex;
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
-use crate::model::Origin;
-use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::model::{ColumnDelta, ColumnKey, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
+use crate::tree::json;
+use crate::tree::place::{NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::resolve::Facts;
 use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
 
 /// Longest text that is taken.
-const TEXT_MAX: usize = 64 << 10;
+const TEXT_MAX: usize = 16 << 20;
 /// Most scratch files beside the attributes.
 const SCRATCH_MAX: usize = 1000;
 
@@ -54,7 +55,7 @@ fn scratch_name(place: &SchemaPlace) -> Option<String> {
 
 impl Fs {
     pub(super) fn open_text(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
-        let writable = matches!(&key.place, Place::Schema(place) if !place.is_dir());
+        let writable = is_writable(&key.place);
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
@@ -74,11 +75,11 @@ impl Fs {
     }
 
     pub(super) fn create_text(&self, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
-        let place = match &key.place {
-            Place::Schema(place) if !place.is_dir() => place,
+        match &key.place {
+            place if is_writable(place) => {}
             Place::Schema(_) => return Err(not_permitted("a family is declared with mkdir")),
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
-        };
+        }
         if let Some(entry) = self.known(key)? {
             if flags.exclusive {
                 self.forget(entry.attr.ino, 1);
@@ -86,7 +87,9 @@ impl Fs {
             }
             return Ok((entry, self.open(entry.attr.ino, flags)?));
         }
-        self.texts.set(place, Vec::new())?;
+        if let Place::Schema(place) = &key.place {
+            self.texts.set(place, Vec::new())?;
+        }
         let entry = self.entry(key, Some(Facts::Text { bytes: Vec::new(), mtime: self.now() }));
         let node = self.node(entry.attr.ino)?;
         node.state().created_text = true;
@@ -94,18 +97,52 @@ impl Fs {
     }
 
     /// Applies what was written through a handle, once.
+    ///
+    /// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
     pub(super) fn apply_text(&self, text: &TextHandle) -> Result<()> {
         let mut written = text.written.lock();
-        let Some(bytes) = written.as_ref() else { return Ok(()) };
-        let Place::Schema(place) = text.node.key().place else { return Ok(()) };
-        if matches!(*place, SchemaPlace::Scratch { .. }) {
-            self.texts.set(&place, bytes.clone())?;
-        } else if !bytes.is_empty() {
-            // Order: a shell's FLUSH comes before its WRITE; an attribute has no empty value.
-            let bytes = written.take().unwrap_or_default();
-            self.set_attribute(&place, Some(&bytes), Origin(text.node.ino))?;
+        let place = text.node.key().place;
+        if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
+            && matches!(**place, SchemaPlace::Scratch { .. })
+        {
+            return self.texts.set(place, bytes.clone());
         }
-        Ok(())
+        let Some(bytes) = written.take_if(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        let origin = Origin(text.node.ino);
+        match place {
+            Place::Schema(place) => self.set_attribute(&place, Some(&bytes), origin),
+            Place::Counter(column) => self.increment(&column, &bytes, origin),
+            Place::Json(row) => self.patch(&row, &bytes, origin),
+            _ => Ok(()),
+        }
+    }
+
+    /// `+5` or `-1`, atomically (HBase: Increment).
+    fn increment(&self, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
+        let text = std::str::from_utf8(bytes).unwrap_or_default().trim();
+        let amount = Some(text).filter(|text| text.starts_with(['+', '-'])).and_then(|text| text.parse().ok());
+        let wanted = "write +N or -N to add to the counter or take from it";
+        let delta = amount.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
+        let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+        let increment = Increment {
+            columns: vec![ColumnDelta { family, qualifier, delta }],
+            time: Time::AfterNewest,
+            ttl_ms: None,
+            time_range: TimeRange::ALL,
+        };
+        let (table, row) = (column.table.clone(), column.row.clone());
+        let mutations =
+            RowMutations { table, row, mutations: vec![Mutation::Increment(increment)], durability: None, origin };
+        self.tree.backend.mutate(mutations, None).map(|_| ())
+    }
+
+    /// One atomic mutation of the row.
+    fn patch(&self, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
+        let mutations = json::patch(row, bytes, origin)?;
+        if mutations.mutations.is_empty() {
+            return Ok(());
+        }
+        self.tree.backend.mutate(mutations, None).map(|_| ())
     }
 
     /// Sets (`Some`) or unsets an attribute; the store refuses what HBase refuses.
@@ -130,9 +167,18 @@ impl Fs {
                 self.texts.set(&place, bytes)
             }
             // The value follows with the write that the caller is about to make.
-            Place::Schema(place) if !place.is_dir() => Ok(()),
+            place if is_writable(&place) => Ok(()),
             _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
         }
+    }
+}
+
+/// Whether a generated file takes writes.
+fn is_writable(place: &Place) -> bool {
+    match place {
+        Place::Schema(place) => !place.is_dir(),
+        Place::Counter(_) | Place::Json(_) => true,
+        _ => false,
     }
 }
 

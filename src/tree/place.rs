@@ -55,6 +55,10 @@ pub enum Place {
     Versions(Arc<ColumnKey>),
     /// `q@key`: the full qualifier.
     KeyFile(Arc<ColumnKey>),
+    /// `q@counter`: an 8-byte counter as a decimal; a write of `+5` or `-1` increments it.
+    Counter(Arc<ColumnKey>),
+    /// `row/.json`: the whole row; a write patches it.
+    Json(Arc<RowPlace>),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.schema` and what is below it.
@@ -139,6 +143,8 @@ impl Place {
             Place::Cell(_)
             | Place::Version(..)
             | Place::KeyFile(_)
+            | Place::Counter(_)
+            | Place::Json(_)
             | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             _ => true,
@@ -151,6 +157,7 @@ impl Place {
             Place::Table(table) => Some(table),
             Place::Row(row) => Some(&row.table),
             Place::Family(family) => Some(&family.table),
+            Place::Json(row) => Some(&row.table),
             Place::Times(base) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
@@ -169,6 +176,8 @@ impl Place {
             Place::Version(column, timestamp) => Place::Version(moved(column, table), *timestamp),
             Place::Versions(column) => Place::Versions(moved(column, table)),
             Place::KeyFile(column) => Place::KeyFile(moved(column, table)),
+            Place::Counter(column) => Place::Counter(moved(column, table)),
+            Place::Json(row) => Place::Json(Arc::new(RowPlace { table, row: row.row.clone() })),
             other => other.clone(),
         }
     }
@@ -176,9 +185,11 @@ impl Place {
     /// The column of a cell, a version, or what else is named after one.
     pub fn column(&self) -> Option<&Arc<ColumnKey>> {
         match self {
-            Place::Cell(column) | Place::Version(column, _) | Place::Versions(column) | Place::KeyFile(column) => {
-                Some(column)
-            }
+            Place::Cell(column)
+            | Place::Version(column, _)
+            | Place::Versions(column)
+            | Place::Counter(column)
+            | Place::KeyFile(column) => Some(column),
             _ => None,
         }
     }

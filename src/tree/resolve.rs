@@ -92,8 +92,10 @@ impl Tree {
     }
 
     fn row_target(&self, row: &Arc<RowPlace>, name: &[u8]) -> Result<Place> {
-        if name == b".at" {
-            return Ok(Place::Times(Arc::new(Place::Row(Arc::clone(row)))));
+        match name {
+            b".at" => return Ok(Place::Times(Arc::new(Place::Row(Arc::clone(row))))),
+            b".json" => return Ok(Place::Json(Arc::clone(row))),
+            _ => {}
         }
         let key = match escape::parse(Level::Family, name) {
             Parsed::Key(key) => key,
@@ -125,7 +127,8 @@ impl Tree {
             Some(Suffix::Version(ts)) => Ok(Place::Version(column, ts)),
             Some(Suffix::Versions) => Ok(Place::Versions(column)),
             Some(Suffix::Key) => Ok(Place::KeyFile(column)),
-            Some(Suffix::Counter | Suffix::Deleted(..)) => Err(absent(name)),
+            Some(Suffix::Counter) => Ok(Place::Counter(column)),
+            Some(Suffix::Deleted(..)) => Err(absent(name)),
         }
     }
 
@@ -206,8 +209,28 @@ impl Tree {
                 let bytes = column.qualifier.clone();
                 Ok(self.has_versions(column)?.then_some(Facts::Text { bytes, mtime: FileTime::default() }))
             }
+            Place::Counter(column) => self.counter_facts(key.view, column),
+            Place::Json(row) => self.json_facts(key.view, row),
             Place::Schema(schema) => schema::facts(self.backend.catalogue()?.as_ref(), schema),
         }
+    }
+
+    /// A counter is a value of 8 bytes, big-endian (HBase: Bytes.toBytes(long)).
+    fn counter_facts(&self, view: View, column: &ColumnKey) -> Result<Option<Facts>> {
+        let newest = self.existing(self.backend.newest(column, view.time_range()))?.flatten();
+        let Some(cell) = newest.filter(|cell| cell.len() == 8) else { return Ok(None) };
+        let bytes = self.backend.read_value(&cell, 0, 8)?;
+        let value = bytes.try_into().map(i64::from_be_bytes);
+        let value = value.map_err(|_| Error::new(ErrorKind::Corrupt, "a counter was cut short"))?;
+        Ok(Some(Facts::Text { bytes: format!("{value}\n").into_bytes(), mtime: cell.mtime() }))
+    }
+
+    fn json_facts(&self, view: View, row: &RowPlace) -> Result<Option<Facts>> {
+        let Some(result) = self.existing(super::json::read(self.backend.as_ref(), row, view.time_range()))? else {
+            return Ok(None);
+        };
+        let newest = result.cells.iter().map(|cell| cell.timestamp).max().unwrap_or(Timestamp::ZERO);
+        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest.into() }))
     }
 
     /// A store that lacks the table or family holds nothing there.
@@ -260,6 +283,8 @@ impl Tree {
             Place::Version(column, ts) => with(column, Suffix::Version(*ts)),
             Place::Versions(column) => with(column, Suffix::Versions),
             Place::KeyFile(column) => with(column, Suffix::Key),
+            Place::Counter(column) => with(column, Suffix::Counter),
+            Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
             Place::Info(InfoPlace::Dir) => b".info".to_vec(),
@@ -290,9 +315,12 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Family(family) => {
             Place::Row(Arc::new(RowPlace { table: family.table.clone(), row: family.row.clone() }))
         }
-        Place::Cell(column) | Place::Version(column, _) | Place::Versions(column) | Place::KeyFile(column) => {
-            Place::Family(Arc::new(super::place::family_of(column)))
-        }
+        Place::Cell(column)
+        | Place::Version(column, _)
+        | Place::Versions(column)
+        | Place::Counter(column)
+        | Place::KeyFile(column) => Place::Family(Arc::new(super::place::family_of(column))),
+        Place::Json(row) => Place::Row(Arc::clone(row)),
         Place::Times(base) => base.as_ref().clone(),
         Place::Schema(schema) => match schema::parent(schema) {
             Some(parent) => Place::Schema(Arc::new(parent)),

@@ -1,0 +1,155 @@
+//! A row as JSON: `{"family:qualifier": "text"}`, bytes that are not UTF-8 as `{"base64": "..."}`.
+//!
+//! A patch names what changes: null deletes a column, what is absent stays.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value as Json, json};
+
+use super::place::RowPlace;
+use crate::backend::Backend;
+use crate::model::{
+    DeleteKind, DeleteMarker, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time, TimeRange, Value,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// The newest versions of a row.
+pub fn read(backend: &dyn Backend, row: &RowPlace, range: TimeRange) -> Result<RowResult> {
+    let read = ReadSpec { time_range: range, ..ReadSpec::default() };
+    backend.get(&Get { table: row.table.clone(), row: row.row.clone(), read })
+}
+
+/// The text of a row, one column a line.
+pub fn render(result: &RowResult) -> Vec<u8> {
+    let mut object = Map::new();
+    for cell in &result.cells {
+        object.insert(column_name(&cell.family, &cell.qualifier), bytes(&cell.value));
+    }
+    let mut text = serde_json::to_vec_pretty(&Json::Object(object)).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// `family:qualifier`; a qualifier that is not UTF-8 as `base64,...` after the colon.
+fn column_name(family: &str, qualifier: &[u8]) -> String {
+    match std::str::from_utf8(qualifier) {
+        Ok(text) if !text.starts_with(BASE64) => format!("{family}:{text}"),
+        _ => format!("{family}:{BASE64}{}", STANDARD.encode(qualifier)),
+    }
+}
+
+const BASE64: &str = "base64,";
+
+fn bytes(value: &[u8]) -> Json {
+    match std::str::from_utf8(value) {
+        Ok(text) => json!(text),
+        Err(_) => json!({ "base64": STANDARD.encode(value) }),
+    }
+}
+
+/// The mutations that a patch asks for, of one row and so atomic.
+pub fn patch(row: &RowPlace, text: &[u8], origin: Origin) -> Result<RowMutations> {
+    let parsed: Json = serde_json::from_slice(text).map_err(|e| wrong(&format!("not JSON: {e}")))?;
+    let Json::Object(object) = parsed else { return Err(wrong("a row is an object of columns")) };
+    let (mut puts, mut markers) = (Vec::new(), Vec::new());
+    for (name, value) in object {
+        let (family, qualifier) = split_column(&name)?;
+        match value_bytes(&name, &value)? {
+            Some(value) => puts.push(PutCell {
+                family,
+                qualifier,
+                time: Time::AfterNewest,
+                value: Value::Bytes(value),
+                ttl_ms: None,
+                mtime: None,
+                ended_at: None,
+            }),
+            None => markers.push(DeleteMarker {
+                kind: DeleteKind::Column { family, qualifier },
+                time: Time::AfterNewest,
+                erases: false,
+            }),
+        }
+    }
+    let mut mutations = Vec::new();
+    if !puts.is_empty() {
+        mutations.push(Mutation::Put(puts));
+    }
+    if !markers.is_empty() {
+        mutations.push(Mutation::Delete(markers));
+    }
+    Ok(RowMutations { table: row.table.clone(), row: row.row.clone(), mutations, durability: None, origin })
+}
+
+fn split_column(name: &str) -> Result<(String, Vec<u8>)> {
+    let (family, qualifier) =
+        name.split_once(':').ok_or_else(|| wrong(&format!("`{name}`: a column is FAMILY:QUALIFIER")))?;
+    let qualifier = match qualifier.strip_prefix(BASE64) {
+        Some(encoded) => STANDARD.decode(encoded).map_err(|e| wrong(&format!("`{name}`: {e}")))?,
+        None => qualifier.as_bytes().to_vec(),
+    };
+    Ok((family.to_owned(), qualifier))
+}
+
+/// `None` for null.
+fn value_bytes(name: &str, value: &Json) -> Result<Option<Vec<u8>>> {
+    let text = "a value is a text, {\"base64\": \"...\"}, or null to delete the column";
+    match value {
+        Json::Null => Ok(None),
+        Json::String(text) => Ok(Some(text.clone().into_bytes())),
+        Json::Object(object) if object.len() == 1 => {
+            let encoded = object.get("base64").and_then(Json::as_str);
+            let encoded = encoded.ok_or_else(|| wrong(&format!("`{name}`: {text}")))?;
+            STANDARD.decode(encoded).map(Some).map_err(|e| wrong(&format!("`{name}`: {e}")))
+        }
+        _ => Err(wrong(&format!("`{name}`: {text}"))),
+    }
+}
+
+fn wrong(text: &str) -> Error {
+    Error::new(ErrorKind::IllegalArgument, format!("{text}; nothing was changed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Cell, CellKind, TableName, Tags, Timestamp};
+
+    fn row() -> RowPlace {
+        RowPlace { table: TableName::parse("t").unwrap(), row: b"r".to_vec() }
+    }
+
+    #[test]
+    fn what_is_rendered_can_be_written_back() {
+        let cell = |qualifier: &[u8], value: &[u8]| Cell {
+            family: "f".into(),
+            qualifier: qualifier.to_vec(),
+            timestamp: Timestamp(1),
+            kind: CellKind::Put,
+            tags: Tags::default(),
+            value: value.to_vec(),
+        };
+        let cells =
+            vec![cell(b"", b""), cell(b"a:b", b"text \"quoted\""), cell(b"base64,x", b"1"), cell(b"\xff", b"\xfe\x00")];
+        let text = render(&RowResult { row: b"r".to_vec(), cells: cells.clone() });
+        let patched = patch(&row(), &text, Origin(0)).unwrap();
+        let [Mutation::Put(puts)] = patched.mutations.as_slice() else { panic!("one Put") };
+        let back: std::collections::BTreeMap<_, _> = puts
+            .iter()
+            .map(|put| match &put.value {
+                Value::Bytes(bytes) => (put.qualifier.clone(), bytes.clone()),
+                _ => panic!("bytes"),
+            })
+            .collect();
+        assert_eq!(back, cells.into_iter().map(|c| (c.qualifier, c.value)).collect());
+    }
+
+    #[test]
+    fn null_deletes_and_nonsense_is_refused() {
+        let patched = patch(&row(), br#"{"f:gone": null}"#, Origin(0)).unwrap();
+        assert!(matches!(patched.mutations.as_slice(), [Mutation::Delete(markers)] if markers.len() == 1));
+        for wrong in ["[1]", "{", r#"{"f": "x"}"#, r#"{"f:q": 5}"#, r#"{"f:q": {"base64": "%"}}"#] {
+            assert!(patch(&row(), wrong.as_bytes(), Origin(0)).is_err(), "{wrong}");
+        }
+    }
+}
