@@ -38,6 +38,14 @@ pub struct RenameCell {
     pub origin: Origin,
 }
 
+/// A row, or a family of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    pub table: TableName,
+    pub row: RowKey,
+    pub family: Option<String>,
+}
+
 /// What to do with a target that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RenameMode {
@@ -155,6 +163,8 @@ pub trait Backend: Send + Sync {
 
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
+    /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
+    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
     /// Sets mtime (`Some`) and cell TTL (outer `Some`; inner `None` removes it) of one stored version.
     fn set_attributes(
         &self,

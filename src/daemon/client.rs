@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
-use crate::backend::{Backend, CompactionKind, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::backend::{Backend, CompactionKind, Directory, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -184,6 +184,10 @@ impl Backend for Client {
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         expect!(self, Request::RenameCell(rename.clone()), Response::Cell(Some(cell)) => cell)
+    }
+
+    fn rename_directory(&self, from: &Directory, to: &Directory, _origin: Origin) -> Result<()> {
+        self.done(&Request::RenameDirectory(from.clone(), to.clone()))
     }
 
     fn set_attributes(

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{CompactionKind, RenameCell, RowListing, Status, Versions};
+use crate::backend::{CompactionKind, Directory, RenameCell, RowListing, Status, Versions};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -33,6 +33,7 @@ pub enum Request {
     ListColumns(TableName, RowKey, String, Option<Qualifier>, TimeRange, u64),
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),
+    RenameDirectory(Directory, Directory),
     SetAttributes(ColumnKey, CellInfo, Option<FileTime>, Option<Option<u64>>),
     Sync,
     Flush(Option<TableName>),

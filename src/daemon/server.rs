@@ -167,6 +167,7 @@ fn is_change(request: &Request) -> bool {
         Request::Alter(_)
             | Request::Mutate(..)
             | Request::RenameCell(_)
+            | Request::RenameDirectory(..)
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
@@ -182,6 +183,7 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::SetAttributes(column, cell, mtime, ttl) => {
             return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
         }
+        Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
         Request::Flush(table) => backend.flush(table.as_ref())?,
         Request::Compact(table, family, kind) => backend.compact(&table, family.as_deref(), kind)?,

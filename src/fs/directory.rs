@@ -224,7 +224,7 @@ impl Fs {
         }
     }
 
-    fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
+    pub(super) fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
         let backend = &self.tree.backend;
         let catalogue = backend.catalogue()?;
         let declared = catalogue.tables.get(&place.table).is_some_and(|t| t.families.contains_key(&place.family));

@@ -6,7 +6,7 @@ use super::content::Session;
 use super::handles::{FileHandle, FileState};
 use super::nodes::Node;
 use super::{Fs, not_permitted};
-use crate::backend::{RenameCell, RenameMode};
+use crate::backend::{Directory, RenameCell, RenameMode};
 use crate::model::{CatalogueChange, CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, family_of};
 use crate::{Error, ErrorKind, Result};
@@ -239,11 +239,16 @@ impl Fs {
         other: &Arc<RowPlace>,
         mode: RenameMode,
     ) -> Result<()> {
-        self.check_empty_move(from, to, mode)?;
-        self.tree.uncommitted.add_row(other)?;
+        let whole = |row: &RowPlace| Directory { table: row.table.clone(), row: row.row.clone(), family: None };
+        self.move_directory(from, to, &whole(one), &whole(other), mode)?;
+        for family in self.tree.uncommitted.families(one) {
+            let place =
+                |row: &RowPlace| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
+            self.tree.uncommitted.remove_family(&place(one));
+            self.tree.uncommitted.add_family(&place(other))?;
+        }
         self.tree.uncommitted.remove_row(one);
-        self.move_node(from, to, None);
-        Ok(())
+        self.tree.uncommitted.add_row(other)
     }
 
     fn rename_family(
@@ -254,15 +259,47 @@ impl Fs {
         other: &Arc<FamilyPlace>,
         mode: RenameMode,
     ) -> Result<()> {
-        self.check_empty_move(from, to, mode)?;
-        self.tree.uncommitted.add_family(other)?;
+        let whole =
+            |f: &FamilyPlace| Directory { table: f.table.clone(), row: f.row.clone(), family: Some(f.family.clone()) };
+        self.declare_if_asked(other)?;
+        self.move_directory(from, to, &whole(one), &whole(other), mode)?;
         self.tree.uncommitted.remove_family(one);
+        self.tree.uncommitted.add_family(other)?;
+        let row = RowPlace { table: one.table.clone(), row: one.row.clone() };
+        self.tree.uncommitted.add_row(&row)
+    }
+
+    /// Moves all cells below a directory, and the nodes that the kernel holds there.
+    fn move_directory(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Directory,
+        other: &Directory,
+        mode: RenameMode,
+    ) -> Result<()> {
+        self.check_directories(from, to, mode)?;
+        let below = |column: &ColumnKey| {
+            column.table == one.table
+                && column.row == one.row
+                && one.family.as_ref().is_none_or(|family| *family == column.family)
+        };
+        for file in self.handles.files() {
+            if file.node.key().place.column().is_some_and(|column| below(column)) {
+                self.commit(&file, &mut file.node.state())?;
+            }
+        }
+        self.tree.backend.rename_directory(one, other, Origin(self.nodes.number(from)))?;
         self.move_node(from, to, None);
+        self.nodes.rename_all(|place| place.below(one, other));
         Ok(())
     }
 
-    /// An empty directory moves within the mount; one with cells is moved cell by cell by the caller (EXDEV).
-    fn check_empty_move(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+    fn check_directories(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+        if mode == RenameMode::Exchange {
+            let text = "two rows or families cannot be exchanged; rename one after the other";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         if self.tree.facts(from)?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
         }
@@ -274,10 +311,7 @@ impl Fs {
                 return Err(Error::new(ErrorKind::NotEmpty, "the target directory is not empty"));
             }
         }
-        if self.tree.page(from, None, 1)?.is_empty() {
-            return Ok(());
-        }
-        Err(cross("a directory with cells is moved cell by cell: `mv` does so by itself"))
+        Ok(())
     }
 
     fn rename_schema(

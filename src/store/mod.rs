@@ -15,6 +15,7 @@ mod plan;
 mod purge;
 mod read;
 mod recovery;
+mod relocate;
 mod rename;
 mod reserve;
 mod scan;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Store;
 use crate::Result;
-use crate::backend::{Backend, CompactionKind, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::backend::{Backend, CompactionKind, Directory, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -41,6 +41,10 @@ impl Backend for Store {
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
         self.engine.list_rows(listing)
+    }
+
+    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+        self.engine.rename_directory(from, to, origin)
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {

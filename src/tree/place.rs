@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::backend::Directory;
 use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
 
 /// Which state of the store a part of the tree shows.
@@ -180,6 +181,30 @@ impl Place {
             Place::Json(row) => Place::Json(Arc::new(RowPlace { table, row: row.row.clone() })),
             other => other.clone(),
         }
+    }
+
+    /// The same place below `to` if it is in the directory `from`.
+    pub fn below(&self, from: &Directory, to: &Directory) -> Option<Place> {
+        let inside = |table: &TableName, row: &[u8], family: Option<&String>| {
+            *table == from.table && *row == from.row && from.family.as_ref().is_none_or(|f| Some(f) == family)
+        };
+        let family = |own: &String| to.family.as_ref().unwrap_or(own).clone();
+        let (table, row) = (to.table.clone(), to.row.clone());
+        if let Place::Family(place) = self {
+            let is_inside = inside(&place.table, &place.row, Some(&place.family));
+            return is_inside
+                .then(|| Place::Family(Arc::new(FamilyPlace { table, row, family: family(&place.family) })));
+        }
+        let column = self.column().filter(|c| inside(&c.table, &c.row, Some(&c.family)))?;
+        let qualifier = column.qualifier.clone();
+        let moved = Arc::new(ColumnKey { table, row, family: family(&column.family), qualifier });
+        Some(match self {
+            Place::Version(_, timestamp) => Place::Version(moved, *timestamp),
+            Place::Versions(_) => Place::Versions(moved),
+            Place::KeyFile(_) => Place::KeyFile(moved),
+            Place::Counter(_) => Place::Counter(moved),
+            _ => Place::Cell(moved),
+        })
     }
 
     /// The column of a cell, a version, or what else is named after one.

@@ -126,3 +126,51 @@ fn mount_renames_tables_in_the_catalogue() {
     fs::rename(fixture.path("renamed"), fixture.mnt().join("ns/table")).unwrap();
     assert_eq!(history(&fixture.mnt().join("ns/table/r/f/q")), ["v", "w"]);
 }
+
+#[test]
+fn mount_renames_rows_and_families_with_their_history() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    let cell = fixture.family("old").join("q");
+    fs::write(&cell, "one").unwrap();
+    fs::write(&cell, "two").unwrap();
+    fs::write(fixture.family("old").join("gone"), "x").unwrap();
+    fs::remove_file(fixture.family("old").join("gone")).unwrap();
+    let mut open = OpenOptions::new().append(true).open(&cell).unwrap();
+    fs::rename(fixture.path("t/old"), fixture.path("t/new")).unwrap();
+    assert_eq!(names(&fixture.path("t")), ["new"]);
+    assert_eq!(history(&fixture.path("t/new/f/q")), ["one", "two"]);
+    assert_eq!(history(&fixture.path("t/new/f/gone")), ["x"]);
+    open.write_all(b" and more").unwrap();
+    drop(open);
+    assert_eq!(fs::read_to_string(fixture.path("t/new/f/q")).unwrap(), "two and more");
+    assert!(!fixture.path("t/old").exists());
+    fs::rename(fixture.path("t/new/f"), fixture.path("t/new/g")).unwrap();
+    assert_eq!(names(&fixture.path("t/new")), ["g"]);
+    assert_eq!(history(&fixture.path("t/new/g/q")), ["one", "two", "two and more"]);
+    fs::create_dir_all(fixture.path("t/other/g")).unwrap();
+    fs::write(fixture.path("t/other/g/q"), "full").unwrap();
+    assert_eq!(errno(fs::rename(fixture.path("t/new/g"), fixture.path("t/other/g"))), libc::ENOTEMPTY);
+    let rows = [fixture.path("t/new"), fixture.path("t/other")];
+    assert_eq!(rename_with(&rows[0], &rows[1], RenameFlags::RENAME_EXCHANGE), libc::EINVAL);
+}
+
+#[test]
+fn mount_counters_and_json_rows() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("hits@counter"), "+5").unwrap();
+    fs::write(family.join("hits@counter"), "-7").unwrap();
+    assert_eq!(fs::read_to_string(family.join("hits@counter")).unwrap(), "-2\n");
+    assert_eq!(fs::read(family.join("hits")).unwrap(), (-2_i64).to_be_bytes());
+    fs::write(family.join("text"), "not a counter").unwrap();
+    assert_eq!(errno(fs::read(family.join("text@counter"))), libc::ENOENT);
+    fs::remove_file(family.join("hits")).unwrap();
+    let json = fixture.path("t/r/.json");
+    assert_eq!(fs::read_to_string(&json).unwrap(), "{\n  \"f:text\": \"not a counter\"\n}\n");
+    fs::write(&json, r#"{"f:text": null, "f:a": "A", "f:b": {"base64": "/wA="}}"#).unwrap();
+    assert_eq!(names(&family), ["a", "b"]);
+    assert_eq!(fs::read(family.join("b")).unwrap(), [0xFF, 0]);
+    fs::write(family.join("a"), "B").unwrap();
+    assert!(fs::read_to_string(&json).unwrap().contains(r#""f:a": "B""#));
+}

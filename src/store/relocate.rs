@@ -1,0 +1,127 @@
+//! Renaming a row or a family of a row: all its versions in one atomic batch.
+
+use super::apply::RowCell;
+use super::engine::{Engine, family};
+use super::plan::{Planned, Planner};
+use crate::backend::{Directory, Event};
+use crate::index::key;
+use crate::model::{
+    CellKind, DeleteKind, DeleteMarker, FamilySchema, Mutation, Origin, Tags, Time, Timestamp, Value, check_row,
+};
+use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell};
+use crate::{Error, ErrorKind, Result};
+
+/// Most cells and most bytes of values that move in one step.
+const CELLS_MAX: usize = 100_000;
+const BYTES_MAX: u64 = 64 << 20;
+
+impl Engine {
+    /// Moves everything that a directory shows, newest versions and history, to another one of the same level.
+    ///
+    /// `CrossDevice` where it is too large for one batch, or where the target could not show it.
+    pub fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+        check_row(&to.row)?;
+        self.log.check_poison()?;
+        let catalogue = self.catalogue.load();
+        let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
+        let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
+        self.make_room()?;
+        let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
+        let (snapshot, now) = (self.snapshot(), self.now());
+        let planner =
+            Planner { engine: self, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
+        let names: Vec<&String> =
+            from.family.as_ref().map_or_else(|| from_table.families.keys().collect(), |f| vec![f]);
+        let mut cells = Vec::new();
+        let mut markers = Vec::new();
+        for name in names {
+            let before = cells.len();
+            let source = family(from_table, name)?;
+            let target = family(to_table, to.family.as_ref().unwrap_or(name));
+            for visible in self.everything(&planner, source)? {
+                let target = target.as_ref().map_err(|e| cross(&e.message))?;
+                cells.push(RowCell { row: &to.row, cell: moved(visible, target, now) });
+            }
+            if cells.len() > before {
+                self.check_target(&planner, target?, to)?;
+                let kind = DeleteKind::Family { family: name.clone() };
+                markers.push(DeleteMarker { kind, time: Time::AfterNewest, erases: true });
+            }
+        }
+        check_size(&cells)?;
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let plan = planner.plan(vec![Mutation::Delete(markers)])?;
+        cells.extend(plan.cells.into_iter().map(|cell| RowCell { row: &from.row, cell }));
+        let (seq, _) = self.commit(cells)?;
+        drop(locks);
+        self.settle(seq, to_table.durability().max(from_table.durability()))?;
+        let event = |of: &Directory| Event::Row {
+            table: of.table.clone(),
+            row: of.row.clone(),
+            family: of.family.clone(),
+            origin,
+        };
+        self.announce(&[event(from), event(to)]);
+        Ok(())
+    }
+
+    /// Live and kept versions of a row and family; one more than may move at the most.
+    fn everything(&self, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
+        let prefix = key::row_prefix(family.id, planner.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, &prefix, 1024);
+        let plain = ReadRules::plain(&family.rules, planner.now);
+        let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        let mut found = Vec::new();
+        while found.len() <= CELLS_MAX
+            && let Some(visible) = reader.next()?
+        {
+            found.push(visible);
+        }
+        Ok(found)
+    }
+
+    /// In classic families a tombstone at the target would hide what arrives.
+    fn check_target(&self, planner: &Planner<'_>, target: &FamilySchema, to: &Directory) -> Result<()> {
+        if target.rules.new_version_behavior {
+            return Ok(());
+        }
+        let prefix = key::row_prefix(target.id, &to.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, &prefix, 4);
+        let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
+        match FamilyReader::new(cursor.row(prefix), rules).next()? {
+            Some(_) => Err(cross("tombstones at the target would hide what is moved")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same version at the target, sharing its bytes.
+fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> Planned<'a> {
+    let family = &target.rules;
+    let (qualifier, timestamp) = (visible.cell.qualifier.clone(), visible.cell.timestamp);
+    let ended_at = visible.deleted_at;
+    let info = crate::visibility::version_info(visible, family, now);
+    let tags = Tags {
+        mtime: info.tags.mtime,
+        ttl_ms: info.tags.ttl_ms,
+        ended_at,
+        written_at: ended_at.map(|_| now),
+        ..Tags::default()
+    };
+    Planned { family: target, qualifier, timestamp, kind: CellKind::Put, tags, value: Value::Shared(info) }
+}
+
+fn check_size(cells: &[RowCell<'_>]) -> Result<()> {
+    let bytes: u64 = cells.iter().map(|cell| cell.cell.value.len()).sum();
+    if cells.len() > CELLS_MAX || bytes > BYTES_MAX {
+        return Err(cross(&format!("more than {CELLS_MAX} versions or {BYTES_MAX} bytes do not move in one step")));
+    }
+    Ok(())
+}
+
+fn cross(text: &str) -> Error {
+    Error::new(ErrorKind::CrossDevice, format!("{text}; `mv` then copies and removes"))
+}
