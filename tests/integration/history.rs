@@ -4,7 +4,7 @@
 //! * in new-version families the empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS with TTL,
 //!   tombstones or several versions of a column in one batch (its tracker is keyed by sequence number
 //!   alone), three puts of one timestamp (all but the last count until the last was written);
-//! * raw scans where something expires or files were merged in part (empty files count);
+//! * compactions of some files (empty ones count), raw scans where something expires;
 //! * deletes of the empty column.
 
 use std::collections::HashMap;
@@ -49,8 +49,6 @@ pub struct History {
     families: Vec<Family>,
     single: bool,
     expires: bool,
-    /// Files were merged in part.
-    merged: bool,
     now: i64,
     values: u32,
     /// Puts of each timestamp of a column.
@@ -69,16 +67,8 @@ impl History {
             .map(|(name, d)| Family { name, new_version: d["new_version_behavior"] == true })
             .collect();
         let expires = declared.iter().any(|d| !d["ttl_ms"].is_null());
-        let mut history = Self {
-            dice,
-            families,
-            single: count == 1,
-            expires,
-            merged: false,
-            now: START,
-            values: 0,
-            written: HashMap::new(),
-        };
+        let mut history =
+            Self { dice, families, single: count == 1, expires, now: START, values: 0, written: HashMap::new() };
         let length = 15 + history.dice.below(50);
         let mut steps = vec![json!({"op": "now", "ms": START})];
         steps.extend((0..length).map(|_| history.step()));
@@ -92,7 +82,7 @@ impl History {
 
     fn last_looks(&mut self) -> Vec<Value> {
         let mut looks = vec![json!({"op": "scan", "start": "", "stop": "", "max_versions": i32::MAX})];
-        if self.shows_raw() {
+        if !self.expires {
             looks.push(json!({"op": "scan", "start": "", "stop": "", "max_versions": i32::MAX, "raw": true}));
         }
         looks
@@ -109,19 +99,9 @@ impl History {
             59..64 => self.advance(),
             64..69 => json!({"op": "flush"}),
             69..72 => json!({"op": "major_compact"}),
-            72..74 if !self.expires => self.merge(),
             72..86 => self.get(),
             _ => self.scan(),
         }
-    }
-
-    fn merge(&mut self) -> Value {
-        self.merged = true;
-        json!({"op": "minor_compact", "files": 2 + self.dice.below(2)})
-    }
-
-    fn shows_raw(&self) -> bool {
-        !self.expires && !self.merged
     }
 
     fn is_new_version(&self) -> bool {
@@ -259,7 +239,7 @@ impl History {
     fn scan(&mut self) -> Value {
         let (start, stop) = *self.dice.pick(&[("", ""), ("", ""), ("r1", "r3"), ("r2", ""), ("", "r2")]);
         let mut step = json!({"op": "scan", "start": start, "stop": stop});
-        if self.shows_raw() && self.dice.one_in(5) {
+        if !self.expires && self.dice.one_in(5) {
             step["raw"] = json!(true);
         }
         if self.dice.one_in(6) {
