@@ -169,27 +169,27 @@ impl RowQuery {
         request: &mut RowRequest<'_, S>,
         batches: &mut Batches<'_>,
     ) -> Result<()> {
-        let Self { read, now, families, filter, .. } = self;
+        let Self { read, now, families, filter, direction, .. } = self;
         let family = &mut families[at];
         let source = (request.open)(&family.schema)?;
         let rules = rules(read, family, *now, filter.is_some());
         let mut reader = FamilyReader::new(source, rules);
-        let mut counter = CellCounter::new(read, &family.schema);
+        let mut cursor = FamilyCursor::new(read, &family.schema, *direction);
         while let Some(visible) = reader.next()? {
             let cell = visible.cell;
             let included = match filter {
                 Some(filter) => {
-                    match ask(filter.as_mut(), &family.schema.name, cell, request.loader, &mut reader, &mut counter)? {
+                    match ask(filter.as_mut(), &family.schema.name, cell, request.loader, &mut reader, &mut cursor)? {
                         Some(included) => included,
                         None => continue,
                     }
                 }
                 None => Included { family: family.schema.name.clone(), cell, value: None, key_only: false },
             };
-            if counter.takes_next() {
+            if cursor.takes_next() {
                 batches.add(included, request)?;
             }
-            if counter.is_full() {
+            if cursor.is_full() {
                 return Ok(());
             }
         }
@@ -205,7 +205,7 @@ fn ask<S: CellSource>(
     cell: StoredCell,
     loader: &mut dyn ValueLoader,
     reader: &mut FamilyReader<'_, S>,
-    counter: &mut CellCounter,
+    cursor: &mut FamilyCursor,
 ) -> Result<Option<Included>> {
     if filter.is_done() {
         reader.finish();
@@ -215,14 +215,15 @@ fn ask<S: CellSource>(
     let decision = filter.judge(&mut candidate)?;
     let value = candidate.value;
     match decision {
-        Decision::Include | Decision::IncludeNextColumn if counter.exceeds_versions(&cell) => {
+        Decision::Include | Decision::IncludeNextColumn if cursor.exceeds_versions(&cell) => {
             reader.leave_column(&cell.qualifier);
             return Ok(None);
         }
         Decision::IncludeNextColumn | Decision::NextColumn => reader.leave_column(&cell.qualifier),
         Decision::NextRow => reader.finish(),
         Decision::Seek => match filter.hint() {
-            Some(Hint::Column(column)) => reader.jump_to_column(&column)?,
+            Some(Hint::Column(column)) if cursor.direction == Direction::Forward => reader.jump_to_column(&column)?,
+            Some(Hint::Column(column)) => reader.seek_column(&column),
             Some(Hint::Row) => reader.finish(),
             None => {}
         },
@@ -280,22 +281,23 @@ fn has_while(expression: &Expression) -> bool {
     }
 }
 
-/// Counts the cells of one row and family after the filter.
-struct CellCounter {
+/// Place in the cells of one row and family, counted after the filter.
+struct FamilyCursor {
     /// Versions of a column that a filter may let pass.
     versions: u32,
     column: Option<(Vec<u8>, u32)>,
     offset: u64,
     end: Option<u64>,
     cells: u64,
+    direction: Direction,
 }
 
-impl CellCounter {
-    fn new(read: &ReadSpec, family: &FamilySchema) -> Self {
+impl FamilyCursor {
+    fn new(read: &ReadSpec, family: &FamilySchema, direction: Direction) -> Self {
         let versions = if read.raw { read.max_versions } else { read.max_versions.min(family.rules.versions) };
         let offset = u64::from(read.offset_per_family);
         let end = read.max_per_family.map(|most| offset + u64::from(most));
-        Self { versions, column: None, offset, end, cells: 0 }
+        Self { versions, column: None, offset, end, cells: 0, direction }
     }
 
     fn exceeds_versions(&mut self, cell: &StoredCell) -> bool {
