@@ -238,18 +238,20 @@ pub fn derive_rules(
         );
         return Err(refuse(text));
     }
-    let purge = ["hbase.hstore.time.to.purge.deletes"];
-    let purge = purge.iter().find_map(|key| configuration.get(*key).or_else(|| metadata.get(*key)));
-    let purge = purge.map_or(Ok(0), |text| text.trim().parse::<u64>());
+    let milliseconds = |key: &str| {
+        let text = configuration.get(key).or_else(|| metadata.get(key));
+        let number = text.map(|text| text.trim().parse::<u64>()).transpose();
+        number.map_err(|_| refuse(format!("{key} is a number of milliseconds")))
+    };
     Ok(FamilyRules {
         versions,
         min_versions,
-        ttl_ms: ttl.map(|s| s * 1000),
+        // TTL counts whole seconds, as HBase's does; this key is ours, for finer ones.
+        ttl_ms: milliseconds("cellfs.ttl.milliseconds")?.or(ttl.map(|s| s * 1000)),
         keep_deleted: keep_deleted(get("KEEP_DELETED_CELLS")),
         new_version_behavior: get("NEW_VERSION_BEHAVIOR") == Some("true"),
         purge_deleted_after_ms: seconds("PURGE_DELETED_AFTER")?.map(|s| s * 1000),
-        time_to_purge_deletes_ms: purge
-            .map_err(|_| refuse("hbase.hstore.time.to.purge.deletes is a number of milliseconds".into()))?,
+        time_to_purge_deletes_ms: milliseconds("hbase.hstore.time.to.purge.deletes")?.unwrap_or(0),
         compression: compression(get("COMPRESSION")),
     })
 }

@@ -1,10 +1,12 @@
-//! The same random histories on the reference and on HBase's own code; every answer is compared.
+//! The same random histories on the embedded store, on the reference and on HBase's own code; every answer is
+//! compared.
 //!
 //! `CELLFS_HBASE_HISTORIES` (default 500) and `CELLFS_HBASE_SEED` choose how many and which.
 
 use serde_json::Value;
 
 use crate::case::{exception_matches, expected_cell};
+use crate::embedded::{Between, Embedded};
 use crate::hbase::Oracle;
 use crate::history::History;
 use crate::reference::Reference;
@@ -43,7 +45,7 @@ fn is_fault(theirs: &Answer) -> bool {
 
 /// Both sides of a history; the first difference in words. Known answers are put into the steps.
 fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
-    let mut run = Run::start(case, &|schema| Box::new(Reference::new(schema)));
+    let mut run = Run::start(case, &|schema| Box::new(Embedded::new(schema, Between::Nothing)));
     let mut table = case.clone();
     let object = table.as_object_mut().unwrap();
     object.remove("steps");
@@ -86,4 +88,38 @@ fn histories_agree_with_hbase() {
     }
     println!("{count} histories from seed {first}, {differing} differ");
     assert_eq!(differing, 0, "answers differ from HBase's");
+}
+
+/// Histories beside the reference, which is small enough to be read: far more of them than HBase can answer.
+fn agree_with_the_reference(first: u64, count: u64, between: Between) {
+    let mut differing = 0;
+    for seed in first..first + count {
+        let case = History::draw(seed);
+        let mut reference = Run::start(&case, &|schema| Box::new(Reference::new(schema)));
+        let mut embedded = Run::start(&case, &move |schema| Box::new(Embedded::new(schema, between)));
+        for (at, step) in case["steps"].as_array().unwrap().iter().enumerate() {
+            let (ours, wanted) = (embedded.step(step), reference.step(step));
+            if !agree(&ours, &wanted) {
+                differing += 1;
+                println!("DIFFERS seed {seed}, step {}: {step}\n  reference {wanted:?}\n  embedded  {ours:?}", at + 1);
+                break;
+            }
+        }
+    }
+    assert_eq!(differing, 0, "of {count} histories");
+}
+
+#[test]
+fn histories_agree_with_the_reference() {
+    agree_with_the_reference(1_000_000, number("CELLFS_MODEL_HISTORIES", 2000), Between::Nothing);
+}
+
+#[test]
+fn histories_agree_with_the_reference_through_reopens() {
+    agree_with_the_reference(2_000_000, number("CELLFS_MODEL_HISTORIES", 2000) / 10, Between::Reopen);
+}
+
+#[test]
+fn histories_agree_with_the_reference_through_kills() {
+    agree_with_the_reference(3_000_000, number("CELLFS_MODEL_HISTORIES", 2000) / 10, Between::Kill);
 }

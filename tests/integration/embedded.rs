@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cellfs::Result;
 use cellfs::backend::{Backend, CompactionKind};
-use cellfs::env::SimEnv;
+use cellfs::env::{CrashMode, SimEnv};
 use cellfs::model::{
     CatalogueChange, Condition, Get, Mutated, Origin, RowMutations, RowResult, Scan, TableName, TableSchema, Timestamp,
 };
@@ -12,28 +12,68 @@ use cellfs::store::{Background, Store, StoreOptions};
 
 use crate::subject::Subject;
 
+/// What happens to the store before each step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    Nothing,
+    /// It is closed and opened again.
+    Reopen,
+    /// The process is killed. (A power cut loses the index in the simulation, and with it what was flushed when,
+    /// on which classic families' answers depend.)
+    Kill,
+}
+
 /// A store and its machine.
 pub struct Embedded {
     env: SimEnv,
-    store: Store,
+    /// `None` only while it is opened again.
+    store: Option<Store>,
     table: TableName,
+    between: Between,
+    steps: u32,
+}
+
+fn open(env: &SimEnv) -> Store {
+    let mut options = StoreOptions::new("/store");
+    options.env = Arc::new(env.clone());
+    options.background = Background::Off;
+    Store::open(options).unwrap()
 }
 
 impl Embedded {
     /// An empty store with this table.
-    pub fn new(mut schema: TableSchema) -> Self {
+    pub fn new(mut schema: TableSchema, between: Between) -> Self {
         for family in schema.families.values_mut() {
             let wait = family.rules.time_to_purge_deletes_ms.to_string();
             family.configuration.insert("hbase.hstore.time.to.purge.deletes".into(), wait);
+            if let Some(ttl) = family.rules.ttl_ms {
+                family.configuration.insert("cellfs.ttl.milliseconds".into(), ttl.to_string());
+            }
         }
         let env = SimEnv::new();
-        let mut options = StoreOptions::new("/store");
-        options.env = Arc::new(env.clone());
-        options.background = Background::Off;
-        let store = Store::open(options).unwrap();
+        let store = open(&env);
         let table = schema.name.clone();
         store.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
-        Self { env, store, table }
+        Self { env, store: Some(store), table, between, steps: 0 }
+    }
+
+    /// The store, after what is to happen between two steps.
+    fn store(&mut self) -> &Store {
+        self.steps += 1;
+        match self.between {
+            Between::Nothing => {}
+            Between::Reopen => {
+                self.store.take().unwrap().close().unwrap();
+                self.store = Some(open(&self.env));
+            }
+            Between::Kill => {
+                let store = self.store.take().unwrap();
+                self.env.crash(CrashMode::ProcessOnly);
+                drop(store);
+                self.store = Some(open(&self.env));
+            }
+        }
+        self.store.as_ref().unwrap()
     }
 }
 
@@ -43,22 +83,24 @@ impl Subject for Embedded {
     }
 
     fn mutate(&mut self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.store.mutate(mutations, condition)
+        self.store().mutate(mutations, condition)
     }
 
     fn get(&mut self, get: &Get) -> Result<RowResult> {
-        self.store.get(get)
+        self.store().get(get)
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<Vec<RowResult>> {
-        self.store.scan(scan)?.collect()
+        self.store().scan(scan)?.collect()
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.store.flush(Some(&self.table))
+        let table = self.table.clone();
+        self.store().flush(Some(&table))
     }
 
     fn compact(&mut self, family: Option<&str>, kind: CompactionKind) -> Result<()> {
-        self.store.compact(&self.table, family, kind)
+        let table = self.table.clone();
+        self.store().compact(&table, family, kind)
     }
 }

@@ -8,7 +8,7 @@ use cellfs::{Error, Result};
 use serde_json::Value;
 
 use crate::case::{self, Naming, expected_cell};
-use crate::embedded::Embedded;
+use crate::embedded::{Between, Embedded};
 use crate::reference::Reference;
 use crate::subject::{NewSubject, Subject};
 
@@ -175,7 +175,17 @@ fn scenarios_on_the_reference() {
 
 #[test]
 fn scenarios_on_the_embedded_store() {
-    run_all("embedded", &|schema| Box::new(Embedded::new(schema)));
+    run_all("embedded", &|schema| Box::new(Embedded::new(schema, Between::Nothing)));
+}
+
+#[test]
+fn scenarios_on_the_embedded_store_reopened_between_any_two_steps() {
+    run_all("reopened", &|schema| Box::new(Embedded::new(schema, Between::Reopen)));
+}
+
+#[test]
+fn scenarios_on_the_embedded_store_killed_between_any_two_steps() {
+    run_all("killed", &|schema| Box::new(Embedded::new(schema, Between::Kill)));
 }
 
 #[test]
