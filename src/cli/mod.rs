@@ -6,6 +6,7 @@ mod args;
 mod cells;
 mod mount;
 mod output;
+mod shell;
 mod status;
 mod tables;
 
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::error::CLOSED;
 use crate::{Error, ErrorKind, Result};
 use args::{Cli, Command};
 
@@ -32,7 +34,7 @@ pub fn main() -> ExitCode {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         // `cellfs scan | head`: the reader has enough.
-        Err(e) if e.kind == ErrorKind::Disconnected && e.message == output::CLOSED => ExitCode::SUCCESS,
+        Err(e) if e.kind == ErrorKind::Disconnected && e.message == CLOSED => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("cellfs: {}", printable(&e));
             ExitCode::from(2)
@@ -71,5 +73,6 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Count(args) => cells::count(args, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
+        Command::Shell(args) => shell::shell(&args),
     }
 }
