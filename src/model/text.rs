@@ -19,7 +19,8 @@ pub fn to_bytes_binary(text: &[u8]) -> Vec<u8> {
     let mut rest = text;
     while let Some((byte, after)) = rest.split_first() {
         let digits = after.strip_prefix(b"x").and_then(|hex| hex.get(..2)).filter(|_| *byte == b'\\');
-        let value = digits.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let value =
+            digits.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
         bytes.push(value.unwrap_or(*byte));
         rest = if value.is_some() { &after[3..] } else { after };
     }

@@ -116,11 +116,15 @@ impl Options {
             None => Ok(None),
             Some(Value::Array(ends)) => match ends.as_slice() {
                 [Value::Integer(from), Value::Integer(to), ..] => Ok(Some((*from, *to))),
-                _ => refuse(format!("TIMERANGE takes [from, to] in milliseconds, not {}", Value::Array(ends.clone()).inspect())),
+                _ => refuse(format!(
+                    "TIMERANGE takes [from, to] in milliseconds, not {}",
+                    Value::Array(ends.clone()).inspect()
+                )),
             },
-            Some(other) => {
-                Err(Failure::Ruby("TypeError", format!("TIMERANGE takes [from, to] in milliseconds, not {}", other.inspect())))
-            }
+            Some(other) => Err(Failure::Ruby(
+                "TypeError",
+                format!("TIMERANGE takes [from, to] in milliseconds, not {}", other.inspect()),
+            )),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Cells as the shell shows them: timestamps as local times, and the converters of `FORMATTER` and `column:toInt`.
 
+use jiff::tz::TimeZone;
+
 use super::failure::{Failure, Outcome, refuse};
 use super::value::float;
 use crate::model::{Timestamp, to_string_binary};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Java's LocalDateTime.toString of a timestamp in the time zone of this machine.
-pub fn local_time(timestamp: Timestamp) -> String {
-    let offset = offset_seconds(timestamp);
+/// Java's LocalDateTime.toString of a timestamp in a time zone.
+pub fn local_time(timestamp: Timestamp, zone: &TimeZone) -> String {
+    let offset = offset_seconds(timestamp, zone);
     let local = i128::from(timestamp.0) + i128::from(offset) * 1000;
     let day = local.div_euclid(i128::from(DAY_MS)) as i64;
     let ms = local.rem_euclid(i128::from(DAY_MS)) as i64;
@@ -24,9 +26,9 @@ pub fn local_time(timestamp: Timestamp) -> String {
 }
 
 /// The zone's offset; times beyond what time zones cover have the last one's.
-fn offset_seconds(timestamp: Timestamp) -> i32 {
+fn offset_seconds(timestamp: Timestamp, zone: &TimeZone) -> i32 {
     let instant = jiff::Timestamp::from_millisecond(timestamp.0).unwrap_or(jiff::Timestamp::MAX);
-    jiff::tz::TimeZone::system().to_offset(instant).seconds()
+    zone.to_offset(instant).seconds()
 }
 
 /// Year, month and day of a number of days since 1970 (proleptic Gregorian, eras of 400 years from March).

@@ -24,14 +24,10 @@ impl Session<'_> {
             Expression::Symbol(name) => Value::Symbol(name.clone()),
             Expression::Array(arguments) => Value::Array(self.arguments(arguments)?),
             Expression::Hash(pairs) => self.hash(pairs)?,
-            Expression::Range { first, last, exclusive } => {
-                match (self.value_of(first)?, self.value_of(last)?) {
-                    (Value::Integer(first), Value::Integer(last)) => {
-                        Value::Range { first, last, exclusive: *exclusive }
-                    }
-                    _ => return Err(Failure::Ruby("ArgumentError", "bad value for range".into())),
-                }
-            }
+            Expression::Range { first, last, exclusive } => match (self.value_of(first)?, self.value_of(last)?) {
+                (Value::Integer(first), Value::Integer(last)) => Value::Range { first, last, exclusive: *exclusive },
+                _ => return Err(Failure::Ruby("ArgumentError", "bad value for range".into())),
+            },
             Expression::Joined(operator, left, right) => {
                 let (left, right) = (self.value_of(left)?, self.value_of(right)?);
                 join(*operator, &left, &right)?
@@ -139,7 +135,7 @@ impl Session<'_> {
         for value in values {
             match value {
                 Value::Array(values) => self.puts(values)?,
-                value => self.printer.line(&value.to_text())?,
+                value => self.printer.puts(&value.to_text())?,
             }
         }
         Ok(())
@@ -226,10 +222,7 @@ fn takes_table(entry: &registry::Entry) -> bool {
 }
 
 fn no_method(name: &str, of: &Value) -> Outcome<Value> {
-    let text = match of {
-        Value::Nil | Value::Boolean(_) => format!("undefined method `{name}' for {}:{}", of.inspect(), of.class()),
-        _ => format!("undefined method `{name}' for {}:{}", of.inspect(), of.class()),
-    };
+    let text = format!("undefined method `{name}' for {}:{}", of.inspect(), of.class());
     Err(Failure::Ruby("NoMethodError", text))
 }
 
@@ -269,7 +262,9 @@ fn join(operator: Operator, left: &Value, right: &Value) -> Outcome<Value> {
                 Operator::Divide | Operator::Remainder if *b == 0 => {
                     return Err(Failure::Ruby("ZeroDivisionError", "divided by 0".into()));
                 }
-                Operator::Divide => Some(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && (a < &0) != (b < &0))),
+                Operator::Divide => {
+                    Some(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && (a < &0) != (b < &0)))
+                }
                 Operator::Remainder => Some(a.wrapping_rem(*b).wrapping_add(*b).wrapping_rem(*b)),
             };
             value.map(Value::Integer).ok_or_else(overflow)
@@ -284,9 +279,12 @@ fn join(operator: Operator, left: &Value, right: &Value) -> Outcome<Value> {
                 Operator::Remainder => a.rem_euclid(b),
             }))
         }
-        (Value::Text(a), Value::Text(b)) if operator == Operator::Add => Ok(Value::Text([a.clone(), b.clone()].concat())),
+        (Value::Text(a), Value::Text(b)) if operator == Operator::Add => {
+            Ok(Value::Text([a.clone(), b.clone()].concat()))
+        }
         (Value::Text(a), Value::Integer(times)) if operator == Operator::Multiply => {
-            let times = usize::try_from(*times).map_err(|_| Failure::Ruby("ArgumentError", "negative argument".into()))?;
+            let times =
+                usize::try_from(*times).map_err(|_| Failure::Ruby("ArgumentError", "negative argument".into()))?;
             if a.len().saturating_mul(times) > LONGEST {
                 return Err(Failure::Ruby("ArgumentError", "argument too big".into()));
             }

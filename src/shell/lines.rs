@@ -14,6 +14,9 @@ pub trait Lines {
     fn echoes(&self) -> bool;
 }
 
+/// What begins a string.
+const QUOTES: [char; 7] = ['\'', '"', '‘', '’', '′', '“', '”'];
+
 /// Deepest nesting of brackets in a statement.
 const DEEPEST: usize = 64;
 
@@ -69,12 +72,13 @@ struct Scanner<'t> {
 impl Scanner<'_> {
     fn run(&mut self) -> Option<Progress> {
         while let Some(c) = self.rest.next() {
+            if QUOTES.contains(&c) && !self.skip_string(c) {
+                return Some(Progress::InString(c, self.closers.len()));
+            }
+            if c.is_alphabetic() || c == '_' {
+                self.word(c);
+            }
             match c {
-                '\'' | '"' | '‘' | '’' | '′' | '“' | '”' => {
-                    if !self.skip_string(c) {
-                        return Some(Progress::InString(c, self.closers.len()));
-                    }
-                }
                 '#' => while self.rest.next_if(|c| *c != '\n').is_some() {},
                 '(' => self.closers.push(')'),
                 '[' => self.closers.push(']'),
@@ -93,6 +97,22 @@ impl Scanner<'_> {
             }
         }
         None
+    }
+
+    /// Goes behind a word; `do` and `end` are brackets.
+    fn word(&mut self, first: char) {
+        let mut word = String::from(first);
+        while let Some(c) = self.rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
+            word.push(c);
+        }
+        match (word.as_str(), self.last) {
+            (_, Some('.' | ':')) => {}
+            ("do", _) => self.closers.push('d'),
+            ("end", _) => {
+                self.closers.pop();
+            }
+            _ => {}
+        }
     }
 
     /// Goes behind the closing quote; false if there is none.
@@ -180,6 +200,8 @@ mod tests {
         assert_eq!(progress("put 't',\n"), Progress::Continued(0));
         assert_eq!(progress("get ‘t1′, 'r'"), Progress::Complete);
         assert_eq!(progress(r#"put "a\"b""#), Progress::Complete);
+        assert_eq!(progress("[1].each do |i|\nputs i"), Progress::Open(1));
+        assert_eq!(progress("[1].each do |i|\nputs i\nend"), Progress::Complete);
         assert_eq!(progress(&"[".repeat(100)), Progress::TooDeep);
     }
 }

@@ -52,9 +52,7 @@ pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) ->
             let file = std::fs::File::open(path).map_err(|e| Error::io(format!("open {}", path.display()), &e))?;
             Box::new(Script::new(BufReader::new(file), path.display().to_string(), Echo::Shown))
         }
-        Source::Input if std::io::stdin().is_terminal() => {
-            Box::new(interactive::Terminal::open(Arc::clone(&backend))?)
-        }
+        Source::Input if std::io::stdin().is_terminal() => Box::new(interactive::Terminal::open(Arc::clone(&backend))?),
         Source::Input => Box::new(Script::new(BufReader::new(std::io::stdin()), "standard input", Echo::Shown)),
     };
     let out = BufWriter::new(std::io::stdout());

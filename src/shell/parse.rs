@@ -122,7 +122,10 @@ fn expression(tree: Tree<'_>) -> Result<Expression, Refusal> {
         Rule::postfix => postfix(tree),
         Rule::statement => statement(tree),
         Rule::number => number(tree.as_str()),
-        Rule::string => string(tree),
+        Rule::strings => {
+            let parts = tree.into_inner().map(string).collect::<Result<Vec<_>, _>>()?;
+            Ok(Expression::Text(parts.concat()))
+        }
         Rule::symbol => Ok(Expression::Symbol(tree.as_str().trim_start_matches(':').to_owned())),
         Rule::array => Ok(Expression::Array(arguments(tree)?)),
         Rule::hash => Ok(Expression::Hash(tree.into_inner().map(entry).collect::<Result<_, _>>()?)),
@@ -191,10 +194,7 @@ fn postfix(tree: Tree<'_>) -> Result<Expression, Refusal> {
     Ok(value)
 }
 
-fn call<'i>(
-    receiver: Option<Box<Expression>>,
-    parts: impl Iterator<Item = Tree<'i>>,
-) -> Result<Expression, Refusal> {
+fn call<'i>(receiver: Option<Box<Expression>>, parts: impl Iterator<Item = Tree<'i>>) -> Result<Expression, Refusal> {
     let mut call = Call { receiver, name: String::new(), arguments: Vec::new(), block: None, bare: false };
     for part in parts {
         match part.as_rule() {
@@ -225,7 +225,7 @@ fn too_large(text: &str) -> Refusal {
     format!("the number {text} does not fit 64 bits")
 }
 
-fn string(tree: Tree<'_>) -> Result<Expression, Refusal> {
+fn string(tree: Tree<'_>) -> Result<Vec<Piece>, Refusal> {
     let literal = child(tree)?;
     let plain = matches!(literal.as_rule(), Rule::single | Rule::curly_single);
     let mut pieces = Vec::new();
@@ -236,5 +236,103 @@ fn string(tree: Tree<'_>) -> Result<Expression, Refusal> {
             _ => Piece::Bytes(bytes_of_double(part.as_str())),
         });
     }
-    Ok(Expression::Text(pieces))
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Expression {
+        Expression::Text(vec![Piece::Bytes(text.as_bytes().to_vec())])
+    }
+
+    fn one(source: &str) -> Expression {
+        let mut statements = parse(source).unwrap();
+        assert_eq!(statements.len(), 1, "{source}");
+        statements.remove(0)
+    }
+
+    fn arguments_of(source: &str) -> Vec<Argument> {
+        match one(source) {
+            Expression::Call(call) => call.arguments,
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+
+    fn name(word: &str) -> Expression {
+        Expression::Constant(word.into())
+    }
+
+    #[test]
+    fn calls_have_parentheses_or_not() {
+        let plain = Argument::Plain;
+        let expected = vec![
+            plain(text("t")),
+            plain(Expression::Integer(5)),
+            plain(Expression::Negated(Box::new(Expression::Integer(3)))),
+        ];
+        for source in
+            ["incr 't', 5, -3", "incr('t', 5, -3)", "t.incr 't', 5, -3", "t.incr('t',\n 5, -3)", "incr 't',\n5,\n-3"]
+        {
+            assert_eq!(arguments_of(source), expected, "{source}");
+        }
+        assert_eq!(arguments_of("list"), vec![]);
+    }
+
+    #[test]
+    fn hashes_have_braces_or_not() {
+        let pairs = [(name("NAME"), text("f")), (name("VERSIONS"), Expression::Integer(5))];
+        let bare = pairs.iter().cloned().map(|(key, value)| Argument::Pair(key, value)).collect::<Vec<_>>();
+        assert_eq!(arguments_of("alter NAME => 'f', VERSIONS => 5"), bare);
+        let braced = vec![Argument::Plain(Expression::Hash(pairs.to_vec()))];
+        assert_eq!(arguments_of("alter {NAME => 'f',\n VERSIONS => 5,\n}"), braced);
+        assert_eq!(arguments_of("alter {NAME=>\"f\", VERSIONS=>5}"), braced);
+        let labelled = vec![Argument::Pair(text("NAME"), text("f"))];
+        assert_eq!(arguments_of("alter NAME: 'f'"), labelled);
+    }
+
+    #[test]
+    fn typographic_quotes_are_quotes() {
+        let expected = vec![Argument::Plain(text("t1")), Argument::Plain(text("r"))];
+        assert_eq!(arguments_of("get ‘t1′, “r”"), expected);
+        assert_eq!(arguments_of("get ’t1’, 'r'"), expected);
+        assert_eq!(one("'a' \"b\""), Expression::Text(vec![Piece::Bytes(b"a".to_vec()), Piece::Bytes(b"b".to_vec())]));
+    }
+
+    #[test]
+    fn literals_are_rubys() {
+        assert_eq!(one("0x1F"), Expression::Integer(31));
+        assert_eq!(one("1_000"), Expression::Integer(1000));
+        assert_eq!(one("1.5e3"), Expression::Float(1500.0));
+        assert_eq!(one(":sym"), Expression::Symbol("sym".into()));
+        assert_eq!(one("nil # nothing"), Expression::Nil);
+        assert_eq!(
+            one("[1, 'a',]"),
+            Expression::Array(vec![Argument::Plain(Expression::Integer(1)), Argument::Plain(text("a"))])
+        );
+        assert!(matches!(one("1..3"), Expression::Range { exclusive: false, .. }));
+        assert!(matches!(one("x = get_table 't'"), Expression::Assignment(name, _) if name == "x"));
+        assert!(matches!(one("\"a#{1 + 1}\""), Expression::Text(pieces) if pieces.len() == 2));
+        assert!(parse("99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn statements_are_separated_and_refused() {
+        assert_eq!(parse("list; version\nlist # x\n\n").unwrap().len(), 3);
+        assert_eq!(parse("# nothing\n").unwrap(), vec![]);
+        for bad in ["put 't',", "scan { A => 'x' B => 30}", "get 't' )", "'", "1 +"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn blocks_have_parameters() {
+        let source = "(1..3).each { |i| put 't', \"r#{i}\", 'f:q', i }";
+        let Expression::Call(call) = one(source) else { panic!("{source}") };
+        let block = call.block.unwrap();
+        assert_eq!((block.parameters.as_slice(), block.body.len()), (["i".to_owned()].as_slice(), 1));
+        let Expression::Call(call) = one("[1].each do |i|\n  puts i\n  list\nend") else { panic!("do") };
+        assert_eq!(call.block.unwrap().body.len(), 2);
+    }
 }

@@ -29,6 +29,11 @@ impl<'o> Printer<'o> {
         writeln!(self.out, "{text}").map_err(|e| failed(&e))
     }
 
+    /// A line, whose end the text may have already (Ruby's `puts`).
+    pub fn puts(&mut self, text: &str) -> Outcome<()> {
+        self.line(text.strip_suffix('\n').unwrap_or(text))
+    }
+
     /// Heading of two columns.
     pub fn heading(&mut self, left: &str, right: &str) -> Outcome<()> {
         self.columns("", left, " ", right)

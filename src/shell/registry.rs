@@ -67,7 +67,7 @@ fn entry(group: &'static str, section: &'static str) -> Option<Entry> {
     let (head, help) = section.split_once('\n')?;
     let mut words = head.split_whitespace();
     let (name, least) = (words.next()?, words.next()?.parse().ok()?);
-    Some(Entry { name, group, least, most: words.next()?.parse().ok(), help: help.trim_end_matches('\n') })
+    Some(Entry { name, group, least, most: words.next()?.parse().ok(), help: help.strip_suffix('\n').unwrap_or(help) })
 }
 
 impl Entry {
@@ -96,6 +96,9 @@ mod tests {
         assert_eq!((put.group, put.least, put.most), ("dml", 4, Some(6)));
         assert!(put.help.starts_with("Put a cell 'value'") && put.help.ends_with("'myvalue'}}"));
         assert_eq!(find("desc").unwrap().name, "describe");
-        assert_eq!(find("get").unwrap().check_count(1).unwrap_err(), "wrong number of arguments (given 1, expected 2+)");
+        assert_eq!(
+            find("get").unwrap().check_count(1).unwrap_err(),
+            "wrong number of arguments (given 1, expected 2+)"
+        );
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::tz::TimeZone;
+
 use super::commands;
 use super::failure::{Failure, Outcome, words};
 use super::lines::{Lines, Progress, progress, without_prompt};
@@ -27,6 +29,8 @@ pub struct Session<'o> {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) printer: Printer<'o>,
     pub(super) variables: BTreeMap<String, Value>,
+    /// Timestamps are shown in it.
+    pub(super) zone: TimeZone,
     lines: Box<dyn Lines + 'o>,
     on_error: OnError,
     /// Lines read so far.
@@ -52,7 +56,15 @@ enum Read {
 impl<'o> Session<'o> {
     /// A session on `backend` that reads `lines` and prints to `printer`.
     pub fn new(backend: Arc<dyn Backend>, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
-        Self { backend, printer, variables: BTreeMap::new(), lines, on_error, line: 0 }
+        let zone = TimeZone::system();
+        Self { backend, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0 }
+    }
+
+    /// Shows timestamps in another time zone than this machine's.
+    #[must_use]
+    pub fn in_zone(mut self, zone: TimeZone) -> Self {
+        self.zone = zone;
+        self
     }
 
     /// Runs until `exit`, the end of the input, or an error that ends it.
@@ -100,7 +112,10 @@ impl<'o> Session<'o> {
     }
 
     fn evaluate(&mut self, text: &str) -> Outcome<Value> {
-        let statements = parse(text).map_err(|message| Failure::Ruby("SyntaxError", message))?;
+        let statements = parse(text).map_err(|message| {
+            let line = self.line;
+            Failure::Ruby("SyntaxError", format!("(hbase):{line}: {message}"))
+        })?;
         let mut last = Value::Nil;
         for statement in &statements {
             last = self.value_of(statement)?;
@@ -199,7 +214,8 @@ impl<'o> Session<'o> {
         if self.on_error == OnError::Stop {
             return Err(Failure::Stopped(text));
         }
-        self.printer.line(&format!("\nERROR: {text}\n\nFor usage try 'help \"{}\"'\n", entry.name))?;
+        self.printer.puts(&format!("\nERROR: {text}"))?;
+        self.printer.line(&format!("\nFor usage try 'help \"{}\"'\n", entry.name))?;
         Ok(Value::Nil)
     }
 }

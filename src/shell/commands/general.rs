@@ -38,7 +38,8 @@ fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let printer = &mut session.printer;
     match format.as_str() {
         "summary" => {
-            printer.line(&format!("1 active master, 0 backup masters, 1 servers, 0 dead, {count}.0000 average load"))?;
+            printer
+                .line(&format!("1 active master, 0 backup masters, 1 servers, 0 dead, {count}.0000 average load"))?;
         }
         "simple" | "detailed" => {
             let status = session.backend.status()?;

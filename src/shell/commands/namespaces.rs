@@ -68,8 +68,7 @@ fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
 
 fn describe(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let namespace = known(session, &arguments.text(0))?;
-    let properties: String =
-        namespace.properties.iter().map(|(key, value)| format!(", {key} => '{value}'")).collect();
+    let properties: String = namespace.properties.iter().map(|(key, value)| format!(", {key} => '{value}'")).collect();
     session.printer.line(&format!("DESCRIPTION\n{{NAME => '{}'{properties}}}\nQuota is disabled", namespace.name))?;
     Ok(Value::Nil)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::tz::TimeZone;
+
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
     Cell, CellKind, Get, ReadSpec, RowResult, Scan, TableSchema, TimeRange, after_prefix, to_string_binary,
@@ -57,8 +59,8 @@ impl Format {
     }
 
     /// `timestamp=.., value=..` or `timestamp=.., type=..`.
-    fn cell(&self, cell: &Cell) -> Outcome<String> {
-        let time = local_time(cell.timestamp);
+    fn cell(&self, cell: &Cell, zone: &TimeZone) -> Outcome<String> {
+        let time = local_time(cell.timestamp, zone);
         let text = match cell.kind {
             CellKind::Tombstone(kind) => format!("timestamp={time}, type={}", kind.name()),
             CellKind::Put => {
@@ -178,7 +180,7 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     check_columns(&table, &row, &read)?;
     let result = session.backend.get(&Get { table: table.name, row, read })?;
     for cell in &result.cells {
-        session.printer.row(&format.column(cell)?, &format.cell(cell)?)?;
+        session.printer.row(&format.column(cell)?, &format.cell(cell, &session.zone)?)?;
     }
     session.printer.rows(u64::from(!result.cells.is_empty()))?;
     Ok(Value::Nil)
@@ -243,7 +245,7 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
         let RowResult { row, cells } = result?;
         let row = format.key(&row)?;
         for cell in &cells {
-            let text = format!("column={}, {}", format.column(cell)?, format.cell(cell)?);
+            let text = format!("column={}, {}", format.column(cell)?, format.cell(cell, &session.zone)?);
             session.printer.row(&row, &text)?;
         }
         count += 1;

@@ -3,14 +3,14 @@
 use regex::Regex;
 
 use super::{Command, alter};
+use crate::model::to_string_binary;
 use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState};
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::failure::{Failure, Outcome, refuse, table_name, words};
-use crate::shell::regions::{regions, region_of, set_splits, wanted_splits};
+use crate::shell::regions::{region_of, regions, set_splits, wanted_splits};
 use crate::shell::session::Session;
 use crate::shell::value::Value;
 use crate::shell::{describe, schema};
-use crate::model::to_string_binary;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {
@@ -208,9 +208,7 @@ fn disable_all(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
 }
 
 fn enable_all(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    for_all(session, arguments, ("Enable", "enabled"), |session, table| {
-        set_state(session, table, TableState::Enabled)
-    })
+    for_all(session, arguments, ("Enable", "enabled"), |session, table| set_state(session, table, TableState::Enabled))
 }
 
 fn drop_all(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {

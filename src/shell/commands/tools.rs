@@ -2,12 +2,12 @@
 
 use super::Command;
 use crate::backend::CompactionKind;
+use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
 use crate::shell::failure::{Outcome, refuse};
 use crate::shell::regions::{set_splits, splits};
 use crate::shell::session::Session;
 use crate::shell::value::Value;
-use crate::model::{CatalogueChange, Origin};
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

@@ -3,7 +3,7 @@
 use super::tables::{change, set_state};
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Append, Cell, CatalogueChange, ColumnDelta, DeleteKind, DeleteMarker, Increment, Mutation, Origin, PutCell, RowKey,
+    Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, Increment, Mutation, Origin, PutCell, RowKey,
     RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp, Value as Bytes, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
@@ -38,9 +38,10 @@ fn time(value: &Value) -> Outcome<Time> {
         Value::Nil | Value::Hash(_) | Value::Integer(i64::MAX) => Ok(Time::Now),
         Value::Integer(time) if *time < 0 => refuse(format!("Timestamp cannot be negative. ts={time}")),
         Value::Integer(time) => Ok(Time::At(Timestamp(*time))),
-        other => {
-            Err(Failure::Ruby("TypeError", format!("a timestamp is a whole number of milliseconds, not {}", other.inspect())))
-        }
+        other => Err(Failure::Ruby(
+            "TypeError",
+            format!("a timestamp is a whole number of milliseconds, not {}", other.inspect()),
+        )),
     }
 }
 
