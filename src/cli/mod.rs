@@ -24,6 +24,8 @@ pub enum Answer {
     Yes,
     /// Nothing there, or the condition did not hold.
     No,
+    /// The status that a session of the shell gave itself.
+    Status(u8),
 }
 
 /// Runs the command line of this process.
@@ -33,6 +35,7 @@ pub fn main() -> ExitCode {
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Status(status)) => ExitCode::from(status),
         // `cellfs scan | head`: the reader has enough.
         Err(e) if e.kind == ErrorKind::Disconnected && e.message == CLOSED => ExitCode::SUCCESS,
         Err(e) => {

@@ -2,9 +2,9 @@
 
 use super::Answer;
 use super::args::ShellArgs;
+use crate::Result;
 use crate::daemon::{Absent, open_backend};
 use crate::shell::{End, OnError, Source, run};
-use crate::{Error, ErrorKind, Result};
 
 pub fn shell(args: &ShellArgs) -> Result<Answer> {
     let backend = open_backend(&args.store, Absent::Make)?;
@@ -15,11 +15,7 @@ pub fn shell(args: &ShellArgs) -> Result<Answer> {
     };
     let on_error = if args.stop { OnError::Stop } else { OnError::Continue };
     match run(backend, &source, on_error)? {
-        End::Status(0) => Ok(Answer::Yes),
-        End::Status(1) => Ok(Answer::No),
-        End::Status(status) => {
-            Err(Error::new(ErrorKind::IllegalArgument, format!("the session ended with status {status}")))
-        }
+        End::Status(status) => Ok(Answer::Status(status)),
         End::Failed(text) => {
             eprintln!("ERROR: {text}");
             Ok(Answer::No)

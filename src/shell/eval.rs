@@ -10,6 +10,9 @@ use super::value::Value;
 /// Most passes of one `each` or `times`.
 const PASSES: i64 = 100_000_000;
 
+/// Most values that `map` collects.
+const COLLECTED: usize = 1_000_000;
+
 /// Longest string that `*` makes, in bytes.
 const LONGEST: usize = 1 << 30;
 
@@ -184,6 +187,9 @@ impl Session<'_> {
         for values in items {
             let value = self.run_block(block, values)?;
             if name == "map" {
+                if results.len() >= COLLECTED {
+                    return Err(Failure::Ruby("NoMemoryError", format!("more than {COLLECTED} values")));
+                }
                 results.push(value);
             }
         }

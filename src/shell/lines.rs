@@ -17,7 +17,7 @@ pub trait Lines {
 /// What begins a string.
 const QUOTES: [char; 7] = ['\'', '"', '‘', '’', '′', '“', '”'];
 
-/// Deepest nesting of brackets in a statement.
+/// Deepest nesting in a statement.
 const DEEPEST: usize = 64;
 
 /// `hbase(main):001:0> `, `hbase:001:0* `, `hbase> `, also twice, also behind the `+` or `-` of a patch.
@@ -40,13 +40,16 @@ pub enum Progress {
     Continued(usize),
     /// So many brackets are open.
     Open(usize),
-    /// More brackets are open than the shell reads.
+    /// More is nested than the shell reads.
     TooDeep,
 }
 
 /// Judges whether a text of statements is complete.
 pub fn progress(text: &str) -> Progress {
-    let mut scanner = Scanner { rest: text.chars().peekable(), closers: Vec::new(), last: None };
+    if text.matches("#{").count() > DEEPEST {
+        return Progress::TooDeep;
+    }
+    let mut scanner = Scanner { rest: text.chars().peekable(), closers: Vec::new(), last: None, assignments: 0 };
     match scanner.run() {
         Some(stopped) => stopped,
         None => {
@@ -67,6 +70,8 @@ struct Scanner<'t> {
     closers: Vec<char>,
     /// Last character that is no blank and in no string.
     last: Option<char>,
+    /// `a = b = ...` nests, too.
+    assignments: usize,
 }
 
 impl Scanner<'_> {
@@ -89,7 +94,8 @@ impl Scanner<'_> {
                 }
                 _ => {}
             }
-            if self.closers.len() > DEEPEST {
+            self.assignments += usize::from(c == '=' && self.rest.peek() != Some(&'>'));
+            if self.closers.len() > DEEPEST || self.assignments > DEEPEST {
                 return Some(Progress::TooDeep);
             }
             if !c.is_whitespace() && c != '#' {

@@ -1,5 +1,7 @@
 //! Text of the shell's language to its tree. Knows the grammar, not what a command does.
 
+use std::num::NonZeroUsize;
+
 use pest::Parser;
 use pest::iterators::Pair;
 use pest_derive::Parser;
@@ -15,8 +17,13 @@ type Tree<'i> = Pair<'i, Rule>;
 /// A sentence that says what cannot be read.
 type Refusal = String;
 
+/// Steps of the parser for one text: enough for a value of some MiB, some seconds at most.
+const MOST_STEPS: usize = 50_000_000;
+
 /// Parses a text of statements.
 pub fn parse(text: &str) -> Result<Vec<Expression>, Refusal> {
+    // A grammar of this kind can look at a text exponentially often.
+    pest::set_call_limit(NonZeroUsize::new(MOST_STEPS));
     let mut pairs = ShellGrammar::parse(Rule::program, text).map_err(|e| unexpected(text, &e))?;
     let body = pairs.next().and_then(|program| program.into_inner().next());
     body.map_or_else(|| Ok(Vec::new()), statements)
@@ -116,7 +123,7 @@ fn block(tree: Tree<'_>) -> Result<Block, Refusal> {
 
 fn expression(tree: Tree<'_>) -> Result<Expression, Refusal> {
     match tree.as_rule() {
-        Rule::range_of => range(tree),
+        Rule::range => range(tree),
         Rule::sum | Rule::term => joined(tree),
         Rule::unary => unary(tree),
         Rule::postfix => postfix(tree),
@@ -148,13 +155,15 @@ fn entry(tree: Tree<'_>) -> Result<(Expression, Expression), Refusal> {
 
 fn range(tree: Tree<'_>) -> Result<Expression, Refusal> {
     let mut parts = tree.into_inner();
-    let (first, operator) = parts.next().zip(parts.next()).ok_or("syntax error in a range")?;
-    let last = parts.next().ok_or("syntax error in a range")?;
-    Ok(Expression::Range {
-        first: Box::new(expression(first)?),
-        last: Box::new(expression(last)?),
-        exclusive: operator.as_str().starts_with("..."),
-    })
+    let first = expression(parts.next().ok_or("syntax error in a range")?)?;
+    match parts.next().zip(parts.next()) {
+        None => Ok(first),
+        Some((operator, last)) => Ok(Expression::Range {
+            first: Box::new(first),
+            last: Box::new(expression(last)?),
+            exclusive: operator.as_str().starts_with("..."),
+        }),
+    }
 }
 
 fn joined(tree: Tree<'_>) -> Result<Expression, Refusal> {
@@ -323,6 +332,22 @@ mod tests {
         assert_eq!(parse("# nothing\n").unwrap(), vec![]);
         for bad in ["put 't',", "scan { A => 'x' B => 30}", "get 't' )", "'", "1 +"] {
             assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn malformed_nesting_ends() {
+        let text = format!("{} ) {}", "f [".repeat(60), "]".repeat(60));
+        assert!(parse(&text).is_err());
+        assert!(parse(&format!("{}1{}", "[".repeat(60), "]".repeat(60))).is_ok());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused(text in "[a-zA-Z0-9 '\"#{}()\\[\\],.|=>:;\n‘’“\\\\-]{0,60}") {
+            if crate::shell::lines::progress(&text) == crate::shell::lines::Progress::Complete {
+                let _ = parse(&text);
+            }
         }
     }
 

@@ -15,6 +15,9 @@ use super::registry::Entry;
 use super::value::Value;
 use crate::backend::Backend;
 
+/// Most lines of one statement: a quote that was left open does not swallow a long script.
+const MOST_LINES: u32 = 2_000;
+
 /// What an error does to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
@@ -93,7 +96,9 @@ impl<'o> Session<'o> {
     fn step(&mut self) -> Outcome<bool> {
         let text = match self.read()? {
             Read::End => {
-                self.printer.line("")?;
+                if self.lines.echoes() {
+                    self.printer.line("")?;
+                }
                 return Ok(false);
             }
             Read::Refused(text) => return self.ruby_error("SyntaxError", &text).map(|()| true),
@@ -135,6 +140,7 @@ impl<'o> Session<'o> {
     fn read(&mut self) -> Outcome<Read> {
         let mut text = String::new();
         let mut state = Progress::Complete;
+        let mut count = 0;
         loop {
             self.printer.flush()?;
             let prompt = self.prompt(state);
@@ -148,8 +154,12 @@ impl<'o> Session<'o> {
                 return Ok(if open { Read::Refused("unexpected end-of-input".into()) } else { Read::End });
             };
             self.line += 1;
+            count += 1;
             if echoes {
                 self.printer.line(&line)?;
+            }
+            if count > MOST_LINES {
+                return Ok(Read::Refused(format!("a statement has more than {MOST_LINES} lines")));
             }
             if !text.is_empty() {
                 text.push('\n');
@@ -157,7 +167,10 @@ impl<'o> Session<'o> {
             text.push_str(if matches!(state, Progress::InString(..)) { &line } else { without_prompt(&line) });
             state = progress(&text);
             match state {
-                Progress::Complete if text.trim().is_empty() => text.clear(),
+                Progress::Complete if text.trim().is_empty() => {
+                    text.clear();
+                    count = 0;
+                }
                 Progress::Complete => return Ok(Read::Statement(text)),
                 Progress::TooDeep => return Ok(Read::Refused("nested too deeply".into())),
                 _ => {}

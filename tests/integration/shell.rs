@@ -170,7 +170,7 @@ fn variables_blocks_and_references_work() {
     let text = output(script);
     assert!(text.contains("=> 6\n"), "{text}");
     assert!(text.contains("=> [\"a\", \"b\"]\n") && !text.contains("Traceback"), "{text}");
-    assert!(text.ends_with("=> \"t\"\n=> \"t\"\n\n"), "{text}");
+    assert!(text.ends_with("=> \"t\"\n=> \"t\"\n"), "{text}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn questions_take_the_next_line() {
     let text = output("create 'a1', 'f'\ncreate 'a2', 'f'\ndisable_all 'a.*'\ny\ndrop_all 'a.*'\nn\nlist\n");
     assert!(text.contains("2 tables successfully disabled"), "{text}");
     assert!(!text.contains("dropped"), "{text}");
-    assert!(text.ends_with("=> [\"a1\", \"a2\"]\n\n"), "{text}");
+    assert!(text.ends_with("=> [\"a1\", \"a2\"]\n"), "{text}");
 }
 
 #[test]
@@ -226,7 +226,8 @@ fn the_program_runs_statements_of_its_arguments() {
     assert_eq!(done.status.code(), Some(0));
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.contains("ERROR: Unknown table nosuch!") && text.contains("=> [\"t\"]"), "{text}");
-    std::fs::write(directory.path().join("script"), "count 't'\nexit\n").unwrap();
+    std::fs::write(directory.path().join("script"), "count 't'\nexit 3\n").unwrap();
     let done = run(&[directory.path().join("script").to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(3));
     assert!(String::from_utf8(done.stdout).unwrap().contains("=> 0\n"));
 }
