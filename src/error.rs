@@ -77,6 +77,9 @@ pub enum ErrorKind {
     Io,
 }
 
+/// Message of the error that says that the reader of our output has gone.
+pub const CLOSED: &str = "standard output was closed";
+
 /// A failure: a kind for programs, a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]

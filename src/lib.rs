@@ -27,6 +27,7 @@ pub mod fuse;
 pub mod index;
 pub mod model;
 pub mod query;
+pub mod shell;
 pub mod store;
 pub mod tree;
 pub mod visibility;

@@ -48,6 +48,8 @@ pub enum Command {
     Flush(FlushArgs),
     /// Compact a table
     Compact(CompactArgs),
+    /// Speak the HBase shell's language with a store
+    Shell(ShellArgs),
 }
 
 #[derive(Args)]
@@ -231,4 +233,19 @@ pub struct CompactArgs {
     /// Drop deleted cells and their tombstones too
     #[arg(long)]
     pub major: bool,
+}
+
+#[derive(Args)]
+pub struct ShellArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// A file of statements; standard input if it is left out
+    #[arg(conflicts_with = "execute")]
+    pub script: Option<PathBuf>,
+    /// Run this statement and end; may be given again
+    #[arg(short = 'e', long, value_name = "STATEMENT")]
+    pub execute: Vec<String>,
+    /// End with status 1 at the first error
+    #[arg(short = 'n', long = "noninteractive")]
+    pub stop: bool,
 }

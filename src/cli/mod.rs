@@ -6,6 +6,7 @@ mod args;
 mod cells;
 mod mount;
 mod output;
+mod shell;
 mod status;
 mod tables;
 
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::error::CLOSED;
 use crate::{Error, ErrorKind, Result};
 use args::{Cli, Command};
 
@@ -22,6 +24,8 @@ pub enum Answer {
     Yes,
     /// Nothing there, or the condition did not hold.
     No,
+    /// The status that a session of the shell gave itself.
+    Status(u8),
 }
 
 /// Runs the command line of this process.
@@ -31,8 +35,9 @@ pub fn main() -> ExitCode {
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Status(status)) => ExitCode::from(status),
         // `cellfs scan | head`: the reader has enough.
-        Err(e) if e.kind == ErrorKind::Disconnected && e.message == output::CLOSED => ExitCode::SUCCESS,
+        Err(e) if e.kind == ErrorKind::Disconnected && e.message == CLOSED => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("cellfs: {}", printable(&e));
             ExitCode::from(2)
@@ -71,5 +76,6 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Count(args) => cells::count(args, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
+        Command::Shell(args) => shell::shell(&args),
     }
 }

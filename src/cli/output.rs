@@ -5,11 +5,9 @@ use std::io::{BufWriter, StdoutLock, Write};
 use base64::Engine as _;
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::{Cell, CellKind, RowResult, Tombstone};
+use crate::error::CLOSED;
+use crate::model::{Cell, CellKind, RowResult, to_string_binary};
 use crate::{Error, ErrorKind, Result};
-
-/// Message of the error that says that the reader of our output has gone.
-pub const CLOSED: &str = "standard output was closed";
 
 /// Standard output, buffered; errors of it become ours.
 pub struct Output {
@@ -45,19 +43,6 @@ fn failed(source: &std::io::Error) -> Error {
     }
 }
 
-/// HBase's Bytes.toStringBinary: printable ASCII as it is, all else `\xNN`.
-pub fn to_string_binary(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'\\' => text.push_str("\\x5C"),
-            0x20..=0x7E => text.push(char::from(*byte)),
-            _ => text.push_str(&format!("\\x{byte:02X}")),
-        }
-    }
-    text
-}
-
 /// UTF-8 as text, anything else as `{"base64": ...}`.
 pub fn json_bytes(bytes: &[u8]) -> Json {
     match std::str::from_utf8(bytes) {
@@ -71,7 +56,7 @@ pub fn cell_line(row: &[u8], cell: &Cell) -> String {
     let (row, qualifier) = (to_string_binary(row), to_string_binary(&cell.qualifier));
     let last = match cell.kind {
         CellKind::Put => to_string_binary(&cell.value),
-        CellKind::Tombstone(kind) => format!("({})", tombstone_name(kind)),
+        CellKind::Tombstone(kind) => format!("({})", kind.name()),
     };
     format!("{row}\t{}:{qualifier}\t{}\t{last}", cell.family, cell.timestamp)
 }
@@ -85,22 +70,12 @@ pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
     object.insert("timestamp".into(), json!(cell.timestamp.0));
     match cell.kind {
         CellKind::Put => object.insert("value".into(), json_bytes(&cell.value)),
-        CellKind::Tombstone(kind) => object.insert("type".into(), json!(tombstone_name(kind))),
+        CellKind::Tombstone(kind) => object.insert("type".into(), json!(kind.name())),
     };
     if let Some(ttl) = cell.tags.ttl_ms {
         object.insert("ttl".into(), json!(ttl));
     }
     Json::Object(object)
-}
-
-/// HBase's name of a tombstone's type.
-pub fn tombstone_name(kind: Tombstone) -> &'static str {
-    match kind {
-        Tombstone::Version => "Delete",
-        Tombstone::FamilyVersion => "DeleteFamilyVersion",
-        Tombstone::Column => "DeleteColumn",
-        Tombstone::Family => "DeleteFamily",
-    }
 }
 
 /// All cells of a result.

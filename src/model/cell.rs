@@ -32,6 +32,18 @@ pub enum Tombstone {
     Family,
 }
 
+impl Tombstone {
+    /// HBase's name of the type (KeyValue.Type).
+    pub fn name(self) -> &'static str {
+        match self {
+            Tombstone::Version => "Delete",
+            Tombstone::FamilyVersion => "DeleteFamilyVersion",
+            Tombstone::Column => "DeleteColumn",
+            Tombstone::Family => "DeleteFamily",
+        }
+    }
+}
+
 /// A put or a tombstone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CellKind {

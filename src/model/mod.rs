@@ -9,6 +9,7 @@ mod mutation;
 mod name;
 mod query;
 mod schema;
+mod text;
 mod time;
 
 pub use catalogue::{Catalogue, CatalogueChange, NamespaceSchema, TableSchema, TableState};
@@ -25,4 +26,5 @@ pub use name::{
 };
 pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
 pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes};
+pub use text::{to_bytes_binary, to_string_binary};
 pub use time::{TimeRange, Timestamp};

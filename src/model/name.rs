@@ -83,7 +83,7 @@ fn check_table_part(name: &str) -> Result<()> {
         return Err(illegal(format!(
             "Illegal first character <{}> at 0. User-space table qualifiers can only start with 'alphanumeric \
              characters' from any language: {name}",
-            &name[..1]
+            name.as_bytes()[0]
         )));
     }
     for (at, c) in name.chars().enumerate() {
@@ -109,7 +109,7 @@ pub fn check_family(name: &str) -> Result<()> {
     if let Some(c) = name.chars().find(|c| c.is_control() || matches!(c, ':' | '\\' | '/')) {
         return Err(illegal(format!(
             "Illegal character <{}>. Column Family names cannot contain control characters or colons: {}",
-            c.escape_default(),
+            u32::from(c),
             name.escape_default()
         )));
     }

@@ -9,5 +9,6 @@ mod history;
 mod mount;
 mod reference;
 mod scenarios;
+mod shell;
 mod subject;
 mod tidy;

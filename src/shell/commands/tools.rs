@@ -1,0 +1,111 @@
+//! The tools that mean something for a store, and lists that are empty here.
+
+use super::Command;
+use crate::backend::CompactionKind;
+use crate::model::{CatalogueChange, Origin};
+use crate::shell::arguments::Arguments;
+use crate::shell::failure::{Outcome, refuse};
+use crate::shell::regions::{set_splits, splits};
+use crate::shell::session::Session;
+use crate::shell::value::Value;
+
+pub(super) fn find(name: &str) -> Option<Command> {
+    Some(match name {
+        "flush" => flush,
+        "compact" => compact,
+        "major_compact" => major_compact,
+        "compaction_state" => compaction_state,
+        "split" => split,
+        "balancer" => balancer,
+        "balance_switch" => balance_switch,
+        "balancer_enabled" => balancer_enabled,
+        "list_quotas" => list_quotas,
+        "delete_snapshot" => delete_snapshot,
+        "list_snapshots" => list_snapshots,
+        _ => return None,
+    })
+}
+
+fn flush(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    let table = session.table(&arguments.text(0))?;
+    session.backend.flush(Some(&table.name))?;
+    Ok(Value::Nil)
+}
+
+fn compact_as(session: &mut Session<'_>, arguments: &Arguments, kind: CompactionKind) -> Outcome<Value> {
+    let table = session.table(&arguments.text(0))?;
+    let family = (*arguments.get(1) != Value::Nil).then(|| arguments.text(1));
+    if !matches!(arguments.text(2).as_str(), "" | "NORMAL" | "MOB") {
+        return refuse("only NORMAL or MOB accepted for type!");
+    }
+    session.backend.compact(&table.name, family.as_deref(), kind)?;
+    Ok(Value::Nil)
+}
+
+fn compact(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    compact_as(session, arguments, CompactionKind::Minor)
+}
+
+fn major_compact(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    compact_as(session, arguments, CompactionKind::Major)
+}
+
+fn compaction_state(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    session.table(&arguments.text(0))?;
+    let busy = session.backend.status()?.activity.contains("compact");
+    let state = if busy { "MINOR" } else { "NONE" };
+    session.printer.line(state)?;
+    Ok(Value::text(state))
+}
+
+/// Splits are remembered for `get_splits`; nothing moves.
+fn split(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    let mut table = session.table(&arguments.text(0))?;
+    let point = arguments.bytes(1);
+    if point.is_empty() {
+        return refuse(
+            "org.apache.hadoop.hbase.DoNotRetryIOException: Region not splittable because bestSplitPoint = null, maybe \
+             table is too small for auto split. For force split, try specifying split row",
+        );
+    }
+    let mut points = splits(&table);
+    points.push(point);
+    set_splits(&mut table, points);
+    session.backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
+    Ok(Value::Nil)
+}
+
+fn truth(session: &mut Session<'_>) -> Outcome<Value> {
+    session.printer.line("true")?;
+    Ok(Value::Boolean(true))
+}
+
+/// There is one server, and it has everything: always balanced.
+fn balancer(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
+    truth(session)
+}
+
+fn balance_switch(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
+    session.printer.line("Previous balancer state : true")?;
+    Ok(Value::Boolean(true))
+}
+
+fn balancer_enabled(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
+    truth(session)
+}
+
+fn list_quotas(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
+    session.printer.heading("OWNER", "QUOTAS")?;
+    session.printer.rows(0)?;
+    Ok(Value::Nil)
+}
+
+fn list_snapshots(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
+    session.printer.heading("SNAPSHOT", "TABLE + CREATION TIME")?;
+    session.printer.rows(0)?;
+    Ok(Value::Array(Vec::new()))
+}
+
+fn delete_snapshot(_: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    refuse(format!("Unknown snapshot {}!", arguments.text(0)))
+}

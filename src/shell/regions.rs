@@ -1,0 +1,106 @@
+//! Regions, as far as the shell speaks of them: a store has none, but remembers where a table was said to be split.
+
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::arguments::Options;
+use super::failure::{Outcome, refuse};
+use super::value::Value;
+use crate::model::{TableSchema, to_bytes_binary, to_string_binary};
+
+/// Key of the table's configuration that holds the split points, in hexadecimal, with commas.
+pub const SPLITS: &str = "cellfs.splits";
+
+/// The split points of a table.
+pub fn splits(table: &TableSchema) -> Vec<Vec<u8>> {
+    let text = table.configuration.get(SPLITS).map_or("", String::as_str);
+    text.split(',').filter(|part| !part.is_empty()).filter_map(|part| hex::decode(part).ok()).collect()
+}
+
+/// Remembers split points; none forgets them.
+pub fn set_splits(table: &mut TableSchema, mut splits: Vec<Vec<u8>>) {
+    splits.sort();
+    splits.dedup();
+    let text: Vec<String> = splits.iter().filter(|split| !split.is_empty()).map(hex::encode).collect();
+    if text.is_empty() {
+        table.configuration.remove(SPLITS);
+    } else {
+        table.configuration.insert(SPLITS.to_owned(), text.join(","));
+    }
+}
+
+/// The split points that SPLITS, SPLITS_FILE or NUMREGIONS and SPLITALGO ask for; takes them out.
+pub fn wanted_splits(options: &mut Options) -> Outcome<Option<Vec<Vec<u8>>>> {
+    if let Some(path) = options.take("SPLITS_FILE") {
+        let path = path.to_text();
+        let Ok(text) = std::fs::read(&path) else { return refuse(format!("Splits file {path} doesn't exist")) };
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        return Ok(Some(lines.map(to_bytes_binary).collect()));
+    }
+    match options.take("SPLITS") {
+        Some(Value::Array(splits)) => {
+            return Ok(Some(splits.iter().map(|split| to_bytes_binary(&split.to_bytes())).collect()));
+        }
+        Some(_) => return refuse("SPLITS must be an array of row keys"),
+        None => {}
+    }
+    match (options.take("NUMREGIONS"), options.take("SPLITALGO")) {
+        (None, None) => Ok(None),
+        (None, _) => refuse("Number of regions must be specified"),
+        (_, None) => refuse("Split algorithm must be specified"),
+        (Some(Value::Integer(count)), Some(algorithm)) if (2..=10_000).contains(&count) => {
+            algorithm_splits(&algorithm.to_text(), count as u64).map(Some)
+        }
+        _ => refuse("Number of regions must be greater than 1"),
+    }
+}
+
+/// Split points of RegionSplitter's algorithms.
+fn algorithm_splits(name: &str, count: u64) -> Outcome<Vec<Vec<u8>>> {
+    let points = 1..count;
+    Ok(match name {
+        "HexStringSplit" => {
+            let part = (1u64 << 32) / count;
+            points.map(|at| format!("{:08x}", part * at).into_bytes()).collect()
+        }
+        "DecimalStringSplit" => {
+            let part = 100_000_000 / count;
+            points.map(|at| format!("{:08}", part * at).into_bytes()).collect()
+        }
+        "UniformSplit" => {
+            let part = (1u128 << 64) / u128::from(count);
+            points.map(|at| ((part * u128::from(at)) as u64).to_be_bytes().to_vec()).collect()
+        }
+        _ => return refuse(format!("Couldn't load class {name}")),
+    })
+}
+
+/// A region: its name and encoded name, first key, end key (empty = open).
+pub struct Region {
+    pub name: String,
+    pub encoded: String,
+    pub start: Vec<u8>,
+    pub end: Vec<u8>,
+}
+
+/// The regions that a table of these split points would have.
+pub fn regions(table: &TableSchema) -> Vec<Region> {
+    let splits = splits(table);
+    let starts = std::iter::once(Vec::new()).chain(splits.iter().cloned());
+    let ends = splits.iter().cloned().chain(std::iter::once(Vec::new()));
+    starts.zip(ends).map(|(start, end)| region(table, start, end)).collect()
+}
+
+fn region(table: &TableSchema, start: Vec<u8>, end: Vec<u8>) -> Region {
+    let head = format!("{},{},{}", table.name, to_string_binary(&start), table.id.0);
+    let mut hasher = SipHasher13::new();
+    hasher.write(head.as_bytes());
+    let encoded = hex::encode(hasher.finish128().as_bytes());
+    Region { name: format!("{head}.{encoded}."), encoded, start, end }
+}
+
+/// The region that would hold a row.
+pub fn region_of(table: &TableSchema, row: &[u8]) -> Option<Region> {
+    regions(table).into_iter().rev().find(|region| region.start.as_slice() <= row)
+}

@@ -1,0 +1,234 @@
+//! A session: reads statements, runs them, prints what they yield, as HBase's shell (irb) does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::tz::TimeZone;
+
+use super::commands;
+use super::failure::{Failure, Outcome, words};
+use super::lines::{Lines, Progress, progress, without_prompt};
+use super::parse::parse;
+use super::print::Printer;
+use super::registry::Entry;
+use super::value::Value;
+use crate::backend::Backend;
+
+/// Most lines of one statement: a quote that was left open does not swallow a long script.
+const MOST_LINES: u32 = 2_000;
+
+/// What an error does to the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// It is printed, and the session goes on.
+    Continue,
+    /// It ends the session with status 1 (`-n`).
+    Stop,
+}
+
+/// One user's session on one store.
+pub struct Session<'o> {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) printer: Printer<'o>,
+    pub(super) variables: BTreeMap<String, Value>,
+    /// Timestamps are shown in it.
+    pub(super) zone: TimeZone,
+    lines: Box<dyn Lines + 'o>,
+    on_error: OnError,
+    /// Lines read so far.
+    line: u64,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// By `exit`, or with the input; the status.
+    Status(u8),
+    /// By an error, under [`OnError::Stop`].
+    Failed(String),
+}
+
+/// What the loop read.
+enum Read {
+    Statement(String),
+    Refused(String),
+    End,
+}
+
+impl<'o> Session<'o> {
+    /// A session on `backend` that reads `lines` and prints to `printer`.
+    pub fn new(backend: Arc<dyn Backend>, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
+        let zone = TimeZone::system();
+        Self { backend, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0 }
+    }
+
+    /// Shows timestamps in another time zone than this machine's.
+    #[must_use]
+    pub fn in_zone(mut self, zone: TimeZone) -> Self {
+        self.zone = zone;
+        self
+    }
+
+    /// Runs until `exit`, the end of the input, or an error that ends it.
+    pub fn run(&mut self) -> crate::Result<End> {
+        loop {
+            let done = self.step();
+            match done {
+                Ok(true) => {}
+                Ok(false) | Err(Failure::Exit(0)) => return self.ended(End::Status(0)),
+                Err(Failure::Exit(status)) => return self.ended(End::Status(status)),
+                Err(Failure::Stopped(text)) => return self.ended(End::Failed(text)),
+                Err(Failure::Output(error) | Failure::Store(error)) => return Err(error),
+                Err(Failure::Refused(text) | Failure::Ruby(_, text)) => return self.ended(End::Failed(text)),
+            }
+        }
+    }
+
+    fn ended(&mut self, end: End) -> crate::Result<End> {
+        match self.printer.flush() {
+            Err(Failure::Output(error)) => Err(error),
+            _ => Ok(end),
+        }
+    }
+
+    /// Reads and runs one statement; false at the end of the input.
+    fn step(&mut self) -> Outcome<bool> {
+        let text = match self.read()? {
+            Read::End => {
+                if self.lines.echoes() {
+                    self.printer.line("")?;
+                }
+                return Ok(false);
+            }
+            Read::Refused(text) => return self.ruby_error("SyntaxError", &text).map(|()| true),
+            Read::Statement(text) => text,
+        };
+        match self.evaluate(&text) {
+            Ok(Value::Nil) => {}
+            Ok(value) => self.printer.line(&format!("=> {}", value.inspect()))?,
+            Err(Failure::Ruby(class, message)) => self.ruby_error(class, &message)?,
+            Err(Failure::Refused(message)) => self.ruby_error("RuntimeError", &message)?,
+            Err(Failure::Store(error)) => self.ruby_error("IOError", &words(&error, ""))?,
+            Err(other) => return Err(other),
+        }
+        self.printer.flush()?;
+        Ok(true)
+    }
+
+    fn evaluate(&mut self, text: &str) -> Outcome<Value> {
+        let statements = parse(text).map_err(|message| {
+            let line = self.line;
+            Failure::Ruby("SyntaxError", format!("(hbase):{line}: {message}"))
+        })?;
+        let mut last = Value::Nil;
+        for statement in &statements {
+            last = self.value_of(statement)?;
+        }
+        Ok(last)
+    }
+
+    fn ruby_error(&mut self, class: &str, message: &str) -> Outcome<()> {
+        if self.on_error == OnError::Stop {
+            return Err(Failure::Stopped(format!("{class}: {message}")));
+        }
+        self.printer.line("Traceback (most recent call last):")?;
+        self.printer.line(&format!("{class} ({message})"))
+    }
+
+    /// Reads lines until they make a statement.
+    fn read(&mut self) -> Outcome<Read> {
+        let mut text = String::new();
+        let mut state = Progress::Complete;
+        let mut count = 0;
+        loop {
+            self.printer.flush()?;
+            let prompt = self.prompt(state);
+            let echoes = self.lines.echoes();
+            if echoes {
+                self.printer.text(&prompt)?;
+                self.printer.flush()?;
+            }
+            let Some(line) = self.lines.next(&prompt).map_err(Failure::Output)? else {
+                let open = !text.trim().is_empty();
+                return Ok(if open { Read::Refused("unexpected end-of-input".into()) } else { Read::End });
+            };
+            self.line += 1;
+            count += 1;
+            if echoes {
+                self.printer.line(&line)?;
+            }
+            if count > MOST_LINES {
+                return Ok(Read::Refused(format!("a statement has more than {MOST_LINES} lines")));
+            }
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(if matches!(state, Progress::InString(..)) { &line } else { without_prompt(&line) });
+            state = progress(&text);
+            match state {
+                Progress::Complete if text.trim().is_empty() => {
+                    text.clear();
+                    count = 0;
+                }
+                Progress::Complete => return Ok(Read::Statement(text)),
+                Progress::TooDeep => return Ok(Read::Refused("nested too deeply".into())),
+                _ => {}
+            }
+        }
+    }
+
+    /// irb's prompt: the line's number, open brackets, and what the line goes on with.
+    fn prompt(&self, state: Progress) -> String {
+        let line = self.line + 1;
+        match state {
+            Progress::InString(quote, depth) => {
+                let quote = if matches!(quote, '"' | '“' | '”') { '"' } else { '\'' };
+                format!("hbase:{line:03}:{depth}{quote} ")
+            }
+            Progress::Continued(depth) => format!("hbase:{line:03}:{depth}* "),
+            Progress::Open(_) => String::new(),
+            Progress::Complete | Progress::TooDeep => format!("hbase:{line:03}:0> "),
+        }
+    }
+
+    /// Asks the user something; `None` at the end of the input.
+    pub(super) fn ask(&mut self) -> Outcome<Option<String>> {
+        self.printer.flush()?;
+        let answer = self.lines.next("").map_err(Failure::Output)?;
+        self.line += u64::from(answer.is_some());
+        if let Some(answer) = answer.as_ref().filter(|_| self.lines.echoes()) {
+            self.printer.line(answer)?;
+        }
+        Ok(answer)
+    }
+
+    /// Runs a command, prints its error if it has one, and how long it took, without a line end.
+    pub(super) fn command(&mut self, entry: &'static Entry, arguments: Vec<Value>) -> Outcome<Value> {
+        let started = Instant::now();
+        let subject = arguments.first().map(Value::to_text).unwrap_or_default();
+        let counted = entry.check_count(arguments.len()).map_err(Failure::Refused);
+        let done = counted.and_then(|()| commands::run(self, entry, arguments.into()));
+        let value = match done {
+            Ok(value) => value,
+            Err(failure) => self.command_error(entry, failure, &subject)?,
+        };
+        let took = started.elapsed().as_secs_f64();
+        self.printer.text(&format!("Took {took:.4} seconds"))?;
+        Ok(value)
+    }
+
+    fn command_error(&mut self, entry: &Entry, failure: Failure, subject: &str) -> Outcome<Value> {
+        let text = match failure {
+            Failure::Refused(text) | Failure::Ruby(_, text) => text,
+            Failure::Store(error) => words(&error, subject),
+            other => return Err(other),
+        };
+        if self.on_error == OnError::Stop {
+            return Err(Failure::Stopped(text));
+        }
+        self.printer.puts(&format!("\nERROR: {text}"))?;
+        self.printer.line(&format!("\nFor usage try 'help \"{}\"'\n", entry.name))?;
+        Ok(Value::Nil)
+    }
+}

@@ -1,0 +1,69 @@
+//! The tree of a statement of the shell's language. Knows no commands.
+
+/// How two values are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// A piece of a string literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    Bytes(Vec<u8>),
+    /// `#{...}`.
+    Interpolated(Box<Expression>),
+}
+
+/// An argument of a call; pairs without braces end as one hash.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    Plain(Expression),
+    Pair(Expression, Expression),
+}
+
+/// `{ |a, b| ... }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    pub parameters: Vec<String>,
+    pub body: Vec<Expression>,
+}
+
+/// What is called on what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub receiver: Option<Box<Expression>>,
+    pub name: String,
+    pub arguments: Vec<Argument>,
+    pub block: Option<Block>,
+    /// A bare word, which may also be a variable.
+    pub bare: bool,
+}
+
+/// A literal, a name, a call, or what joins them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    Nil,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(Vec<Piece>),
+    Symbol(String),
+    Array(Vec<Argument>),
+    Hash(Vec<(Expression, Expression)>),
+    Range {
+        first: Box<Expression>,
+        last: Box<Expression>,
+        /// `...`: without the last.
+        exclusive: bool,
+    },
+    Joined(Operator, Box<Expression>, Box<Expression>),
+    Negated(Box<Expression>),
+    Index(Box<Expression>, Box<Expression>),
+    Constant(String),
+    Assignment(String, Box<Expression>),
+    Call(Call),
+}
