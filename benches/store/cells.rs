@@ -32,7 +32,7 @@ pub fn key(cell: u64) -> Vec<u8> {
 
 /// A value that no compression makes much smaller.
 pub fn value(cell: u64) -> Vec<u8> {
-    let words = (0..VALUE as u64 / 8 + 1).flat_map(|at| mix(cell * 31 + at).to_le_bytes());
+    let words = (0..VALUE as u64 / 8 + 1).flat_map(|at| mix(cell.wrapping_mul(31).wrapping_add(at)).to_le_bytes());
     words.take(VALUE).collect()
 }
 

@@ -17,7 +17,7 @@ pub trait Subject: Send + Sync {
     fn put(&self, cell: u64);
     /// Returns when what was written has found its place and nothing goes on behind.
     fn settle(&self);
-    /// Writes a cell; on the disk when this returns.
+    /// Writes a cell, with a value that it does not have yet; on the disk when this returns.
     fn put_durably(&self, cell: u64);
     /// Length of the value of a cell's newest version.
     fn newest(&self, cell: u64) -> usize;
@@ -80,12 +80,12 @@ impl Cellfs {
         assert!(self.0.mutate(mutations, None).expect("write").applied);
     }
 
-    fn write(&self, cell: u64, durability: Durability) {
+    fn write(&self, cell: u64, value: Vec<u8>, durability: Durability) {
         let put = PutCell {
             family: "f".into(),
             qualifier: cells::qualifier(cell),
             time: Time::AfterNewest,
-            value: Value::Bytes(cells::value(cell)),
+            value: Value::Bytes(value),
             ttl_ms: None,
             mtime: None,
             ended_at: None,
@@ -121,7 +121,7 @@ impl Cellfs {
 
 impl Subject for Cellfs {
     fn put(&self, cell: u64) {
-        self.write(cell, Durability::SyncWal);
+        self.write(cell, cells::value(cell), Durability::SyncWal);
     }
 
     fn settle(&self) {
@@ -129,7 +129,7 @@ impl Subject for Cellfs {
     }
 
     fn put_durably(&self, cell: u64) {
-        self.write(cell, Durability::FsyncWal);
+        self.write(cell, cells::value(!cell), Durability::FsyncWal);
     }
 
     fn newest(&self, cell: u64) -> usize {
@@ -181,9 +181,9 @@ impl Sqlite {
         Self { connection: Mutex::new(connection), pending: Mutex::new(0) }
     }
 
-    fn insert(connection: &Connection, cell: u64) {
+    fn insert(connection: &Connection, cell: u64, value: &[u8]) {
         let mut insert = connection.prepare_cached("INSERT OR REPLACE INTO cells VALUES(?1, ?2)").expect("prepare");
-        insert.execute((cells::key(cell), cells::value(cell))).expect("insert");
+        insert.execute((cells::key(cell), value)).expect("insert");
     }
 }
 
@@ -194,7 +194,7 @@ impl Subject for Sqlite {
         if *pending == 0 {
             connection.execute_batch("BEGIN").expect("begin");
         }
-        Self::insert(&connection, cell);
+        Self::insert(&connection, cell, &cells::value(cell));
         *pending = (*pending + 1) % SQLITE_BATCH;
         if *pending == 0 {
             connection.execute_batch("COMMIT").expect("commit");
@@ -211,7 +211,7 @@ impl Subject for Sqlite {
     }
 
     fn put_durably(&self, cell: u64) {
-        Self::insert(&self.connection.lock().expect("lock"), cell);
+        Self::insert(&self.connection.lock().expect("lock"), cell, &cells::value(!cell));
     }
 
     fn newest(&self, cell: u64) -> usize {
@@ -268,7 +268,7 @@ impl Subject for Fjall {
     }
 
     fn put_durably(&self, cell: u64) {
-        self.put(cell);
+        self.keyspace.insert(cells::key(cell), cells::value(!cell)).expect("insert");
         self.database.persist(PersistMode::SyncData).expect("persist");
     }
 
