@@ -30,3 +30,4 @@ test: setup-test
 
 bench: setup-test
 	cargo bench --locked --bench floor
+	cargo bench --locked --bench store

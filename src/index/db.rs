@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::meta::Meta;
+use super::readers::Readers;
 use super::row::IndexRow;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
@@ -14,8 +15,6 @@ use crate::{Error, ErrorKind, Result};
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
 const FORMAT: u32 = 1;
-/// Read connections that are kept open.
-const IDLE_READERS: usize = 4;
 
 /// Which way a page of rows is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +44,10 @@ pub enum Opened {
 pub struct Index {
     path: PathBuf,
     writer: Mutex<Connection>,
-    readers: Mutex<Vec<Connection>>,
-    reader_cache_kib: i64,
+    readers: Readers,
 }
 
-fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
+pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
     move |e| {
         let code = e.sqlite_error_code();
         let kind = match code {
@@ -101,8 +99,7 @@ impl Index {
     }
 
     fn with(path: &Path, writer: Connection, cache_bytes: u64) -> Self {
-        let reader_cache_kib = (cache_bytes / 1024 / IDLE_READERS as u64).max(64) as i64;
-        Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Mutex::default(), reader_cache_kib }
+        Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Readers::new(path, cache_bytes) }
     }
 
     fn open_existing(path: &Path, store: &StoreId, cache_bytes: u64) -> Result<(Self, Meta)> {
@@ -136,25 +133,6 @@ impl Index {
         names.iter().filter_map(|name| name.metadata().ok()).map(|m| m.len()).sum()
     }
 
-    fn reader(&self) -> Result<Connection> {
-        if let Some(connection) = self.readers.lock().pop() {
-            return Ok(connection);
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
-        let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.reader_cache_kib);
-        connection.execute_batch(&cache).map_err(sql("set up"))?;
-        keep_plans(&connection)?;
-        Ok(connection)
-    }
-
-    fn put_back(&self, connection: Connection) {
-        let mut readers = self.readers.lock();
-        if readers.len() < IDLE_READERS {
-            readers.push(connection);
-        }
-    }
-
     /// Calls `row` for the rows of `[from, to)`, at most `limit`, in the given direction; how many there were.
     pub fn page(
         &self,
@@ -164,9 +142,9 @@ impl Index {
         direction: Direction,
         row: &mut dyn FnMut(&[u8], IndexRow) -> Result<()>,
     ) -> Result<usize> {
-        let connection = self.reader()?;
-        let result = read_page(&connection, from, to, limit, direction, row);
-        self.put_back(connection);
+        let reader = self.readers.take()?;
+        let result = read_page(&reader.connection, from, to, limit, direction, row);
+        self.readers.put_back(reader);
         if let Err(e) = &result
             && e.kind == ErrorKind::Corrupt
         {
@@ -182,6 +160,7 @@ impl Index {
         meta: &mut dyn FnMut() -> Meta,
     ) -> Result<()> {
         let mut writer = self.writer.lock();
+        let _paused = self.readers.pause();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
         put_meta(&tx, "state", &encode_meta(&meta())?)?;
@@ -191,6 +170,7 @@ impl Index {
     /// Applies changes in one transaction and leaves the state as it is.
     pub fn fill(&self, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {
         let mut writer = self.writer.lock();
+        let _paused = self.readers.pause();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
         tx.commit().map_err(sql("commit to"))
@@ -199,6 +179,7 @@ impl Index {
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
         let writer = self.writer.lock();
+        let _paused = self.readers.pause();
         // FULL waits for readers, then syncs the database's own log before and its file after the move.
         let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
         if busy == 0 {
@@ -235,7 +216,7 @@ fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
 }
 
 /// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
-fn keep_plans(connection: &Connection) -> Result<()> {
+pub(super) fn keep_plans(connection: &Connection) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
 }
 

@@ -6,6 +6,7 @@
 mod db;
 pub mod key;
 mod meta;
+mod readers;
 mod row;
 
 pub use db::{Change, Direction, Index, Opened};

@@ -1,13 +1,12 @@
 //! Compaction of families: what the rules of visibility drop leaves the index, piece by piece.
 
-use super::cursor::{Cursor, Snapshot, stored_cell};
+use super::cursor::{Cursor, stored_cell};
 use super::engine::{Engine, family, known_table};
 use super::flush::Dropped;
-use super::memtable::Memtables;
 use crate::Result;
 use crate::backend::{CompactionKind, Event};
 use crate::index::{Change, Index, IndexRow, Meta, key};
-use crate::model::{FamilyId, FamilySchema, Generation, Origin, SeqNo, TableName, Timestamp};
+use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict, major_compaction};
 
 /// Cells that are judged before the flush gets its turn.
@@ -259,8 +258,7 @@ fn merge_generations(
 
 /// The index alone.
 pub fn index_cursor<'s>(index: &'s Index, from: &[u8], end: Vec<u8>) -> Cursor<'s> {
-    let snapshot = Snapshot { read_point: SeqNo(u64::MAX), tables: std::sync::Arc::new(Memtables::default()) };
-    Cursor::new(index, &snapshot, from, end, 256)
+    Cursor::in_index(index, from, end, 256)
 }
 
 fn next_prefix(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {

@@ -42,6 +42,10 @@ struct Lane {
 }
 
 impl Lane {
+    fn new(table: Option<Arc<Memtable>>, from: &[u8], size: usize) -> Self {
+        Self { table, page: VecDeque::new(), next: Some(from.to_vec()), size }
+    }
+
     fn fill(&mut self, index: &Index, end: &[u8], read_point: SeqNo) -> Result<()> {
         while self.page.is_empty()
             && let Some(from) = self.next.take()
@@ -85,13 +89,30 @@ impl Lane {
 }
 
 impl<'s> Cursor<'s> {
-    /// The cells of `[from, end)`; the first page has `first` cells at most.
+    /// The cells of `[from, end)`, all of one family; the first page has `first` cells at most.
     pub fn new(index: &'s Index, snapshot: &Snapshot, from: &[u8], end: Vec<u8>, first: usize) -> Self {
-        let tables = snapshot.tables.all().filter(|table| !table.is_empty()).cloned().map(Some);
-        let lane = |table| Lane { table, page: VecDeque::new(), next: Some(from.to_vec()), size: first };
-        // Order: memtables before the index, so that of equal keys theirs is taken.
-        let lanes = tables.chain([None]).map(lane).collect();
+        let cursor = Self::in_memory(index, snapshot, from, end, first);
+        let indexed = key::family_of(from).is_none_or(|family| snapshot.tables.indexed.latest(family).is_some());
+        if indexed { cursor.with_index(from, first) } else { cursor }
+    }
+
+    /// As [`Cursor::new`], of the memtables alone.
+    pub fn in_memory(index: &'s Index, snapshot: &Snapshot, from: &[u8], end: Vec<u8>, first: usize) -> Self {
+        let tables = snapshot.tables.all().filter(|table| !table.is_empty());
+        let lanes = tables.map(|table| Lane::new(Some(Arc::clone(table)), from, first)).collect();
         Self { index, read_point: snapshot.read_point, end, lanes }
+    }
+
+    /// As [`Cursor::new`], of the index alone.
+    pub fn in_index(index: &'s Index, from: &[u8], end: Vec<u8>, first: usize) -> Self {
+        Self { index, read_point: SeqNo(u64::MAX), end, lanes: Vec::new() }.with_index(from, first)
+    }
+
+    /// The index as well; before anything was taken.
+    pub fn with_index(mut self, from: &[u8], first: usize) -> Self {
+        // Order: memtables before the index, so that of equal keys theirs is taken.
+        self.lanes.push(Lane::new(None, from, first));
+        self
     }
 
     /// The lane with the smallest key.

@@ -165,7 +165,8 @@ impl Engine {
             let checkpoint = Checkpoint { seq: self.log.written(), segment, offset };
             let mut frozen = tables.frozen.clone();
             frozen.push(Frozen { table: Arc::clone(&tables.active), checkpoint });
-            self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen }));
+            let indexed = Arc::clone(&tables.indexed);
+            self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen, indexed }));
         });
     }
 

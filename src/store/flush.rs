@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cursor::stored_cell;
 use super::engine::Engine;
-use super::memtable::{Frozen, Memtable, Memtables};
+use super::memtable::{Frozen, Indexed, Memtable, Memtables};
 use super::recovery::count_in;
 use crate::Result;
 use crate::index::{Change, IndexRow, Meta, key};
@@ -79,9 +79,12 @@ impl Engine {
 
     /// The rows are in the index: the memtable goes.
     fn retire(&self, frozen: &Frozen, meta: Meta) {
+        let indexed = Arc::new(Indexed::of(&meta));
         *self.meta.lock() = meta;
         self.log.pause(|_, _| {
+            // Order: in one step, so that no snapshot lacks a memtable and what the index has of it.
             let mut tables: Memtables = (**self.tables.load()).clone();
+            tables.indexed = indexed;
             tables.frozen.retain(|other| !Arc::ptr_eq(&other.table, &frozen.table));
             self.tables.store(Arc::new(tables));
         });

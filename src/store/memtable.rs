@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_skiplist::SkipMap;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
-use crate::index::{Checkpoint, IndexRow};
-use crate::model::{Generation, SegmentId, Tags, ValueHandle};
+use crate::index::{Checkpoint, IndexRow, Meta};
+use crate::model::{FamilyId, Generation, SegmentId, Tags, Timestamp, ValueHandle};
 
 /// Memory of an entry besides its key: tower, handle, allocations.
 const OVERHEAD: u64 = 128;
@@ -46,6 +47,26 @@ pub struct Memtables {
     pub active: Arc<Memtable>,
     /// Oldest first.
     pub frozen: Vec<Frozen>,
+    /// What the index has besides these.
+    pub indexed: Arc<Indexed>,
+}
+
+/// The families that have cells in the index, and how late those are.
+#[derive(Clone, Debug, Default)]
+pub struct Indexed(FxHashMap<FamilyId, Timestamp>);
+
+impl Indexed {
+    /// As the index's own state says.
+    pub fn of(meta: &Meta) -> Self {
+        // Not by the number of cells alone: a family counts as indexed from its first flush on.
+        let indexed = meta.families.iter().filter(|(_, stats)| stats.cells > 0 || stats.max_timestamp > 0);
+        Self(indexed.map(|(id, stats)| (*id, Timestamp(stats.max_timestamp))).collect())
+    }
+
+    /// No cell of the family in the index has a greater timestamp; `None`: there is none.
+    pub fn latest(&self, family: FamilyId) -> Option<Timestamp> {
+        self.0.get(&family).copied()
+    }
 }
 
 impl MemCell {

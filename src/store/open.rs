@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::engine::{Engine, STRIPES, Signals};
-use super::memtable::Memtables;
+use super::memtable::{Indexed, Memtables};
 use super::recovery::Recovery;
 use super::{StoreOptions, catalogue, identity};
 use crate::env::{Env, LockGuard};
@@ -47,6 +47,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
     let mut recovery = Recovery::new(&segments, &catalogue, &index);
     let meta = recovery.run(opened)?;
+    let indexed = Arc::new(Indexed::of(&meta));
     let Recovery { memtable, last, tail, tracks, .. } = recovery;
     let log_options = LogOptions { segment_bytes: options.segment_bytes };
     let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
@@ -58,7 +59,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         index,
         catalogue: ArcSwap::from_pointee(catalogue),
         altering: Mutex::new(()),
-        tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new() }),
+        tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
         read_point: AtomicU64::new(last.0),
         meta: Mutex::new(meta),
         tracks: RwLock::new(tracks),

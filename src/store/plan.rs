@@ -154,10 +154,17 @@ impl<'a> Planner<'a> {
         Ok(highest.map_or(self.now, |t| self.now.max(t.next())))
     }
 
+    /// The cells with a prefix; those of the index only if any of its family there is not before the clock.
+    fn late_cursor(&self, prefix: &[u8], first: usize) -> Cursor<'_> {
+        let (index, end) = (&self.engine.index, key::prefix_end(prefix));
+        let latest = key::family_of(prefix).and_then(|family| self.snapshot.tables.indexed.latest(family));
+        let cursor = Cursor::in_memory(index, &self.snapshot, prefix, end, first);
+        if latest.is_some_and(|latest| latest >= self.now) { cursor.with_index(prefix, first) } else { cursor }
+    }
+
     /// The greatest timestamp of the wanted cells with a prefix.
     fn first_time(&self, prefix: &[u8], wanted: impl Fn(CellKind) -> bool) -> Result<Option<Timestamp>> {
-        let end = key::prefix_end(prefix);
-        let mut cursor = Cursor::new(&self.engine.index, &self.snapshot, prefix, end, 1);
+        let mut cursor = self.late_cursor(prefix, 1);
         while let Some((key, _)) = cursor.pop()? {
             match key::decode_suffix(&key) {
                 Some((timestamp, kind, _)) if wanted(kind) => return Ok(Some(timestamp)),
@@ -173,7 +180,7 @@ impl<'a> Planner<'a> {
             return Ok(self.now);
         }
         let prefix = key::row_prefix(family.id, self.row);
-        let mut cursor = self.engine.row_cursor(&self.snapshot, &prefix, 16);
+        let mut cursor = self.late_cursor(&prefix, 16);
         let mut time = self.now;
         while let Some((key, _)) = cursor.pop()? {
             time = time.max(key::decode_suffix(&key).map_or(time, |(timestamp, ..)| timestamp.next()));

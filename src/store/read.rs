@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Snapshot, stored_cell};
 use super::engine::{Engine, family};
 use crate::Result;
 use crate::backend::{RowListing, Versions};
-use crate::index::key;
+use crate::index::{IndexRow, key};
 use crate::model::{
     CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, TimeRange, Timestamp,
 };
@@ -46,8 +46,7 @@ impl Engine {
         let plain = range == TimeRange::ALL && family.rules.ttl_ms.is_none() && !qualifier.is_empty();
         if plain && !self.track(family.id).family_tombstones.load(Ordering::Acquire) {
             let column = key::column_prefix(&prefix, qualifier);
-            let end = key::prefix_end(&column);
-            let Some((key, cell)) = Cursor::new(&self.index, snapshot, &column, end, 1).pop()? else { return Ok(None) };
+            let Some((key, cell)) = self.first_cell(snapshot, family, &column)? else { return Ok(None) };
             // Tombstones that cover a put sort before it, so a column that begins with a put shows that one.
             let cell = stored_cell(&key, cell, prefix.len());
             let live =
@@ -58,6 +57,21 @@ impl Engine {
         }
         let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
         visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
+    }
+
+    /// The first cell of a column. The index is asked only if it may have one that sorts before.
+    fn first_cell(
+        &self,
+        snapshot: &Snapshot,
+        family: &FamilySchema,
+        column: &[u8],
+    ) -> Result<Option<(Vec<u8>, IndexRow)>> {
+        let mut cursor = Cursor::in_memory(&self.index, snapshot, column, key::prefix_end(column), 1);
+        let Some(latest) = snapshot.tables.indexed.latest(family.id) else { return cursor.pop() };
+        match cursor.peek()?.and_then(key::decode_suffix) {
+            Some((timestamp, ..)) if timestamp > latest => cursor.pop(),
+            _ => cursor.with_index(column, 1).pop(),
+        }
     }
 
     /// Columns of a row and family with their newest versions.
