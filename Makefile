@@ -5,7 +5,7 @@ CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
 TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git
 
-.PHONY: demo demo-stop test bench build setup-test
+.PHONY: demo demo-stop test test-hbase bench build setup-test
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -18,7 +18,8 @@ demo-stop:
 	@mount-scripts/demo.sh stop $(CELLFS)
 
 setup-test:
-	@mount-scripts/setup.sh $(TEST_PACKAGES)
+	@mount-scripts/setup.sh $(TEST_PACKAGES) \
+	    $(if $(shell command -v javac),,openjdk-17-jdk-headless) $(if $(shell command -v mvn),,maven)
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 
@@ -27,6 +28,11 @@ test: setup-test
 	cargo clippy --release --locked --all-targets -- -D warnings
 	cargo test --release --locked --no-fail-fast
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
+
+# Random histories, from a fresh seed each time, on the store and on HBase's own code: every answer is compared.
+test-hbase: setup-test
+	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
+	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
 
 bench: setup-test
 	cargo bench --locked --bench floor
