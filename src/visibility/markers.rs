@@ -174,7 +174,10 @@ impl ColumnJudge {
     /// What became of the next put of the column.
     pub fn fate(&mut self, put: &StoredCell) -> Fate {
         let replaced = self.previous.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
-        self.previous = Some((put.timestamp, put.seq));
+        // As in HBase (NewVersionBehaviorTracker.prepare): by the last put of that timestamp, however many there were.
+        if replaced.is_none() {
+            self.previous = Some((put.timestamp, put.seq));
+        }
         let died = [self.family.first(put), self.column.first(put)].into_iter().flatten().map(|(seq, _)| seq).min();
         if self.is_masked(put.seq, died, replaced) || replaced.is_some() {
             return Fate::Gone;

@@ -2,12 +2,9 @@
 //!
 //! Left out is what HBase itself gets wrong or answers by its file layout:
 //! * in new-version families the empty qualifier, time ranges, KEEP_DELETED_CELLS, MIN_VERSIONS with TTL,
-//!   tombstones or several versions of a column in one batch (its tracker is keyed by sequence number
-//!   alone), three puts of one timestamp (all but the last count until the last was written);
+//!   tombstones or several versions of a column in one batch (its tracker is keyed by sequence number alone);
 //! * compactions of some files (empty ones count), raw scans where something expires;
 //! * deletes of the empty column.
-
-use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -51,8 +48,6 @@ pub struct History {
     expires: bool,
     now: i64,
     values: u32,
-    /// Puts of each timestamp of a column.
-    written: HashMap<String, u32>,
 }
 
 impl History {
@@ -67,8 +62,7 @@ impl History {
             .map(|(name, d)| Family { name, new_version: d["new_version_behavior"] == true })
             .collect();
         let expires = declared.iter().any(|d| !d["ttl_ms"].is_null());
-        let mut history =
-            Self { dice, families, single: count == 1, expires, now: START, values: 0, written: HashMap::new() };
+        let mut history = Self { dice, families, single: count == 1, expires, now: START, values: 0 };
         let length = 15 + history.dice.below(50);
         let mut steps = vec![json!({"op": "now", "ms": START})];
         steps.extend((0..length).map(|_| history.step()));
@@ -144,27 +138,13 @@ impl History {
         let family = self.family();
         let empty = !self.families[family].new_version && self.dice.one_in(12);
         let qual = if empty { "" } else { *self.dice.pick(&["a", "a", "ab", "b", "c"]) };
-        let ts = self.put_ts(family, qual);
+        let ts = self.ts();
         let mut step = json!({"op": "put", "row": self.row(), "qual": qual, "ts": ts, "value": self.value()});
         if self.expires && self.dice.one_in(8) {
             step["cell_ttl_ms"] = json!(1 + self.dice.below(6));
         }
         self.name_family(&mut step, family);
         step
-    }
-
-    /// In new-version families at most two puts of a column share a timestamp (of any row, to be safe).
-    fn put_ts(&mut self, family: usize, qual: &str) -> Value {
-        for wider in 0.. {
-            let ts = if wider < 4 { self.ts() } else { json!(self.now + self.dice.below(8 * wider) as i64) };
-            let moment = ts.as_i64().unwrap_or(self.now);
-            let count = self.written.entry(format!("{family}:{qual}@{moment}")).or_insert(0);
-            *count += 1;
-            if *count <= 2 || !self.families[family].new_version {
-                return ts;
-            }
-        }
-        unreachable!("some timestamp is free")
     }
 
     fn delete(&mut self) -> Value {
