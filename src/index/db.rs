@@ -142,6 +142,19 @@ impl Index {
         direction: Direction,
         row: &mut dyn FnMut(&[u8], IndexRow) -> Result<()>,
     ) -> Result<usize> {
+        let mut unpack = |key: &[u8], packed: &[u8]| row(key, self.unpack(key, packed)?);
+        self.packed_page(from, to, limit, direction, &mut unpack)
+    }
+
+    /// As [`Index::page`], for [`Index::unpack`]: what is passed by needs no check.
+    pub fn packed_page(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+        direction: Direction,
+        row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<usize> {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
         self.readers.put_back(reader);
@@ -151,6 +164,14 @@ impl Index {
             self.condemn();
         }
         result
+    }
+
+    /// The row of a key, if neither is damaged.
+    pub fn unpack(&self, key: &[u8], packed: &[u8]) -> Result<IndexRow> {
+        IndexRow::decode(key, packed).ok_or_else(|| {
+            self.condemn();
+            damaged_row()
+        })
     }
 
     /// Applies changes and the new state in one transaction; nothing of it holds after an error.
@@ -270,7 +291,7 @@ fn read_page(
     to: &[u8],
     limit: usize,
     direction: Direction,
-    row: &mut dyn FnMut(&[u8], IndexRow) -> Result<()>,
+    row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<usize> {
     let text = match direction {
         Direction::Ascending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k LIMIT ?3",
@@ -281,8 +302,7 @@ fn read_page(
     let mut count = 0;
     while let Some(found) = rows.next().map_err(sql("read"))? {
         let blob = |at| found.get_ref(at).map_err(sql("read"))?.as_blob().map_err(|_| damaged_row());
-        let (key, value) = (blob(0)?, blob(1)?);
-        row(key, IndexRow::decode(key, value).ok_or_else(damaged_row)?)?;
+        row(blob(0)?, blob(1)?)?;
         count += 1;
     }
     Ok(count)

@@ -3,12 +3,12 @@
 //! Reads pages ahead and holds no transaction between them. The memtables are taken before the index is
 //! asked, so that a flush in between hides nothing; what is met twice is given once.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::memtable::{Memtable, Memtables};
+use super::page::Page;
 use crate::Result;
 use crate::index::{Direction, Index, IndexRow, key};
 use crate::model::{SeqNo, StoredCell};
@@ -35,7 +35,7 @@ pub struct Cursor<'s> {
 struct Lane {
     /// `None`: the index.
     table: Option<Arc<Memtable>>,
-    page: VecDeque<(Vec<u8>, IndexRow)>,
+    page: Page,
     /// Where the next page starts; `None`: there is none.
     next: Option<Vec<u8>>,
     size: usize,
@@ -43,7 +43,7 @@ struct Lane {
 
 impl Lane {
     fn new(table: Option<Arc<Memtable>>, from: &[u8], size: usize) -> Self {
-        Self { table, page: VecDeque::new(), next: Some(from.to_vec()), size }
+        Self { table, page: Page::default(), next: Some(from.to_vec()), size }
     }
 
     fn fill(&mut self, index: &Index, end: &[u8], read_point: SeqNo) -> Result<()> {
@@ -52,17 +52,22 @@ impl Lane {
         {
             let mut last = Vec::new();
             let page = &mut self.page;
-            let mut take = |key: &[u8], row: IndexRow| {
+            page.clear();
+            let mut wanted = |key: &[u8]| {
                 last.clear();
                 last.extend_from_slice(key);
-                if key::decode_suffix(key).is_some_and(|(_, _, seq)| seq <= read_point) {
-                    page.push_back((key.to_vec(), row));
-                }
+                key::decode_suffix(key).is_some_and(|(_, _, seq)| seq <= read_point)
             };
             let count = match &self.table {
-                Some(table) => table.page(&from, end, self.size, &mut |key, cell| take(key, cell.to_row())),
-                None => index.page(&from, end, self.size, Direction::Ascending, &mut |key, row| {
-                    take(key, row);
+                Some(table) => table.page(&from, end, self.size, &mut |key, cell| {
+                    if wanted(key) {
+                        page.push(key, cell);
+                    }
+                }),
+                None => index.packed_page(&from, end, self.size, Direction::Ascending, &mut |key, packed| {
+                    if wanted(key) {
+                        page.push_packed(key, packed);
+                    }
                     Ok(())
                 })?,
             };
@@ -76,8 +81,7 @@ impl Lane {
     }
 
     fn seek(&mut self, target: &[u8], first: usize) {
-        let passed = self.page.partition_point(|(key, _)| key.as_slice() < target);
-        self.page.drain(..passed);
+        self.page.seek(target);
         if self.page.is_empty()
             && let Some(next) = &mut self.next
             && next.as_slice() < target
@@ -120,8 +124,8 @@ impl<'s> Cursor<'s> {
         let mut best: Option<usize> = None;
         for at in 0..self.lanes.len() {
             self.lanes[at].fill(self.index, &self.end, self.read_point)?;
-            let Some((key, _)) = self.lanes[at].page.front() else { continue };
-            let smaller = best.and_then(|b| self.lanes[b].page.front()).is_none_or(|(least, _)| key < least);
+            let Some(key) = self.lanes[at].page.front() else { continue };
+            let smaller = best.and_then(|b| self.lanes[b].page.front()).is_none_or(|least| key < least);
             if smaller {
                 best = Some(at);
             }
@@ -132,17 +136,17 @@ impl<'s> Cursor<'s> {
     /// The next key, without moving.
     pub fn peek(&mut self) -> Result<Option<&[u8]>> {
         let lane = self.first()?;
-        Ok(lane.and_then(|at| self.lanes[at].page.front()).map(|(key, _)| key.as_slice()))
+        Ok(lane.and_then(|at| self.lanes[at].page.front()))
     }
 
     /// The next cell.
     pub fn pop(&mut self) -> Result<Option<(Vec<u8>, IndexRow)>> {
         let Some(at) = self.first()? else { return Ok(None) };
-        let cell = self.lanes[at].page.pop_front();
+        let cell = self.lanes[at].page.pop(self.index)?;
         if let Some((key, _)) = &cell {
             for lane in &mut self.lanes {
-                if lane.page.front().is_some_and(|(other, _)| other == key) {
-                    lane.page.pop_front();
+                if lane.page.front().is_some_and(|other| other == key) {
+                    lane.page.pass();
                 }
             }
         }

@@ -11,6 +11,7 @@ mod flush;
 mod identity;
 mod memtable;
 mod open;
+mod page;
 mod plan;
 mod purge;
 mod read;

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::backend::{RowListing, Versions};
 use crate::index::{IndexRow, key};
 use crate::model::{
-    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, TimeRange, Timestamp,
+    CellInfo, CellKind, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
 };
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
 
@@ -21,6 +21,14 @@ pub const SNAPSHOT_ROWS: usize = 4096;
 struct FamilyWalk<'s> {
     schema: FamilySchema,
     cursor: Cursor<'s>,
+    /// See [`Engine::is_plain`].
+    plain: bool,
+}
+
+/// Whether a column that begins with this cell shows it, in a plain family: tombstones that cover a put
+/// sort before it.
+fn shows_by_itself(kind: CellKind, tags: &Tags) -> bool {
+    kind.is_put() && tags.ttl_ms.is_none() && tags.ended_at.is_none()
 }
 
 impl Engine {
@@ -43,20 +51,24 @@ impl Engine {
     ) -> Result<Option<CellInfo>> {
         let prefix = key::row_prefix(family.id, row);
         let now = self.now();
-        let plain = range == TimeRange::ALL && family.rules.ttl_ms.is_none() && !qualifier.is_empty();
-        if plain && !self.track(family.id).family_tombstones.load(Ordering::Acquire) {
+        if !qualifier.is_empty() && self.is_plain(family, range) {
             let column = key::column_prefix(&prefix, qualifier);
             let Some((key, cell)) = self.first_cell(snapshot, family, &column)? else { return Ok(None) };
-            // Tombstones that cover a put sort before it, so a column that begins with a put shows that one.
             let cell = stored_cell(&key, cell, prefix.len());
-            let live =
-                |c: &crate::model::StoredCell| c.kind.is_put() && c.tags.ttl_ms.is_none() && c.tags.ended_at.is_none();
-            if let Some(cell) = cell.filter(live) {
+            if let Some(cell) = cell.filter(|cell| shows_by_itself(cell.kind, &cell.tags)) {
                 return Ok(Some(visibility::version_info(VisibleCell { cell, deleted_at: None }, &family.rules, now)));
             }
         }
         let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
         visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
+    }
+
+    /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
+    /// no time range, no tombstone of a whole family. After the snapshot was taken.
+    fn is_plain(&self, family: &FamilySchema, range: TimeRange) -> bool {
+        range == TimeRange::ALL
+            && family.rules.ttl_ms.is_none()
+            && !self.track(family.id).family_tombstones.load(Ordering::Acquire)
     }
 
     /// The first cell of a column. The index is asked only if it may have one that sorts before.
@@ -197,7 +209,8 @@ impl Engine {
                 row => key::row_prefix(schema.id, row),
             };
             let cursor = Cursor::new(&self.index, &snapshot, &from, end, first);
-            walks.push(FamilyWalk { schema: schema.clone(), cursor });
+            let plain = self.is_plain(schema, listing.time_range);
+            walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
         }
         let mut last = None;
         for _ in 0..SNAPSHOT_ROWS {
@@ -205,7 +218,7 @@ impl Engine {
                 return Ok(None);
             }
             let Some(row) = next_row(&mut walks)? else { return Ok(None) };
-            if self.row_shows(&mut walks, &row, listing.time_range)? {
+            if self.row_shows(&snapshot, &mut walks, &row, listing.time_range)? {
                 rows.push(row.clone());
             }
             last = Some(row);
@@ -213,17 +226,45 @@ impl Engine {
         Ok(last)
     }
 
-    fn row_shows(&self, walks: &mut [FamilyWalk<'_>], row: &[u8], range: TimeRange) -> Result<bool> {
+    fn row_shows(
+        &self,
+        snapshot: &Snapshot,
+        walks: &mut [FamilyWalk<'_>],
+        row: &[u8],
+        range: TimeRange,
+    ) -> Result<bool> {
         let mut shows = false;
         for walk in walks {
             let prefix = key::row_prefix(walk.schema.id, row);
             let end = key::prefix_end(&prefix);
             if !shows && walk.cursor.peek()?.is_some_and(|key| key < end.as_slice()) {
-                shows = self.shows(&mut walk.cursor, &walk.schema, prefix, range)?;
+                shows = self.family_shows(snapshot, walk, prefix, range)?;
             }
             walk.cursor.seek(&end);
         }
         Ok(shows)
+    }
+}
+
+impl Engine {
+    /// As [`Engine::shows`], with no more than a look at the first cell where that tells.
+    fn family_shows(
+        &self,
+        snapshot: &Snapshot,
+        walk: &mut FamilyWalk<'_>,
+        prefix: Vec<u8>,
+        range: TimeRange,
+    ) -> Result<bool> {
+        let kind = walk.cursor.peek()?.and_then(key::decode_suffix).map(|(_, kind, _)| kind);
+        if !walk.plain || kind != Some(CellKind::Put) {
+            return self.shows(&mut walk.cursor, &walk.schema, prefix, range);
+        }
+        if walk.cursor.pop()?.is_some_and(|(_, cell)| shows_by_itself(CellKind::Put, &cell.tags)) {
+            return Ok(true);
+        }
+        // The cell that was taken is needed once more.
+        let mut again = self.row_cursor(snapshot, &prefix, FEW);
+        self.shows(&mut again, &walk.schema, prefix, range)
     }
 }
 
