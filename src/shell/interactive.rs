@@ -23,7 +23,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal, greets, and reads the history of earlier sessions.
+    /// Takes the terminal and reads the history of earlier sessions.
     pub fn open(backend: Arc<dyn Backend>) -> Result<Self> {
         let mut editor = Editor::new().map_err(|e| failed(&e))?;
         editor.set_helper(Some(Names { backend }));

@@ -43,6 +43,7 @@ pub enum Source<'a> {
 
 /// Runs a session of this process; how it ended.
 pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) -> Result<End> {
+    let at_terminal = matches!(source, Source::Input) && std::io::stdin().is_terminal();
     let lines: Box<dyn Lines> = match source {
         Source::Given(texts) => {
             let text = texts.join("\n");
@@ -52,9 +53,14 @@ pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) ->
             let file = std::fs::File::open(path).map_err(|e| Error::io(format!("open {}", path.display()), &e))?;
             Box::new(Script::new(BufReader::new(file), path.display().to_string(), Echo::Shown))
         }
-        Source::Input if std::io::stdin().is_terminal() => Box::new(interactive::Terminal::open(Arc::clone(&backend))?),
+        Source::Input if at_terminal => Box::new(interactive::Terminal::open(Arc::clone(&backend))?),
         Source::Input => Box::new(Script::new(BufReader::new(std::io::stdin()), "standard input", Echo::Shown)),
     };
     let out = BufWriter::new(std::io::stdout());
-    Session::new(backend, lines, Printer::new(Box::new(out), interactive::width()), on_error).run()
+    let printer = Printer::new(Box::new(out), interactive::width());
+    let mut session = Session::new(backend, lines, printer, on_error);
+    if at_terminal {
+        session.greet()?;
+    }
+    session.run()
 }

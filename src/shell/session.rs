@@ -70,6 +70,19 @@ impl<'o> Session<'o> {
         self
     }
 
+    /// Says what this is, for a person at a terminal.
+    pub fn greet(&mut self) -> crate::Result<()> {
+        let text = format!(
+            "The HBase shell's language on a cellfs store\nUse \"help\" to get list of supported commands.\n\
+             Use \"exit\" to quit this interactive shell.\nVersion {}\n",
+            commands::version_text()
+        );
+        match self.printer.line(&text).and_then(|()| self.printer.flush()) {
+            Err(Failure::Output(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs until `exit`, the end of the input, or an error that ends it.
     pub fn run(&mut self) -> crate::Result<End> {
         loop {

@@ -8,6 +8,8 @@ mod tables;
 mod tools;
 mod write;
 
+pub use general::version_text;
+
 use super::arguments::Arguments;
 use super::describe;
 use super::failure::{Failure, Outcome, refuse, table_name};
