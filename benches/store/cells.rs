@@ -39,7 +39,7 @@ pub fn value(cell: u64) -> Vec<u8> {
 /// The n-th of `count` cells in an order that looks random and meets each once.
 pub fn shuffled(n: u64, count: u64) -> u64 {
     // A prime that divides no count in use.
-    let stride = 2_654_435_761_u64 % count | 1;
+    let stride = (2_654_435_761_u64 % count) | 1;
     let stride = (stride..).find(|s| gcd(*s, count) == 1).unwrap_or(1);
     n.wrapping_mul(stride) % count
 }

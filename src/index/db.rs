@@ -12,6 +12,9 @@ use super::row::IndexRow;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
+/// Called with each key and its value.
+type RowVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
 const FORMAT: u32 = 1;
@@ -153,7 +156,7 @@ impl Index {
         to: &[u8],
         limit: usize,
         direction: Direction,
-        row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+        row: &mut RowVisitor<'_>,
     ) -> Result<usize> {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
@@ -291,7 +294,7 @@ fn read_page(
     to: &[u8],
     limit: usize,
     direction: Direction,
-    row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    row: &mut RowVisitor<'_>,
 ) -> Result<usize> {
     let text = match direction {
         Direction::Ascending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k LIMIT ?3",

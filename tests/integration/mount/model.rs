@@ -144,7 +144,7 @@ fn compare(fixture: &Fixture, model: &BTreeMap<String, Column>, step: usize) {
     for (name, column) in model {
         let path = family.join(name);
         assert_eq!(fs::read_to_string(&path).ok(), column.value, "step {step}, {name}");
-        if step % 25 == 0 && !column.history.is_empty() {
+        if step.is_multiple_of(25) && !column.history.is_empty() {
             assert_eq!(history(&path), column.history, "step {step}, {name}");
         }
     }
