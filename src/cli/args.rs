@@ -86,7 +86,7 @@ pub struct StoreArgs {
 pub struct TableArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
 }
 
@@ -94,7 +94,7 @@ pub struct TableArgs {
 pub struct CreateArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// Families, each NAME or NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
     #[arg(required = true)]
@@ -105,7 +105,7 @@ pub struct CreateArgs {
 pub struct PutArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     pub row: OsString,
     /// FAMILY:QUALIFIER
@@ -129,7 +129,7 @@ pub struct PutArgs {
 pub struct GetArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     pub row: OsString,
     /// FAMILY or FAMILY:QUALIFIER
@@ -161,7 +161,7 @@ pub struct ReadArgs {
 pub struct DeleteArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     pub row: OsString,
     /// FAMILY:QUALIFIER
@@ -177,7 +177,7 @@ pub struct DeleteArgs {
 pub struct DeleteallArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     pub row: OsString,
     /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out
@@ -188,7 +188,7 @@ pub struct DeleteallArgs {
 pub struct ScanArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// FAMILY or FAMILY:QUALIFIER
     pub columns: Vec<OsString>,
@@ -218,7 +218,7 @@ pub struct ScanArgs {
 pub struct FlushArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE; all tables if it is left out
+    /// TABLE or NAMESPACE:TABLE; all tables if it is left out
     pub table: Option<String>,
 }
 
@@ -226,7 +226,7 @@ pub struct FlushArgs {
 pub struct CompactArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// [NAMESPACE:]TABLE
+    /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// One family only
     pub family: Option<String>,
