@@ -1,4 +1,4 @@
-//! The embedded store: the log, the memtable and the index as one [`Backend`].
+//! The embedded store: the log, the memtable and the index as one [`crate::backend::Backend`].
 //!
 //! Must not know of mounts, printing or SQLite.
 
