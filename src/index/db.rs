@@ -30,6 +30,9 @@ pub enum Change {
     Delete(Vec<u8>),
 }
 
+/// Takes a key and its row as it is stored.
+pub type PackedSink<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
+
 /// What [`Index::open`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opened {
@@ -153,7 +156,7 @@ impl Index {
         to: &[u8],
         limit: usize,
         direction: Direction,
-        row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+        row: &mut PackedSink<'_>,
     ) -> Result<usize> {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
@@ -291,7 +294,7 @@ fn read_page(
     to: &[u8],
     limit: usize,
     direction: Direction,
-    row: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    row: &mut PackedSink<'_>,
 ) -> Result<usize> {
     let text = match direction {
         Direction::Ascending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k LIMIT ?3",
