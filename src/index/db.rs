@@ -12,9 +12,6 @@ use super::row::IndexRow;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
-/// Called with each key and its value.
-type RowVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
-
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
 const FORMAT: u32 = 1;
@@ -32,6 +29,9 @@ pub enum Change {
     Put(Vec<u8>, IndexRow),
     Delete(Vec<u8>),
 }
+
+/// Takes a key and its row as it is stored.
+pub type PackedSink<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
 
 /// What [`Index::open`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Index {
         to: &[u8],
         limit: usize,
         direction: Direction,
-        row: &mut RowVisitor<'_>,
+        row: &mut PackedSink<'_>,
     ) -> Result<usize> {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
@@ -294,7 +294,7 @@ fn read_page(
     to: &[u8],
     limit: usize,
     direction: Direction,
-    row: &mut RowVisitor<'_>,
+    row: &mut PackedSink<'_>,
 ) -> Result<usize> {
     let text = match direction {
         Direction::Ascending => "SELECT k, v FROM cells WHERE k >= ?1 AND k < ?2 ORDER BY k LIMIT ?3",

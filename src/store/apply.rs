@@ -109,7 +109,7 @@ impl Engine {
                 key::set_seq(&mut key, cell.kind, appended.seq);
                 let own = (handle.segment, handle.offset) != (appended.segment, *offset);
                 let own = own.then_some((appended.segment, *offset));
-                self.note_cell(cell.family, cell.timestamp, cell.kind);
+                self.note_cell(cell);
                 tables.active.insert(key, MemCell::new(*handle, &cell.tags, own));
                 handles.push(*handle);
             }

@@ -11,6 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cursor::{Cursor, Snapshot};
 use super::memtable::{Frozen, Memtable, Memtables};
+use super::recent::Recent;
 use super::{Background, StoreOptions};
 use crate::backend::{Event, Subscriber};
 use crate::index::{Checkpoint, Index, Meta, key};
@@ -28,6 +29,10 @@ const FROZEN: usize = 2;
 pub struct FamilyTrack {
     /// No stored cell has a greater timestamp.
     pub max_timestamp: AtomicI64,
+    /// What it was when the store was opened.
+    pub opened_with: AtomicI64,
+    /// No tombstone of a whole family that was written since then has a greater timestamp.
+    pub latest_tombstone: AtomicI64,
     /// Whether any tombstone of a whole family may be stored.
     pub family_tombstones: AtomicBool,
 }
@@ -66,6 +71,7 @@ pub struct Engine {
     /// The state that the index has.
     pub meta: Mutex<Meta>,
     pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
+    pub recent: Recent,
     pub rows: Vec<Mutex<()>>,
     /// Held by the one who flushes.
     pub flushing: Mutex<()>,
@@ -102,6 +108,13 @@ impl Engine {
             return Arc::clone(track);
         }
         Arc::clone(self.tracks.write().entry(family).or_default())
+    }
+
+    /// No stored cell of a column, and no stored tombstone that covers it, is later. Under the row's lock.
+    pub fn latest_of(&self, family: FamilyId, row: &[u8], qualifier: &[u8]) -> Timestamp {
+        let track = self.track(family);
+        let before = track.opened_with.load(Ordering::Acquire).max(track.latest_tombstone.load(Ordering::Acquire));
+        Timestamp(before).max(self.recent.latest(family, row, qualifier))
     }
 
     /// The lock of a row.

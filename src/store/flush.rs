@@ -14,7 +14,7 @@ use crate::Result;
 use crate::index::{Change, IndexRow, Meta, key};
 use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
-use crate::wal::{DeadMarks, append_dead};
+use crate::wal::{DeadMarks, NewCell, append_dead};
 
 /// Entries that were dropped, by segment: puts and tombstones apart.
 #[derive(Default)]
@@ -135,10 +135,12 @@ impl Engine {
     }
 
     /// Takes the sequence of reads of a family's track.
-    pub fn note_cell(&self, family: FamilyId, timestamp: Timestamp, kind: CellKind) {
-        let track = self.track(family);
-        track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
-        if kind.is_family_tombstone() {
+    pub fn note_cell(&self, cell: &NewCell<'_>) {
+        let track = self.track(cell.family);
+        track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
+        self.recent.note((cell.family, cell.row, &cell.qualifier), cell.timestamp);
+        if cell.kind.is_family_tombstone() {
+            track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
             track.family_tombstones.store(true, Ordering::Release);
         }
     }

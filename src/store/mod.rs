@@ -15,6 +15,7 @@ mod page;
 mod plan;
 mod purge;
 mod read;
+mod recent;
 mod recovery;
 mod relocate;
 mod rename;

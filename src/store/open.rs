@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::engine::{Engine, STRIPES, Signals};
 use super::memtable::{Indexed, Memtables};
+use super::recent::Recent;
 use super::recovery::Recovery;
 use super::{StoreOptions, catalogue, identity};
 use crate::env::{Env, LockGuard};
@@ -63,6 +64,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         read_point: AtomicU64::new(last.0),
         meta: Mutex::new(meta),
         tracks: RwLock::new(tracks),
+        recent: Recent::default(),
         rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
         flushing: Mutex::new(()),
         compacting: Mutex::new(()),

@@ -141,13 +141,12 @@ impl<'a> Planner<'a> {
 
     /// The clock, but later than everything stored in the column and every tombstone of its family.
     fn after_newest(&self, family: &FamilySchema, qualifier: &Qualifier) -> Result<Timestamp> {
-        let track = self.engine.track(family.id);
-        if track.max_timestamp.load(Ordering::Acquire) < self.now.0 {
+        if self.engine.latest_of(family.id, self.row, qualifier) < self.now {
             return Ok(self.now);
         }
         let prefix = key::row_prefix(family.id, self.row);
         let mut highest = self.first_time(&key::column_prefix(&prefix, qualifier), |_| true)?;
-        if track.family_tombstones.load(Ordering::Acquire) {
+        if self.engine.track(family.id).family_tombstones.load(Ordering::Acquire) {
             let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), CellKind::is_family_tombstone)?;
             highest = highest.max(tombstones);
         }

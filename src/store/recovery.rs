@@ -3,7 +3,7 @@
 //! Must not know how the index stores its rows.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
@@ -78,6 +78,9 @@ impl<'a> Recovery<'a> {
             let track = self.tracks.entry(*id).or_default();
             track.max_timestamp.fetch_max(stats.max_timestamp, Ordering::Relaxed);
             track.family_tombstones.fetch_or(stats.family_tombstones > 0, Ordering::Relaxed);
+        }
+        for track in self.tracks.values() {
+            track.opened_with.store(track.max_timestamp.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
@@ -316,9 +319,7 @@ pub fn count_in(meta: &mut Meta, key: &[u8], row: &IndexRow) {
 }
 
 fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
-    let track = tracks.entry(entry.family).or_insert_with(|| {
-        Arc::new(FamilyTrack { max_timestamp: AtomicI64::new(0), family_tombstones: AtomicBool::new(false) })
-    });
+    let track = tracks.entry(entry.family).or_default();
     track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
     track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
 }

@@ -3,17 +3,17 @@
 //! After a failed sync the log takes nothing any more (the kernel has marked the lost pages clean, so a
 //! second sync would lie); what was not on the disk yet is written to a new segment if that is possible.
 
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::entry::{HeadParts, MAX_HEAD, put_head};
+use super::entry::{MAX_HEAD, put_head};
 use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
 use super::replay::{ReplayEvent, replay_segment};
 use super::segments::{Segment, Segments};
 use super::value::{Prepared, Source};
+use super::write::{parts, record_len, write_record};
 use crate::env::EnvFile;
 use crate::model::{CellKind, FamilyId, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
 use crate::{Error, ErrorKind, Result};
@@ -154,10 +154,10 @@ impl Log {
         self.check_poison()?;
         self.rotate_if_full(&mut active)?;
         let appended = self.encode(&mut active, cells)?;
-        if let Err(e) = write_record(&active, cells) {
+        if let Err(e) = write_record(&*active.file, &active.buffer, active.offset, cells) {
             return Err(self.undo(&active, &e));
         }
-        active.offset += record_len(&active, cells);
+        active.offset += record_len(&active.buffer, cells);
         active.segment.set_len(active.offset);
         active.next_seq += 1;
         if active.buffer.capacity() > BUFFER {
@@ -339,68 +339,4 @@ impl Log {
         copy().map_err(|e| Error::io(format!("write {}", self.segments.path(id).display()), &e))?;
         Ok(at + RECORD_HEADER as u64 + u64::from(length))
     }
-}
-
-fn parts<'a>(cell: &'a NewCell<'_>, seq: SeqNo, shared: Option<ValueHandle>) -> HeadParts<'a> {
-    HeadParts {
-        family: cell.family,
-        row: cell.row,
-        qualifier: &cell.qualifier,
-        timestamp: cell.timestamp,
-        kind: cell.kind,
-        seq,
-        tags: &cell.tags,
-        codec: cell.value.codec,
-        len: cell.value.len,
-        stored_len: cell.value.stored_len,
-        shared,
-        chunks: &cell.value.chunks,
-    }
-}
-
-fn streamed_len(cells: &[NewCell<'_>]) -> u64 {
-    let spilled = cells.iter().filter(|c| matches!(c.value.source, Source::Spilled(_)));
-    spilled.map(|c| u64::from(c.value.stored_len)).sum()
-}
-
-fn record_len(active: &Active, cells: &[NewCell<'_>]) -> u64 {
-    active.buffer.len() as u64 + streamed_len(cells)
-}
-
-/// Writes the buffer, with the bytes of spilled values at their places.
-fn write_record(active: &Active, cells: &[NewCell<'_>]) -> std::io::Result<()> {
-    if streamed_len(cells) == 0 {
-        return active.file.write_at(&active.buffer, active.offset);
-    }
-    let mut at = active.offset;
-    let mut rest = active.buffer.as_slice();
-    let mut taken = RECORD_HEADER;
-    for cell in cells {
-        // The head's own length stands in its opening.
-        taken += super::entry::head_len(&rest[taken..]).unwrap_or_default();
-        match &cell.value.source {
-            Source::Bytes(bytes) => taken += bytes.len(),
-            Source::Shared(_) => {}
-            Source::Spilled(file) => {
-                active.file.write_at(&rest[..taken], at)?;
-                at += taken as u64;
-                rest = &rest[taken..];
-                taken = 0;
-                at = copy_spilled(file, cell.value.stored_len, &*active.file, at)?;
-            }
-        }
-    }
-    active.file.write_at(rest, at)
-}
-
-fn copy_spilled(from: &std::fs::File, len: u32, to: &dyn EnvFile, at: u64) -> std::io::Result<u64> {
-    let mut buffer = vec![0; BUFFER.min(len as usize)];
-    let mut done = 0u64;
-    while done < u64::from(len) {
-        let part = buffer.len().min((u64::from(len) - done) as usize);
-        from.read_exact_at(&mut buffer[..part], done)?;
-        to.write_at(&buffer[..part], at + done)?;
-        done += part as u64;
-    }
-    Ok(at + done)
 }

@@ -13,6 +13,7 @@ mod replay;
 mod rewrite;
 mod segments;
 mod value;
+mod write;
 
 pub use dead::{DeadMarks, append_dead, read_dead};
 pub use entry::{Entry, Head};
