@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::entry::{MAX_HEAD, put_head};
 use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
@@ -79,7 +79,8 @@ pub struct Log {
     options: LogOptions,
     /// Lock order: `syncing` before `active`.
     active: Mutex<Active>,
-    syncing: Mutex<()>,
+    syncing: Mutex<bool>,
+    sync_ended: Condvar,
     written: AtomicU64,
     synced: AtomicU64,
     poisoned: AtomicBool,
@@ -102,7 +103,8 @@ impl Log {
             segments,
             options,
             active: Mutex::new(active),
-            syncing: Mutex::new(()),
+            syncing: Mutex::new(false),
+            sync_ended: Condvar::new(),
             written: AtomicU64::new(last.0),
             synced: AtomicU64::new(last.0),
             poisoned: AtomicBool::new(false),
@@ -239,13 +241,32 @@ impl Log {
 
     /// Returns when everything up to `seq` is on the disk. Those who wait share a sync.
     pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
-        if self.synced() >= seq {
+        if !self.become_leader(seq) {
             return Ok(());
         }
-        let _alone = self.syncing.lock();
-        if self.synced() >= seq {
-            return Ok(());
+        let outcome = self.sync_written();
+        *self.syncing.lock() = false;
+        self.sync_ended.notify_all();
+        outcome
+    }
+
+    /// Waits until somebody else's sync has covered `seq` (false), or until it is this thread's turn to sync
+    /// for everybody (true).
+    fn become_leader(&self, seq: SeqNo) -> bool {
+        let mut syncing = self.syncing.lock();
+        loop {
+            if self.synced() >= seq {
+                return false;
+            }
+            if !*syncing {
+                *syncing = true;
+                return true;
+            }
+            self.sync_ended.wait(&mut syncing);
         }
+    }
+
+    fn sync_written(&self) -> Result<()> {
         self.check_poison()?;
         let (dirty, last, end) = {
             let active = self.active.lock();

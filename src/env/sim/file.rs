@@ -1,0 +1,88 @@
+//! Files and locks of the simulated machine.
+
+use super::{EnvFile, LockGuard, PathBuf, Pending, SimEnv, io, overwrite};
+
+pub(super) struct SimFile {
+    pub(super) env: SimEnv,
+    pub(super) node: usize,
+    pub(super) life: u64,
+}
+
+pub(super) struct SimLock {
+    pub(super) env: SimEnv,
+    pub(super) path: PathBuf,
+    pub(super) life: u64,
+}
+
+impl LockGuard for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        let mut state = self.env.state.lock();
+        if state.life == self.life {
+            state.locked.remove(&self.path);
+        }
+    }
+}
+
+impl EnvFile for SimFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let state = self.env.state.lock();
+        if self.life != state.life {
+            return Err(io::Error::other("the simulated machine has crashed"));
+        }
+        let from = offset as usize;
+        let bytes = state.nodes[self.node].live.get(from..from + buf.len());
+        buf.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        let mut data = data.to_vec();
+        let mut result = state.step(self.life);
+        let room = state.space.map_or(u64::MAX, |s| s.saturating_sub(state.used()));
+        let len = state.nodes[self.node].live.len() as u64;
+        let end = offset + data.len() as u64;
+        if result.is_ok() && end.saturating_sub(len) > room {
+            result = Err(io::Error::from_raw_os_error(libc::ENOSPC));
+            data.truncate((data.len() as u64).saturating_sub(end - len - room) as usize);
+        } else if result.is_err() {
+            // A failed write may have written a part.
+            data.truncate(data.len() / 2);
+        }
+        if self.life == state.life {
+            let node = &mut state.nodes[self.node];
+            overwrite(&mut node.live, offset as usize, &data);
+            node.pending.push(Pending::Write(offset, data));
+        }
+        result
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        if state.sync_fails {
+            // As Linux does: the pages count as clean from here on, though they never reached the disk.
+            state.nodes[self.node].pending.clear();
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        let node = &mut state.nodes[self.node];
+        let pending = std::mem::take(&mut node.pending);
+        pending.iter().for_each(|change| change.apply(&mut node.durable));
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        let node = &mut state.nodes[self.node];
+        node.live.resize(len as usize, 0);
+        node.pending.push(Pending::Len(len));
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.env.state.lock().nodes[self.node].live.len() as u64)
+    }
+}
