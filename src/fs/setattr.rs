@@ -49,6 +49,14 @@ impl Fs {
         self.getattr(node.ino)
     }
 
+    /// posix_fallocate(3): the file has at least `end` bytes afterwards.
+    pub fn grow(&self, ino: u64, handle: u64, end: u64) -> Result<()> {
+        if self.getattr(ino)?.0.size < end {
+            self.setattr(ino, SetAttr { size: Some(end), mtime: None, handle: Some(handle) })?;
+        }
+        Ok(())
+    }
+
     /// ftruncate(2) writes through its handle; truncate(2) by path is one Put of its own.
     fn truncate(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
         if size > self.tree.backend.value_limit() {

@@ -379,14 +379,8 @@ impl Filesystem for Adaptor {
         if mode != 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let grown = self.run(request, Operation::Fallocate, |fs| {
-            let end = offset.saturating_add(length);
-            if fs.getattr(ino.0)?.0.size < end {
-                let change = SetAttr { size: Some(end), mtime: None, handle: Some(handle.0) };
-                fs.setattr(ino.0, change)?;
-            }
-            Ok(())
-        });
+        let grown =
+            self.run(request, Operation::Fallocate, |fs| fs.grow(ino.0, handle.0, offset.saturating_add(length)));
         answer_empty(reply, grown);
     }
 

@@ -44,6 +44,7 @@ const KNOWLEDGE: &[(&str, &[&str])] = &[
             "store/open.rs",
             "wal/log.rs",
             "wal/value.rs",
+            "wal/write.rs",
             "model",
         ],
     ),
