@@ -28,6 +28,11 @@ pub enum Answer {
     Status(u8),
 }
 
+/// The command line's grammar, from which man pages and completions are made.
+pub fn grammar() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();

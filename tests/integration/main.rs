@@ -5,6 +5,7 @@ mod case;
 mod differential;
 mod embedded;
 mod hbase;
+mod help;
 mod history;
 mod mount;
 mod reference;

@@ -1,0 +1,136 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_cellfs_global_optspecs
+    string join \n json h/help V/version
+end
+
+function __fish_cellfs_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_cellfs_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_cellfs_using_subcommand
+    set -l cmd (__fish_cellfs_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c cellfs -n "__fish_cellfs_needs_command" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_needs_command" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_needs_command" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "mount" -d 'Mount a store (made if it is absent or empty)'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "umount" -d 'Unmount, and wait until the daemon has ended'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "status" -d 'Show what a store holds and does'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "create" -d 'Create a table with its families'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "list" -d 'List tables'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "describe" -d 'Show a table\'s attributes and families'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "drop" -d 'Drop a table with its cells, at once and for good'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "put" -d 'Put a cell'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "get" -d 'Get a row, or some columns of it'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "delete" -d 'Delete the versions of a column, or one version'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "deleteall" -d 'Delete a row, or a column of it'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "scan" -d 'Print the rows of a table'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "count" -d 'Count the rows of a table'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "flush" -d 'Move what is in memory into the index'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "compact" -d 'Compact a table'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "shell" -d 'Speak the HBase shell\'s language with a store'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, noexec, nonempty, uid=N, gid=N, umask=OCTAL, families=auto, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s f -l foreground -d 'Stay in the foreground'
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -l lazy -d 'Take the name away at once; programs that use the mount go on until they end'
+complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand status" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand status" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand status" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand create" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand create" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand create" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand list" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand list" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand list" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-absent -d 'Only if the column has no value'
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l versions -d 'Versions a column' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timestamp -d 'Only this timestamp' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l filter -d 'A filter in HBase\'s filter language' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l value -d 'Print the newest value alone, byte for byte'
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l start -d 'First row' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l stop -d 'Row to stop before' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l prefix -d 'Only rows that start with this' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l limit -d 'At most so many rows' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l versions -d 'Versions a column' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l timestamp -d 'Only this timestamp' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l filter -d 'A filter in HBase\'s filter language' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l reversed -d 'From the last row to the first'
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l raw -d 'Show tombstones and what they hide'
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand count" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand count" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand count" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -l major -d 'Drop deleted cells and their tombstones too'
+complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s e -l execute -d 'Run this statement and end; may be given again' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s n -l noninteractive -d 'End with status 1 at the first error'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "mount" -d 'Mount a store (made if it is absent or empty)'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "umount" -d 'Unmount, and wait until the daemon has ended'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "status" -d 'Show what a store holds and does'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "create" -d 'Create a table with its families'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "list" -d 'List tables'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "describe" -d 'Show a table\'s attributes and families'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "drop" -d 'Drop a table with its cells, at once and for good'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "put" -d 'Put a cell'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "get" -d 'Get a row, or some columns of it'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "delete" -d 'Delete the versions of a column, or one version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "deleteall" -d 'Delete a row, or a column of it'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "scan" -d 'Print the rows of a table'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "count" -d 'Count the rows of a table'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "flush" -d 'Move what is in memory into the index'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "compact" -d 'Compact a table'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "shell" -d 'Speak the HBase shell\'s language with a store'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe drop put get delete deleteall scan count flush compact shell help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
