@@ -65,7 +65,10 @@ fn run_child(request: MountRequest, writer: File) -> ! {
         }
     });
     if let Err(error) = served {
-        log::error!("{}", error.message.escape_debug());
+        // The log is that of the daemon which holds the store.
+        if error.kind != ErrorKind::Locked {
+            log::error!("{}", error.message.escape_debug());
+        }
         if let Some(writer) = writer {
             report(writer, &error);
         }

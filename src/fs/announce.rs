@@ -88,6 +88,11 @@ impl Fs {
         self.invalidations.send(Message::Changed(event.clone()));
     }
 
+    /// Asks the kernel to drop a file's pages and attributes.
+    pub(super) fn invalidate_inode(&self, ino: u64) {
+        self.invalidations.send(Message::Send(Invalidation::Inode(ino)));
+    }
+
     /// Asks the kernel to drop a name.
     pub(super) fn invalidate_name(&self, key: &NodeKey) {
         if let Some(notice) = self.entry_notice(key) {

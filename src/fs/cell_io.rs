@@ -232,20 +232,43 @@ impl Fs {
     }
 
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
-        let mut state = file.node.state();
-        let done = self.commit(file, &mut state);
-        let own = file.state.lock();
-        if own.written || own.emptied {
-            // The commit failed and was reported; these bytes have nobody left to commit them.
-            if let Some(session) = &mut state.session {
+        let done = {
+            let mut state = file.node.state();
+            let done = self.commit(file, &mut state);
+            if done.is_err()
+                && let Some(session) = &mut state.session
+            {
+                // It was reported; these bytes have nobody left to commit them.
                 session.dirty_handles = session.dirty_handles.saturating_sub(1);
             }
-        }
-        let idle = state.session.as_ref().is_some_and(|session| session.dirty_handles == 0);
-        if idle && !state.unlinked {
-            state.session = None;
+            let idle = state.session.as_ref().is_some_and(|session| session.dirty_handles == 0);
+            if idle && !state.unlinked {
+                state.session = None;
+            }
+            done
+        };
+        if done.is_err() {
+            self.show_what_is_stored(&file.node);
         }
         done
+    }
+
+    /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
+    fn show_what_is_stored(&self, node: &Arc<Node>) {
+        let key = node.key();
+        let mut state = node.state();
+        if state.session.is_some() || state.unlinked {
+            return;
+        }
+        if let (None, Place::Cell(column)) = (&state.cell, &key.place) {
+            state.unlinked = true;
+            self.tree.uncommitted.remove_cell(column);
+            drop(state);
+            self.nodes.detach(node);
+            self.invalidate_name(&key);
+        } else {
+            self.invalidate_inode(node.ino);
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl Fs {
                 qualifier: column.qualifier.clone(),
                 time,
                 value: session.content.value(),
-                ttl_ms: None,
+                ttl_ms: own.committed.and(state.cell.as_ref()).and_then(|cell| cell.tags.ttl_ms),
                 mtime: session.mtime,
                 ended_at: None,
             };

@@ -51,6 +51,7 @@ operations! {
     ListXattr => "listxattr",
     RemoveXattr => "removexattr",
     Fallocate => "fallocate",
+    Link => "link",
     Symlink => "symlink",
 }
 

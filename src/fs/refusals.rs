@@ -23,7 +23,7 @@ impl Refusals {
     pub(super) fn record(&self, at: Timestamp, caller: Caller, what: &str, sentence: &str) {
         let time = jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| t.to_string());
         let mut line = String::new();
-        let (what, sentence) = (what.escape_debug(), sentence.escape_debug());
+        let sentence = printable(sentence);
         // Writing to a string cannot fail.
         let _ = write!(line, "{time} uid={} pid={} {what}: {sentence}", caller.uid, caller.pid);
         if line.len() > LINE_MAX {
@@ -46,4 +46,10 @@ impl Refusals {
         }
         text.into_bytes()
     }
+}
+
+/// Control characters as escapes; nothing else is changed.
+fn printable(sentence: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    sentence.chars().map(shown).collect()
 }

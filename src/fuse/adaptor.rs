@@ -11,11 +11,10 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 
-use super::answer::{Adaptor, answer_empty, answer_entry, answer_xattr, negotiate, open_flags};
-use super::convert::{BLOCK_SIZE, absent_attr, file_attr, file_time, file_type, fopen_flags};
+use super::answer::{Adaptor, answer_empty, answer_entry, answer_statfs, answer_xattr, negotiate, open_flags};
+use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags};
 use crate::backend::RenameMode;
 use crate::fs::{Lookup, Operation, SetAttr, Xattr};
-use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
@@ -255,23 +254,7 @@ impl Filesystem for Adaptor {
     }
 
     fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        match self.run(request, Operation::StatFs, |fs| fs.backend().status()) {
-            Ok(status) => {
-                let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
-                let free_cells = status.disk_available / 64;
-                reply.statfs(
-                    blocks(status.disk_total),
-                    blocks(status.disk_free),
-                    blocks(status.disk_available),
-                    status.cells + free_cells,
-                    free_cells,
-                    BLOCK_SIZE,
-                    NAME_MAX as u32,
-                    BLOCK_SIZE,
-                );
-            }
-            Err(errno) => reply.error(errno),
-        }
+        answer_statfs(reply, self.run(request, Operation::StatFs, |fs| fs.backend().status()));
     }
 
     fn setxattr(
@@ -382,6 +365,11 @@ impl Filesystem for Adaptor {
         let grown =
             self.run(request, Operation::Fallocate, |fs| fs.grow(ino.0, handle.0, offset.saturating_add(length)));
         answer_empty(reply, grown);
+    }
+
+    fn link(&self, request: &Request, _ino: INodeNo, _parent: INodeNo, _name: &OsStr, reply: ReplyEntry) {
+        let refused = Error::new(ErrorKind::NotPermitted, "the tree has no hard links: a cell has one name");
+        answer_entry(reply, self.run(request, Operation::Link, |_| Err(refused)));
     }
 
     fn symlink(

@@ -4,12 +4,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fuser::{
-    Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyEmpty, ReplyEntry, ReplyXattr, Request,
+    Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyEmpty, ReplyEntry, ReplyStatfs,
+    ReplyXattr, Request,
 };
 
-use super::convert::file_attr;
+use super::convert::{BLOCK_SIZE, file_attr};
+use crate::backend::Status;
 use crate::fs::errno::errno;
 use crate::fs::{Caller, EntryReply, Fs, Operation, Xattr};
+use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
 /// Largest write that the kernel is to send, bytes.
@@ -68,6 +71,26 @@ pub fn answer_entry(reply: ReplyEntry, outcome: Result<EntryReply, Errno>) {
         Ok(e) => reply.entry_with_ttls(&e.attr_ttl, &e.entry_ttl, &file_attr(&e.attr), Generation(0)),
         Err(errno) => reply.error(errno),
     }
+}
+
+/// Numbers of the disk under the store; in place of inodes, cells and how many small ones would still fit.
+pub fn answer_statfs(reply: ReplyStatfs, outcome: Result<Status, Errno>) {
+    let status = match outcome {
+        Ok(status) => status,
+        Err(errno) => return reply.error(errno),
+    };
+    let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
+    let free_cells = status.disk_available / 64;
+    reply.statfs(
+        blocks(status.disk_total),
+        blocks(status.disk_free),
+        blocks(status.disk_available),
+        status.cells + free_cells,
+        free_cells,
+        BLOCK_SIZE,
+        NAME_MAX as u32,
+        BLOCK_SIZE,
+    );
 }
 
 pub fn answer_xattr(reply: ReplyXattr, size: u32, outcome: Result<Xattr, Errno>) {

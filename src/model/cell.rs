@@ -111,7 +111,8 @@ pub struct Tags {
     pub ended_at: Option<Timestamp>,
     /// When a tombstone was written or a deletion restored, by the clock.
     pub written_at: Option<Timestamp>,
-    /// Tombstone only: what it covers is not kept, whatever KEEP_DELETED_CELLS says.
+    /// Tombstone: what it covers is not kept, whatever KEEP_DELETED_CELLS says. Put: a change of attributes,
+    /// which takes the place of older puts of its timestamp for good, also when its TTL has passed.
     pub erases: bool,
 }
 

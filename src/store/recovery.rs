@@ -329,7 +329,7 @@ fn readable<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(e) if e.kind == ErrorKind::Corrupt => {
-            log::error!("{e}; its cells cannot be read. Run: cellfs check --repair STORE");
+            log::error!("{e}; its cells cannot be read. Restore them from a backup");
             Ok(None)
         }
         Err(e) => Err(e),
@@ -338,7 +338,7 @@ fn readable<T>(result: Result<T>) -> Result<Option<T>> {
 
 fn report(segments: &Segments, id: SegmentId, offset: u64, reason: &str) {
     let path = segments.path(id);
-    log::error!("{}, offset {offset}: {reason}; skipped. Run: cellfs check --repair STORE", path.display());
+    log::error!("{}, offset {offset}: {reason}; skipped. Restore its cells from a backup", path.display());
 }
 
 /// Marks a segment as rewritten, so that no rebuild reads it again.

@@ -145,6 +145,7 @@ impl Engine {
         let tags = Tags {
             mtime: mtime.or(stored.tags.mtime),
             ttl_ms: ttl_ms.unwrap_or(stored.tags.ttl_ms),
+            erases: true,
             ..stored.tags.clone()
         };
         let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);

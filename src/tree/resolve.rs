@@ -115,7 +115,10 @@ impl Tree {
         };
         let qualifier = match escape::parse(Level::Qualifier, stem) {
             Parsed::Key(qualifier) => qualifier,
-            Parsed::Refused { canonical } => return Err(misspelt(stem, &canonical)),
+            Parsed::Refused { canonical } => {
+                let right = suffix.map_or_else(String::new, suffix::render).into_bytes();
+                return Err(misspelt(name, &[canonical, right].concat()));
+            }
             Parsed::Short { prefix } => {
                 let limit = if suffix.is_some() { STEM_MAX } else { NAME_MAX };
                 self.find_qualifier(view, family, &prefix, stem, limit)?
@@ -364,23 +367,23 @@ pub(super) fn text(bytes: Vec<u8>) -> Facts {
 }
 
 pub(super) fn absent(name: &[u8]) -> Error {
-    let name = String::from_utf8_lossy(name).escape_debug().to_string();
+    let name = String::from_utf8_lossy(name).into_owned();
     Error::new(ErrorKind::IllegalArgument, format!("`{name}` can stand for nothing in this directory"))
 }
 
 fn no_short_name(name: &[u8]) -> Error {
-    let name = String::from_utf8_lossy(name).escape_debug().to_string();
+    let name = String::from_utf8_lossy(name).into_owned();
     Error::new(ErrorKind::NotFound, format!("no key has the shortened name `{name}`"))
 }
 
 fn misspelt(name: &[u8], canonical: &[u8]) -> Error {
     let (name, right) = (String::from_utf8_lossy(name), String::from_utf8_lossy(canonical));
-    let text = format!("`{}` is not how that key is spelt; write `{}`", name.escape_debug(), right.escape_debug());
+    let text = format!("`{name}` is not how that key is spelt; write `{right}`");
     Error::new(ErrorKind::IllegalArgument, text)
 }
 
 fn wrong_timestamp(name: &[u8]) -> Error {
-    let name = String::from_utf8_lossy(name).escape_debug().to_string();
+    let name = String::from_utf8_lossy(name).into_owned();
     let text = format!("`{name}`: a timestamp is 0 to {} without leading zeros", Timestamp::MAX);
     Error::new(ErrorKind::IllegalArgument, text)
 }

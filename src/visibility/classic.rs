@@ -3,13 +3,14 @@
 
 use super::delete_tracker::{DeleteTracker, Deletion};
 use super::reader::{Flow, VisibleCell};
-use super::{ReadRules, View, cell_expired};
+use super::{Expiry, ReadRules, View};
 use crate::model::{CellKind, KeepDeleted, Qualifier, StoredCell, Timestamp};
 
 /// Judges the cells of one row and family, one after the other.
 pub(super) struct ClassicMatcher<'a> {
     rules: ReadRules<'a>,
     oldest: i64,
+    expiry: Expiry,
     deletes: DeleteTracker,
     versions: VersionTracker,
     kept: VersionTracker,
@@ -22,7 +23,7 @@ impl<'a> ClassicMatcher<'a> {
             if rules.columns.is_some() && rules.view != View::Raw { Counting::Explicit } else { Counting::Wildcard };
         let versions = VersionTracker::new(counting, limit(&rules), min_versions, oldest);
         let kept = VersionTracker::new(Counting::Wildcard, rules.family.versions, 0, oldest);
-        Self { rules, oldest, deletes: DeleteTracker::default(), versions, kept }
+        Self { rules, oldest, expiry: Expiry::default(), deletes: DeleteTracker::default(), versions, kept }
     }
 
     /// Judges the next cell; what is visible goes to `out`.
@@ -30,7 +31,7 @@ impl<'a> ClassicMatcher<'a> {
         if self.rules.family.min_versions == 0 && cell.timestamp.0 < self.oldest {
             return Flow::NextColumn;
         }
-        if cell_expired(&cell, self.rules.now) {
+        if self.expiry.ends(&cell, self.rules.now) {
             return Flow::Next;
         }
         if self.rules.view != View::Raw {

@@ -4,7 +4,7 @@
 use super::classic::{Counted, Counting, VersionTracker};
 use super::delete_tracker::DeleteTracker;
 use super::newversion;
-use super::{cell_expired, oldest};
+use super::{Expiry, oldest};
 use crate::Result;
 use crate::model::{FamilyRules, Generation, KeepDeleted, Qualifier, StoredCell, Timestamp};
 
@@ -71,6 +71,7 @@ struct CompactionMatcher<'a> {
     family: &'a FamilyRules,
     now: Timestamp,
     oldest: i64,
+    expiry: Expiry,
     tombstones: Tombstones,
     deletes: DeleteTracker,
     versions: VersionTracker,
@@ -82,7 +83,16 @@ impl<'a> CompactionMatcher<'a> {
     fn new(family: &'a FamilyRules, now: Timestamp, tombstones: Tombstones) -> Self {
         let oldest = oldest(family, now);
         let versions = VersionTracker::new(Counting::Wildcard, family.versions, family.min_versions, oldest);
-        Self { family, now, oldest, tombstones, deletes: DeleteTracker::default(), versions, dropping: None }
+        Self {
+            family,
+            now,
+            oldest,
+            expiry: Expiry::default(),
+            tombstones,
+            deletes: DeleteTracker::default(),
+            versions,
+            dropping: None,
+        }
     }
 
     fn judge(&mut self, cell: &StoredCell) -> Verdict {
@@ -92,8 +102,10 @@ impl<'a> CompactionMatcher<'a> {
         if self.family.min_versions == 0 && cell.timestamp.0 < self.oldest {
             return self.drop_column(cell);
         }
-        if cell_expired(cell, self.now) {
-            return Verdict::Drop;
+        if self.expiry.ends(cell, self.now) {
+            // What it ends may lie among cells that are not judged here.
+            let ends_others = matches!(self.tombstones, Tombstones::Keep) && cell.kind.is_put() && cell.tags.erases;
+            return if ends_others { Verdict::Keep } else { Verdict::Drop };
         }
         if cell.kind.is_put() { self.judge_put(cell) } else { self.judge_tombstone(cell) }
     }

@@ -83,6 +83,26 @@ fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
     cell.tags.ttl_ms.is_some_and(|ttl| last_alive(cell.timestamp, ttl) < now.0)
 }
 
+/// Cells that their own TTL has ended, and older puts of the same timestamp where a change of attributes
+/// put the version again (`Tags::erases`): the TTL that was set ends the version, not only the newest put of it.
+#[derive(Default)]
+struct Expiry(Option<(Qualifier, Timestamp)>);
+
+impl Expiry {
+    /// Asked of every cell of a row and family in HBase's order.
+    fn ends(&mut self, cell: &StoredCell, now: Timestamp) -> bool {
+        let replaced = self.0.as_ref().is_some_and(|(q, t)| *t == cell.timestamp && *q == cell.qualifier);
+        if replaced && cell.kind.is_put() {
+            return true;
+        }
+        let expired = cell_expired(cell, now);
+        if expired && cell.kind.is_put() && cell.tags.erases {
+            self.0 = Some((cell.qualifier.clone(), cell.timestamp));
+        }
+        expired
+    }
+}
+
 /// Last millisecond at which something written at `timestamp` with this TTL is alive.
 fn last_alive(timestamp: Timestamp, ttl_ms: u64) -> i64 {
     timestamp.0.saturating_add(i64::try_from(ttl_ms).unwrap_or(i64::MAX))

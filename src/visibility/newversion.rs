@@ -4,7 +4,7 @@
 use super::kept::KeptPlaces;
 use super::markers::{ColumnJudge, Covering, Fate};
 use super::reader::{Flow, VisibleCell};
-use super::{ReadRules, View, cell_expired, oldest};
+use super::{Expiry, ReadRules, View, oldest};
 use crate::Result;
 use crate::model::{FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp};
 
@@ -128,6 +128,7 @@ impl<'a> Judge<'a> {
 /// Reads of new-version families.
 pub(super) struct NewVersionMatcher<'a> {
     rules: ReadRules<'a>,
+    expiry: Expiry,
     judge: Judge<'a>,
     /// Deleted versions matter: the range ends in the past, or they are listed.
     wants_kept: bool,
@@ -146,7 +147,16 @@ impl<'a> NewVersionMatcher<'a> {
         if !wants_kept {
             judge.places = None;
         }
-        Self { rules, judge, wants_kept, column: None, count: 0, full: false, outcomes: Vec::new() }
+        Self {
+            rules,
+            expiry: Expiry::default(),
+            judge,
+            wants_kept,
+            column: None,
+            count: 0,
+            full: false,
+            outcomes: Vec::new(),
+        }
     }
 
     /// Judges the next cell; what became certain to be visible goes to `out`.
@@ -154,7 +164,7 @@ impl<'a> NewVersionMatcher<'a> {
         if self.rules.family.min_versions == 0 && self.judge.expired(cell.timestamp) {
             return Flow::NextColumn;
         }
-        if cell_expired(&cell, self.rules.now) {
+        if self.expiry.ends(&cell, self.rules.now) {
             return Flow::Next;
         }
         self.judge.enter(&cell, &mut self.outcomes);
@@ -229,6 +239,7 @@ pub(super) fn compact(
     drop: &mut impl FnMut(StoredCell) -> Result<()>,
 ) -> Result<()> {
     let mut compaction = Compaction {
+        expiry: Expiry::default(),
         judge: Judge::new(family, now),
         outcomes: Vec::new(),
         column: Needs::default(),
@@ -244,6 +255,7 @@ pub(super) fn compact(
 }
 
 struct Compaction<'a> {
+    expiry: Expiry,
     judge: Judge<'a>,
     outcomes: Vec<Outcome>,
     column: Needs,
@@ -252,7 +264,7 @@ struct Compaction<'a> {
 
 impl Compaction<'_> {
     fn push(&mut self, cell: StoredCell, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
-        if cell_expired(&cell, self.judge.now) {
+        if self.expiry.ends(&cell, self.judge.now) {
             return drop(cell);
         }
         let leaves_column = self.judge.column.as_ref().is_some_and(|c| *c != cell.qualifier);

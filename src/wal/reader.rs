@@ -112,7 +112,7 @@ impl ValueReader {
 fn damaged(handle: &ValueHandle, what: &str) -> Error {
     let (segment, offset) = (handle.segment.0, handle.offset);
     let text = format!(
-        "segment {segment}, offset {offset}: {what}; the value cannot be read. Run: cellfs check --repair STORE"
+        "segment {segment}, offset {offset}: {what}; the value cannot be read. Put it again, or restore it from a backup"
     );
     Error::new(ErrorKind::Corrupt, text)
 }

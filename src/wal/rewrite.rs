@@ -99,9 +99,7 @@ impl Rewriter {
 }
 
 fn damaged(old: &ValueHandle) -> Error {
-    let text = format!(
-        "segment {}, offset {}: checksum mismatch; the segment is kept as it is. Run: cellfs check --repair STORE",
-        old.segment.0, old.offset
-    );
+    let text =
+        format!("segment {}, offset {}: checksum mismatch; the segment is kept as it is", old.segment.0, old.offset);
     Error::new(ErrorKind::Corrupt, text)
 }

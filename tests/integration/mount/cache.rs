@@ -81,3 +81,28 @@ fn mount_expiry_becomes_visible_when_it_happens() {
     });
     assert!(gone && names(&fixture.path("t")).iter().all(|row| row == "r"));
 }
+
+#[test]
+fn mount_a_ttl_set_as_attribute_ends_the_version() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "short-lived").unwrap();
+    let set = "import os,sys; os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'300')";
+    let python = std::process::Command::new("python3").args(["-c", set]).arg(&cell).status();
+    if python.is_err() {
+        println!("skipped: there is no python3 on this machine");
+        return;
+    }
+    assert!(python.unwrap().success());
+    assert!(cell.exists());
+    fixture.backend().flush(None).unwrap();
+    let gone = (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !cell.exists()
+    });
+    assert!(gone);
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    assert!(!cell.exists());
+    assert_eq!(super::model::stored(fixture.backend().as_ref(), "r", "q"), None);
+}

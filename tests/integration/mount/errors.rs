@@ -34,7 +34,7 @@ fn mount_refuses_what_the_tree_has_not() {
 fn mount_refuses_names_that_are_not_canonical_with_the_right_spelling() {
     let fixture = Fixture::new();
     let family = fixture.family("r");
-    for (wrong, right) in [("%41", "`A`"), ("x@05", "without leading zeros"), ("@5", "`%`")] {
+    for (wrong, right) in [("%41", "`A`"), ("x@05", "without leading zeros"), ("@5", "`%@5`")] {
         assert_eq!(errno(fs::metadata(family.join(wrong))), libc::ENOENT, "{wrong}");
         assert_eq!(errno(File::create(family.join(wrong))), libc::EINVAL, "{wrong}");
         assert!(last_refusal(&fixture).contains(right), "{wrong}: {}", last_refusal(&fixture));
@@ -112,6 +112,12 @@ fn mount_survives_a_full_disk() {
     for n in 0..kept {
         assert_eq!(fs::read(family.join(format!("q{n}"))).unwrap(), value);
     }
+    // What could not be stored is not there.
+    assert_eq!(names(&family).len(), kept);
+    assert!(!family.join(format!("q{kept}")).exists());
+    fs::write(family.join("q0"), "small").unwrap();
+    assert_eq!(errno(write_and_sync(&family.join("q1"), &value)), libc::ENOSPC);
+    assert_eq!(fs::read(family.join("q1")).unwrap(), value, "the old version stays");
     // Deleting goes on when nothing else does.
     fs::remove_file(family.join("q0")).unwrap();
     assert!(!family.join("q0").exists());
