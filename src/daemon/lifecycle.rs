@@ -149,7 +149,14 @@ fn serve(request: MountRequest, ready: impl FnOnce(())) -> Result<()> {
     thread.map_err(|e| Error::io("start the signal thread", &e))?;
     log::info!("serving {} at {}", directory.display(), mount_point.display());
     ready(());
-    let served = mounted.serve();
+    let served = mounted.serve().or_else(|e| match locate::mount_at(&mount_point) {
+        // Two threads may see the end of one unmount differently.
+        Ok(None) => {
+            log::warn!("at the end of the mount: {}", e.message.escape_debug());
+            Ok(())
+        }
+        _ => Err(e),
+    });
     server::remove(&directory);
     served.and(close(store))
 }

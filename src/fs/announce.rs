@@ -84,6 +84,12 @@ impl Fs {
             if let Some(node) = node {
                 node.mark_stale();
             }
+            // A request for a cell alters another column only by renaming it there, which the kernel knows;
+            // dropping the name then would cost the moved file its number.
+            let by_cell = self.nodes.get(origin.0).is_some_and(|node| matches!(node.key().place, Place::Cell(_)));
+            if by_cell {
+                return;
+            }
         }
         self.invalidations.send(Message::Changed(event.clone()));
     }

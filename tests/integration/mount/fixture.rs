@@ -103,7 +103,8 @@ impl Fixture {
 
     /// Waits for the daemon, which was told to end.
     pub fn wait(&mut self) {
-        assert!(self.daemon.take().unwrap().wait().unwrap().success());
+        let status = self.daemon.take().unwrap().wait().unwrap();
+        assert!(status.success(), "{status}: {}", self.log());
     }
 
     pub fn remount(&mut self) {
