@@ -167,3 +167,30 @@ fn command_line_works_on_a_store_that_is_not_mounted() {
     fixture.mount("");
     assert_eq!(fs::read_to_string(fixture.path("t/r2/f/q")).unwrap(), "w");
 }
+
+#[test]
+fn mount_of_a_read_only_store_directory_is_refused_and_changes_nothing() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can make a directory read-only for itself");
+        return;
+    }
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let frozen = tempfile::tempdir().unwrap();
+    let none: Option<&str> = None;
+    let bind = nix::mount::MsFlags::MS_BIND;
+    nix::mount::mount(Some(&fixture.store()), frozen.path(), none, bind, none).unwrap();
+    let flags = bind | nix::mount::MsFlags::MS_REMOUNT | nix::mount::MsFlags::MS_RDONLY;
+    let remounted = nix::mount::mount(none, frozen.path(), none, flags, none);
+    let mounted = mount(&[frozen.path(), &fixture.mnt()]);
+    let put = fixture.cellfs(&["put", frozen.path().to_str().unwrap(), "t", "r", "f:q", "w"]);
+    nix::mount::umount(frozen.path()).unwrap();
+    remounted.unwrap();
+    for output in [mounted, put] {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(words(&output).contains("Read-only file system"), "{}", words(&output));
+    }
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+}
