@@ -72,6 +72,16 @@ pub enum Event {
 /// Told of every committed change.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
+/// A compaction under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactionProgress {
+    pub table: TableName,
+    pub family: String,
+    pub kind: CompactionKind,
+    /// How much of the family it has looked at.
+    pub percent: u8,
+}
+
 /// Numbers about a store for `status`, `stats` and `df`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
@@ -91,8 +101,10 @@ pub struct Status {
     pub synced_seq: u64,
     pub flushes: u64,
     pub compactions: u64,
-    /// What the background worker is doing now, in words; empty when idle.
+    /// What is done in the background now, in words; empty when idle.
     pub activity: String,
+    /// The compaction that is under way.
+    pub compaction: Option<CompactionProgress>,
     /// Why nothing is acknowledged any more.
     pub poisoned: Option<String>,
     pub last_error: Option<String>,

@@ -6,15 +6,17 @@ use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::columns::{self, ColumnChanges, ColumnStats};
 use super::meta::Meta;
 use super::readers::Readers;
 use super::row::IndexRow;
+use crate::model::{FamilyId, Qualifier};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Which way a page of rows is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
     }
 }
 
-fn damaged_row() -> Error {
+pub(super) fn damaged_row() -> Error {
     let text = "a row of the index does not match its checksum; the index is rebuilt when the store is opened again";
     Error::new(ErrorKind::Corrupt, text)
 }
@@ -95,7 +97,7 @@ impl Index {
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
-        writer.execute_batch(setup).map_err(sql("make"))?;
+        writer.execute_batch(&format!("{setup}{}", columns::SETUP)).map_err(sql("make"))?;
         put_meta(&writer, "store", store)?;
         put_meta(&writer, "format", &FORMAT.to_le_bytes())?;
         Ok(Self::with(path, writer, cache_bytes))
@@ -161,9 +163,11 @@ impl Index {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
         self.readers.put_back(reader);
-        if let Err(e) = &result
-            && e.kind == ErrorKind::Corrupt
-        {
+        self.condemn_if_damaged(result)
+    }
+
+    fn condemn_if_damaged<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::Corrupt) {
             self.condemn();
         }
         result
@@ -177,18 +181,30 @@ impl Index {
         })
     }
 
-    /// Applies changes and the new state in one transaction; nothing of it holds after an error.
+    /// Applies changes, then the new state and the sums of columns that `state` gives after them, in one
+    /// transaction; nothing of it holds after an error. The state as it was stored.
     pub fn write(
         &self,
         changes: &mut dyn Iterator<Item = Result<Change>>,
-        meta: &mut dyn FnMut() -> Meta,
-    ) -> Result<()> {
+        state: impl FnOnce() -> (Meta, ColumnChanges),
+    ) -> Result<Meta> {
         let mut writer = self.writer.lock();
         let _paused = self.readers.pause();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
-        put_meta(&tx, "state", &encode_meta(&meta())?)?;
-        tx.commit().map_err(sql("commit to"))
+        let (mut meta, columns) = state();
+        columns::apply(&tx, &columns, &mut meta)?;
+        put_meta(&tx, "state", &encode_meta(&meta)?)?;
+        tx.commit().map_err(sql("commit to"))?;
+        Ok(meta)
+    }
+
+    /// What is indexed under each qualifier of a family.
+    pub fn columns(&self, family: FamilyId) -> Result<Vec<(Qualifier, ColumnStats)>> {
+        let reader = self.readers.take()?;
+        let result = columns::read(&reader.connection, family);
+        self.readers.put_back(reader);
+        self.condemn_if_damaged(result)
     }
 
     /// Applies changes in one transaction and leaves the state as it is.

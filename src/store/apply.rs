@@ -215,6 +215,7 @@ fn version_info(
         generation: Generation(0),
         tags: cell.tags.clone(),
         value,
+        own: None,
     };
     visibility::version_info(VisibleCell { cell, deleted_at: None }, rules, now)
 }

@@ -9,9 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Indexed, Memtable, Memtables};
-use super::recovery::count_in;
 use crate::Result;
-use crate::index::{Change, IndexRow, Meta, key};
+use crate::index::{Change, ColumnChanges, IndexRow, Meta, key, kind_of, same_row};
 use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
 use crate::wal::{DeadMarks, NewCell, append_dead};
@@ -29,6 +28,34 @@ impl Dropped {
         let (segment, offset) = row.place();
         let list = if kind.is_put() { &mut self.puts } else { &mut self.tombstones };
         list.entry(segment).or_default().push(offset);
+    }
+}
+
+/// Sums over rows that are written to the index in order.
+#[derive(Default)]
+pub struct Counted {
+    meta: Meta,
+    columns: ColumnChanges,
+    last: Vec<u8>,
+    now: Timestamp,
+}
+
+impl Counted {
+    pub fn new(meta: Meta, now: Timestamp) -> Self {
+        let columns = ColumnChanges::new(&meta);
+        Self { meta, columns, last: Vec::new(), now }
+    }
+
+    /// Counts the next row.
+    pub fn add(&mut self, key: &[u8], row: &IndexRow) {
+        self.meta.count_in(key, row, !same_row(&self.last, key), self.now.0);
+        self.columns.add(key, row);
+        self.last.clear();
+        self.last.extend_from_slice(key);
+    }
+
+    pub fn finish(self) -> (Meta, ColumnChanges) {
+        (self.meta, self.columns)
     }
 }
 
@@ -65,15 +92,15 @@ impl Engine {
         meta.checkpoint = frozen.checkpoint;
         meta.flushes += 1;
         let generation = meta.generation;
-        let counted = std::cell::RefCell::new(meta);
+        let counted = std::cell::RefCell::new(Counted::new(meta, self.now()));
         let mut changes = frozen.table.iter().filter(|(key, _)| !gone.contains(key)).map(|(key, mut row)| {
             row.generation = generation;
-            count_in(&mut counted.borrow_mut(), &key, &row);
+            counted.borrow_mut().add(&key, &row);
             Ok(Change::Put(key, row))
         });
-        self.index.write(&mut changes, &mut || counted.borrow().clone())?;
+        let meta = self.index.write(&mut changes, || counted.take().finish())?;
         drop(changes);
-        self.retire(frozen, counted.into_inner());
+        self.retire(frozen, meta);
         Ok(())
     }
 
@@ -113,7 +140,7 @@ impl Engine {
                 continue;
             }
             if judge.judge(&key, &row, rules) == Verdict::Drop {
-                dropped.add(key::decode_suffix(&key).map_or(CellKind::Put, |(_, kind, _)| kind), &row);
+                dropped.add(kind_of(&key), &row);
                 gone.insert(key);
             }
         }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Engine;
 use super::flush::Dropped;
+use super::pace::Pace;
 use super::recovery::mark_rewritten;
-use crate::index::{Change, Direction, IndexRow, Meta, key};
+use crate::index::{Change, ColumnChanges, Direction, IndexRow, Meta, key};
 use crate::model::{CellKind, SegmentId, ValueHandle};
 use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
@@ -112,7 +113,7 @@ impl Engine {
     }
 
     /// Empties and deletes segments with little alive.
-    pub fn purge_segments(&self) -> Result<()> {
+    pub fn purge_segments(&self, pace: &mut Pace<'_>) -> Result<()> {
         let _one = self.compacting.lock();
         let mut chosen = choose(self.candidates());
         chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
@@ -121,9 +122,10 @@ impl Engine {
         }
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
-            self.move_cells(&mut chosen)?;
+            self.move_cells(&mut chosen, pace)?;
             self.purge_emptied(&chosen)
         });
+        super::worker::doing(self, "");
         for id in chosen {
             if let Some(segment) = self.log.segments().get(id) {
                 segment.keep();
@@ -138,16 +140,17 @@ impl Engine {
         let segments = self.log.segments();
         let covered = segments.ids().into_iter().filter(|id| *id < meta.checkpoint.segment);
         let candidate = |id| {
-            let stats = meta.segments.get(&id).copied().unwrap_or_default();
+            let stats = meta.segments.get(&id);
             let len = segments.get(id)?.len();
-            Some(Candidate { id, len, live: stats.live, live_bytes: stats.live_bytes })
+            let (live, live_bytes) = stats.map_or((0, 0), |stats| (stats.live, stats.live_bytes));
+            Some(Candidate { id, len, live, live_bytes })
         };
         covered.filter_map(candidate).collect()
     }
 
     /// Copies everything that the index has in the chosen segments; those that cannot be read are taken
     /// from the choice.
-    fn move_cells(&self, chosen: &mut BTreeSet<SegmentId>) -> Result<()> {
+    fn move_cells(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         let alive = |meta: &Meta| chosen.iter().any(|id| meta.segments.get(id).is_some_and(|s| s.live > 0));
         if !alive(&self.meta.lock()) {
             return Ok(());
@@ -156,6 +159,9 @@ impl Engine {
         let mut from = Vec::new();
         while let Some(next) = self.move_piece(chosen, &mut writer, &from)? {
             from = next;
+            if !pace.go_on() {
+                return Ok(());
+            }
             if writer.bytes() >= self.options.segment_bytes {
                 writer = Rewriter::create(self.log.segments())?;
             }
@@ -200,8 +206,8 @@ impl Engine {
                 Ok(value) => {
                     moves.push((row.value, value));
                     let new = IndexRow { value, own: None, ..row.clone() };
-                    meta.remove(&row);
-                    meta.add(&new);
+                    meta.unpoint(&row);
+                    meta.point(&key, &new);
                     if row.own.is_some_and(|(segment, _)| !chosen.contains(&segment)) {
                         dropped.add(CellKind::Put, &row);
                     }
@@ -222,13 +228,14 @@ impl Engine {
         writer.sync()?;
         self.note_moves(&moves)?;
         self.mark_dead(&dropped)?;
-        self.index.write(&mut changes.into_iter().map(Ok), &mut || meta.clone())?;
+        let state = (meta, ColumnChanges::default());
+        let meta = self.index.write(&mut changes.into_iter().map(Ok), || state)?;
         *self.meta.lock() = meta;
         Ok(())
     }
 
     fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
-        let _alone = self.maintenance.lock();
+        let alone = self.maintenance.lock();
         let meta = self.meta.lock().clone();
         let empty = |id: &&SegmentId| meta.segments.get(id).is_none_or(|s| s.live == 0);
         let emptied: Vec<SegmentId> = chosen.iter().filter(empty).copied().collect();
@@ -241,13 +248,13 @@ impl Engine {
             mark_rewritten(self.log.segments(), *id)?;
             self.log.segments().purge(*id)?;
         }
-        let mut meta = meta;
-        emptied.iter().for_each(|id| {
-            meta.segments.remove(id);
-        });
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
-        *self.meta.lock() = meta;
-        Ok(())
+        drop(alone);
+        self.change_meta(|meta| {
+            emptied.iter().for_each(|id| {
+                meta.segments.remove(id);
+            });
+            ColumnChanges::default()
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashMap;
 
 use super::engine::FamilyTrack;
+use super::flush::Counted;
 use super::memtable::{MemCell, Memtable};
 use crate::index::{Change, Checkpoint, Index, IndexRow, Meta, Opened, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
@@ -256,8 +257,10 @@ impl<'a> Recovery<'a> {
             // Order: on the disk before the index covers it.
             self.secure()?;
         }
-        self.count(&mut meta)?;
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
+        let mut counted = Counted::new(meta, self.segments.env().now());
+        self.count(&mut counted)?;
+        let state = counted.finish();
+        let meta = self.index.write(&mut std::iter::empty(), || state)?;
         self.take_stats(&meta);
         Ok(meta)
     }
@@ -287,13 +290,13 @@ impl<'a> Recovery<'a> {
     }
 
     /// Sums over all rows, page by page.
-    fn count(&self, meta: &mut Meta) -> Result<()> {
+    fn count(&self, counted: &mut Counted) -> Result<()> {
         let mut from = Vec::new();
         loop {
             let mut last = Vec::new();
             let count =
                 self.index.page(&from, &[0xFF; 8], 4096, crate::index::Direction::Ascending, &mut |key, row| {
-                    count_in(meta, key, &row);
+                    counted.add(key, &row);
                     last.clear();
                     last.extend_from_slice(key);
                     Ok(())
@@ -305,17 +308,6 @@ impl<'a> Recovery<'a> {
             from = last;
         }
     }
-}
-
-/// Counts a row of the index into the sums.
-pub fn count_in(meta: &mut Meta, key: &[u8], row: &IndexRow) {
-    meta.add(row);
-    let (Some(family), Some((timestamp, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
-    let stats = meta.families.entry(family).or_default();
-    stats.cells += 1;
-    stats.changed += 1;
-    stats.max_timestamp = stats.max_timestamp.max(timestamp.0);
-    stats.family_tombstones += u64::from(kind.is_family_tombstone());
 }
 
 fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
