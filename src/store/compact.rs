@@ -151,15 +151,14 @@ impl Engine {
         Ok(!gone.is_empty())
     }
 
-    /// What the background does by itself: dropped families, what is due by HBase's rules, then segments.
+    /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, then
+    /// segments with little in them.
     pub fn compact_as_needed(&self) -> Result<()> {
         let mut pace = Pace::background(self);
         self.drop_undeclared(&mut pace)?;
+        self.expire_segments(&mut pace)?;
         let catalogue = self.catalogue.load_full();
-        for table in catalogue.tables.values() {
-            if table.attributes.get("COMPACTION_ENABLED").is_some_and(|text| text != "true") {
-                continue;
-            }
+        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
             for family in table.families.values() {
                 let settings = Settings::of(table, family)?;
                 let _one = self.compacting.lock();

@@ -8,6 +8,7 @@ mod compact;
 mod cursor;
 mod doomed;
 mod engine;
+mod expire;
 mod flush;
 mod identity;
 mod memtable;

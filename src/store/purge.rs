@@ -234,7 +234,7 @@ impl Engine {
         Ok(())
     }
 
-    fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
+    pub fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
         let alone = self.maintenance.lock();
         let meta = self.meta.lock().clone();
         let empty = |id: &&SegmentId| meta.segments.get(id).is_none_or(|s| s.live == 0);

@@ -1,6 +1,7 @@
 //! Tests of the store as a whole, on a simulated machine.
 
 mod compaction;
+mod expiry;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -78,6 +78,11 @@ fn oldest(family: &FamilyRules, now: Timestamp) -> i64 {
     }
 }
 
+/// Whether no read sees a cell of this timestamp any more because of the family's TTL, whatever else is stored.
+pub fn past_family_ttl(family: &FamilyRules, timestamp: Timestamp, now: Timestamp) -> bool {
+    family.min_versions == 0 && timestamp.0 < oldest(family, now)
+}
+
 /// Whether the cell's own TTL has passed.
 fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
     cell.tags.alive_until(cell.timestamp).is_some_and(|last| last < now.0)
