@@ -73,6 +73,8 @@ pub struct RowQuery {
     direction: Direction,
     batch: Option<usize>,
     rows_left: Option<u64>,
+    /// The row that was entered is read for the filter's sake only.
+    discards: bool,
 }
 
 impl RowQuery {
@@ -110,7 +112,7 @@ impl RowQuery {
             }
         }
         let read = read.clone();
-        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None })
+        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None, discards: false })
     }
 
     /// The families that are read, ascending by name.
@@ -147,6 +149,12 @@ impl RowQuery {
         if filter.is_done() {
             return RowKeyVerdict::Stop;
         }
+        // HBase shows a filter the cells of the rows that it excludes too (RegionScannerImpl.nextRow); WHILE is
+        // the one that remembers.
+        if self.expression.as_ref().is_some_and(has_while) {
+            self.discards = true;
+            return RowKeyVerdict::Read;
+        }
         filter.reset();
         RowKeyVerdict::Skip
     }
@@ -155,6 +163,9 @@ impl RowQuery {
     pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
         let mut batches = Batches::new(request.row, self.batch);
         self.read_families(Need::Essential, &mut request, &mut batches)?;
+        if std::mem::take(&mut self.discards) {
+            return Ok(self.after_row());
+        }
         if self.passes(&mut batches.held) {
             if self.families.iter().any(|f| f.need == Need::Joined) {
                 self.read_families(Need::Joined, &mut request, &mut batches)?;
