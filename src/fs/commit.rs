@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Fs;
+use super::content::Session;
 use super::handles::{FileHandle, Handle};
 use super::nodes::NodeState;
-use crate::model::{ColumnKey, Mutation, Origin, PutCell, RowMutations, Time};
+use crate::model::{ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
@@ -45,16 +46,16 @@ impl Fs {
             return Ok(());
         }
         if !state.unlinked {
-            let (column, time) = self.commit_target(file, own.committed)?;
             let session = state.session.as_ref();
             let session = session.ok_or_else(|| Error::new(ErrorKind::Io, "a written file has no session"))?;
+            let (column, time) = self.commit_target(file, own.committed, session)?;
             let put = PutCell {
                 family: column.family.clone(),
                 qualifier: column.qualifier.clone(),
                 time,
                 value: session.content.value(),
                 ttl_ms: own.committed.and(state.cell.as_ref()).and_then(|cell| cell.tags.ttl_ms),
-                mtime: session.mtime,
+                mtime: session.mtime.or_else(|| time_beside(time, session)),
                 ended_at: None,
             };
             let version = self.put(&column, put, Origin(file.node.ino))?;
@@ -75,11 +76,12 @@ impl Fs {
     fn commit_target(
         &self,
         file: &FileHandle,
-        committed: Option<(crate::model::Timestamp, crate::model::SeqNo)>,
+        committed: Option<(Timestamp, SeqNo)>,
+        session: &Session,
     ) -> Result<(Arc<ColumnKey>, Time)> {
         match (file.node.key().place, committed) {
             (Place::Cell(column), Some((timestamp, seq))) => Ok((column, Time::Replacing { timestamp, seq })),
-            (Place::Cell(column), None) => Ok((column, Time::AfterNewest)),
+            (Place::Cell(column), None) => Ok((column, Time::AfterNewestSince(session.changed_at.into()))),
             (Place::Version(column, timestamp), _) => Ok((column, Time::At(timestamp))),
             _ => Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
         }
@@ -109,5 +111,15 @@ impl Fs {
             first = first.and(self.commit(&file, &mut state));
         }
         first.and(self.tree.backend.sync())
+    }
+}
+
+/// The mtime of a commit that keeps the timestamp of the one before.
+fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
+    match time {
+        Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
+            Some(session.changed_at)
+        }
+        _ => None,
     }
 }

@@ -193,6 +193,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
         self.make(&key)?;
+        self.touch_directory(parent);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
 
@@ -274,6 +275,7 @@ impl Fs {
             self.nodes.detach(&node);
             node.state().unlinked = true;
         }
+        self.touch_directory(parent);
         Ok(())
     }
 

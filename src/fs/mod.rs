@@ -21,6 +21,7 @@ mod remove;
 mod rename;
 mod setattr;
 mod text;
+mod times;
 mod xattr;
 
 use std::sync::Arc;

@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 
 use super::content::Session;
-use crate::model::{CellInfo, FileTime};
+use super::times::Times;
+use crate::model::CellInfo;
 use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
@@ -41,8 +42,8 @@ pub struct NodeState {
     pub unlinked: bool,
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
-    /// mtime that was set on a directory.
-    pub dir_mtime: Option<FileTime>,
+    /// Times that the store does not keep.
+    pub times: Option<Box<Times>>,
 }
 
 impl Node {

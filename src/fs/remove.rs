@@ -15,17 +15,23 @@ impl Fs {
         let dir = self.node(parent)?.key();
         let key = self.tree.target(&dir, name)?;
         self.check_writable(&key)?;
+        self.unlink_key(&key, name)?;
+        self.touch_directory(parent);
+        Ok(())
+    }
+
+    fn unlink_key(&self, key: &NodeKey, name: &[u8]) -> Result<()> {
         match &key.place {
-            Place::Cell(column) => self.unlink_cell(&key, column, name),
+            Place::Cell(column) => self.unlink_cell(key, column, name),
             Place::Version(column, timestamp) => {
                 let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
                 let kind = DeleteKind::Version { family, qualifier };
                 // Already gone is no error: the name was there when it was looked up.
-                self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(&key))?;
-                self.lose_name(self.nodes.find(&key));
+                self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(key))?;
+                self.lose_name(self.nodes.find(key));
                 Ok(())
             }
-            Place::Schema(place) => self.unlink_schema(&key, place),
+            Place::Schema(place) => self.unlink_schema(key, place),
             _ => Err(not_permitted("a generated entry cannot be removed")),
         }
     }

@@ -25,14 +25,21 @@ impl Fs {
         if from == to {
             return Ok(());
         }
+        self.rename_key(&from, &to, mode)?;
+        self.touch_directory(parent);
+        self.touch_directory(new_parent);
+        Ok(())
+    }
+
+    fn rename_key(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
         match (&from.place, &to.place) {
-            (Place::Table(one), Place::Table(other)) => self.rename_table(&from, &to, one, other, mode),
-            (Place::Row(one), Place::Row(other)) => self.rename_row(&from, &to, one, other, mode),
-            (Place::Family(one), Place::Family(other)) => self.rename_family(&from, &to, one, other, mode),
-            (Place::Schema(one), Place::Schema(other)) => self.rename_schema(&from, &to, one, other),
+            (Place::Table(one), Place::Table(other)) => self.rename_table(from, to, one, other, mode),
+            (Place::Row(one), Place::Row(other)) => self.rename_row(from, to, one, other, mode),
+            (Place::Family(one), Place::Family(other)) => self.rename_family(from, to, one, other, mode),
+            (Place::Schema(one), Place::Schema(other)) => self.rename_schema(from, to, one, other),
             (Place::Namespace(_), Place::Namespace(_)) => Err(cross("a namespace cannot be renamed; move its tables")),
             (one, other) => match (cell_name(one), cell_name(other)) {
-                (Some(source), Some(target)) => self.rename_cell(&from, &to, source, target, mode),
+                (Some(source), Some(target)) => self.rename_cell(from, to, source, target, mode),
                 _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
             },
         }

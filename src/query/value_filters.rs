@@ -115,6 +115,10 @@ impl Filter for SingleColumnValue {
         Ok(if !self.matched && self.latest_version_only { Decision::NextRow } else { Decision::Include })
     }
 
+    fn needs_family(&self, family: &str) -> bool {
+        !self.filter_if_missing || self.column.family == family
+    }
+
     fn judges_rows(&self) -> bool {
         true
     }
