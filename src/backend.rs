@@ -173,6 +173,11 @@ pub trait Backend: Send + Sync {
         limit: usize,
     ) -> Result<Vec<CellInfo>>;
 
+    /// Whether any cell of a table may expire; true where that is not known.
+    fn may_expire(&self, _table: &TableName) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
     /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.

@@ -82,7 +82,8 @@ impl Fs {
         if let Some(text) = self.text_facts(key) {
             return Ok(Some(self.entry(key, Some(text))));
         }
-        Ok(self.tree.facts(key)?.map(|facts| self.entry(key, Some(facts))))
+        let found = self.tree.facts(key)?.map(|facts| self.entry(key, Some(facts)));
+        found.map(|reply| self.bounded(key, reply)).transpose()
     }
 
     /// Counts a look-up of `key` and answers it with what is known.

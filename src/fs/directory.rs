@@ -131,7 +131,11 @@ impl Fs {
                 (None, true) => Some(Facts::Dir),
                 (None, false) => self.text_facts(&entry.key).or(self.tree.facts(&entry.key)?),
             };
-            let reply = self.entry(&entry.key, facts);
+            let mut reply = self.entry(&entry.key, facts);
+            if self.may_expire(&entry.key)? {
+                // When that is would cost a search for each.
+                reply.entry_ttl = std::time::Duration::ZERO;
+            }
             let Attr { ino, kind, .. } = reply.attr;
             let full = add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }, &reply);
             if full {

@@ -13,6 +13,7 @@ mod content;
 mod counters;
 mod directory;
 pub mod errno;
+mod expiry;
 mod handles;
 mod nodes;
 mod options;

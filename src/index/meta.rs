@@ -73,6 +73,8 @@ pub struct FamilyStats {
     pub max_timestamp: i64,
     /// Tombstones of whole families; 0 lets a read of one column skip the search for them.
     pub family_tombstones: u64,
+    /// Whether a cell with a TTL of its own was ever among them.
+    pub expiring: bool,
     /// Cells that were indexed since the last major compaction: what one might find.
     pub changed: u64,
     /// Oldest first; none is empty.
@@ -174,6 +176,7 @@ impl Meta {
         stats.changed += 1;
         stats.max_timestamp = stats.max_timestamp.max(timestamp.0);
         stats.family_tombstones += u64::from(kind.is_family_tombstone());
+        stats.expiring |= row.tags.ttl_ms.is_some();
         let Some(layer) = stats.newest_layer(row.generation, now) else { return };
         layer.cells += 1;
         layer.rows += u64::from(is_first);

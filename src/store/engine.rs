@@ -36,6 +36,8 @@ pub struct FamilyTrack {
     pub latest_tombstone: AtomicI64,
     /// Whether any tombstone of a whole family may be stored.
     pub family_tombstones: AtomicBool,
+    /// Whether any cell with a TTL of its own may be stored.
+    pub expiring: AtomicBool,
 }
 
 /// What the background threads are told.

@@ -5,6 +5,7 @@
 //! and cells past their own.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
@@ -12,9 +13,11 @@ use super::doomed::Gone;
 use super::engine::Engine;
 use super::flush::Dropped;
 use super::pace::Pace;
+use super::plan::Planned;
 use crate::Result;
+use crate::backend::Event;
 use crate::index::{Direction, IndexRow, Lifetime, SegmentStats, key, kind_of};
-use crate::model::{Catalogue, FamilyId, FamilyRules, SegmentId, Timestamp};
+use crate::model::{Catalogue, FamilyId, FamilyRules, Origin, SegmentId, TableName, TableSchema, Timestamp};
 use crate::visibility::past_family_ttl;
 
 /// Rows of the index that are looked at between two rests.
@@ -118,6 +121,24 @@ impl Engine {
         }
         self.mark_dead(&elsewhere)?;
         self.remove_rows(gone)
+    }
+}
+
+impl Engine {
+    /// Whether any cell of a table may expire.
+    pub fn may_expire(&self, table: &TableName) -> bool {
+        let catalogue = self.catalogue.load();
+        let mut families = catalogue.tables.get(table).into_iter().flat_map(|table| table.families.values());
+        families.any(|f| f.rules.ttl_ms.is_some() || self.track(f.id).expiring.load(Ordering::Acquire))
+    }
+
+    /// What is told once the first cells with a TTL of their own have come to a family: names of its directories
+    /// may not be kept for good any more. Before they are written.
+    pub fn first_ttl(&self, table: &TableSchema, cells: &[Planned<'_>]) -> Option<Event> {
+        let is_first = |cell: &Planned<'_>| {
+            cell.tags.ttl_ms.is_some() && !self.track(cell.family.id).expiring.load(Ordering::Acquire)
+        };
+        cells.iter().any(is_first).then(|| Event::Table { table: table.name.clone(), origin: Origin(0) })
     }
 }
 

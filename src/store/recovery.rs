@@ -79,6 +79,7 @@ impl<'a> Recovery<'a> {
             let track = self.tracks.entry(*id).or_default();
             track.max_timestamp.fetch_max(stats.max_timestamp, Ordering::Relaxed);
             track.family_tombstones.fetch_or(stats.family_tombstones > 0, Ordering::Relaxed);
+            track.expiring.fetch_or(stats.expiring, Ordering::Relaxed);
         }
         for track in self.tracks.values() {
             track.opened_with.store(track.max_timestamp.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -313,6 +314,7 @@ impl<'a> Recovery<'a> {
 fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
     let track = tracks.entry(entry.family).or_default();
     track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
+    track.expiring.fetch_or(entry.tags.ttl_ms.is_some(), Ordering::Relaxed);
     track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
 }
 

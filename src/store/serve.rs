@@ -73,6 +73,10 @@ impl Backend for Store {
         self.engine.list_versions(column, which, before, limit)
     }
 
+    fn may_expire(&self, table: &TableName) -> Result<bool> {
+        Ok(self.engine.may_expire(table))
+    }
+
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         self.engine.rename_cell(rename)
     }

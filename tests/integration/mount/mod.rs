@@ -4,6 +4,7 @@ mod cache;
 mod cells;
 mod directories;
 mod errors;
+mod expiry;
 mod fixture;
 mod lifecycle;
 mod model;
