@@ -157,7 +157,8 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_) | Place::KeyFile(_)) || key.view != View::Plain;
+        let generated =
+            matches!(key.place, Place::Info(_) | Place::TableInfo(..) | Place::KeyFile(_)) || key.view != View::Plain;
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,
             (true, true) => 0o555,

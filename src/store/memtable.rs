@@ -75,6 +75,11 @@ impl MemCell {
         Self { value, tags, own }
     }
 
+    /// Bytes of the entry that it points to.
+    pub fn stored_bytes(&self) -> u64 {
+        u64::from(self.value.head_len) + u64::from(self.value.stored_len)
+    }
+
     /// As a row of the index, not flushed yet.
     pub fn to_row(&self) -> IndexRow {
         let tags = self.tags.as_deref().cloned().unwrap_or_default();

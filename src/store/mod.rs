@@ -26,6 +26,7 @@ mod rename;
 mod reserve;
 mod scan;
 mod serve;
+mod stats;
 mod sweep;
 mod worker;
 

@@ -1,5 +1,6 @@
 //! Tests of the store as a whole, on a simulated machine.
 
+mod columns;
 mod compaction;
 mod expiry;
 

@@ -6,6 +6,7 @@ mod directories;
 mod errors;
 mod expiry;
 mod fixture;
+mod info;
 mod lifecycle;
 mod model;
 mod names;
