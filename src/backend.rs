@@ -90,7 +90,7 @@ pub struct Status {
     pub segments: u64,
     /// Bytes of all segment files.
     pub segment_bytes: u64,
-    /// Bytes of entries that the index still points to.
+    /// Bytes of entries that the index or the memtable points to; a value that several cells share counts once.
     pub live_bytes: u64,
     pub index_bytes: u64,
     pub memtable_cells: u64,

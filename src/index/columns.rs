@@ -60,13 +60,14 @@ impl ColumnChanges {
     }
 
     /// Counts a put that comes; other cells are passed by.
-    pub fn add(&mut self, key: &[u8], row: &IndexRow) {
-        self.change(key, row, 1);
+    /// `row_len`: bytes of the key that name row and family.
+    pub fn add(&mut self, key: &[u8], row_len: usize, row: &IndexRow) {
+        self.change(key, row_len, row, 1);
     }
 
     /// Counts a put that goes.
     pub fn remove(&mut self, key: &[u8], row: &IndexRow) {
-        self.change(key, row, -1);
+        self.change(key, key::row_prefix_len(key).unwrap_or(key.len()), row, -1);
     }
 
     /// Everything of a family goes.
@@ -74,13 +75,14 @@ impl ColumnChanges {
         self.families.insert(family, FamilyChanges { forget: true, ..FamilyChanges::default() });
     }
 
-    fn change(&mut self, key: &[u8], row: &IndexRow, sign: i64) {
+    fn change(&mut self, key: &[u8], row_len: usize, row: &IndexRow, sign: i64) {
         let Some(family) = key::family_of(key) else { return };
         let changes = self.families.entry(family).or_default();
         if changes.too_many {
             return;
         }
-        let (Some((timestamp, kind, _)), Some(qualifier)) = (key::decode_suffix(key), key::escaped_qualifier(key))
+        let (Some((timestamp, kind, _)), Some(qualifier)) =
+            (key::decode_suffix(key), key::escaped_qualifier(key, row_len))
         else {
             return;
         };

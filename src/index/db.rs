@@ -6,11 +6,12 @@ use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::columns::{self, ColumnChanges, ColumnStats};
-use super::meta::Meta;
+use super::columns::{self, ColumnStats};
+use super::meta::{Meta, Sums};
 use super::readers::Readers;
 use super::row::IndexRow;
-use crate::model::{FamilyId, Qualifier};
+use super::shares;
+use crate::model::{FamilyId, Qualifier, SegmentId};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
@@ -97,7 +98,7 @@ impl Index {
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
-        writer.execute_batch(&format!("{setup}{}", columns::SETUP)).map_err(sql("make"))?;
+        writer.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
         put_meta(&writer, "store", store)?;
         put_meta(&writer, "format", &FORMAT.to_le_bytes())?;
         Ok(Self::with(path, writer, cache_bytes))
@@ -181,22 +182,55 @@ impl Index {
         })
     }
 
-    /// Applies changes, then the new state and the sums of columns that `state` gives after them, in one
-    /// transaction; nothing of it holds after an error. The state as it was stored.
+    /// Applies changes, then the new state and the sums that `state` gives after them, in one transaction; nothing of it holds after an error. The state as it was stored.
     pub fn write(
         &self,
         changes: &mut dyn Iterator<Item = Result<Change>>,
-        state: impl FnOnce() -> (Meta, ColumnChanges),
+        state: impl FnOnce() -> (Meta, Sums),
     ) -> Result<Meta> {
         let mut writer = self.writer.lock();
         let _paused = self.readers.pause();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
-        let (mut meta, columns) = state();
-        columns::apply(&tx, &columns, &mut meta)?;
+        let (mut meta, sums) = state();
+        columns::apply(&tx, &sums.columns, &mut meta)?;
+        shares::apply(&tx, &sums.shares, &mut meta)?;
         put_meta(&tx, "state", &encode_meta(&meta)?)?;
         tx.commit().map_err(sql("commit to"))?;
         Ok(meta)
+    }
+
+    /// Takes bytes out of the state that were thought to be shared and are not; `pending`: whether unflushed rows
+    /// may share values of a segment. The state as it was stored.
+    pub fn settle_shares(&self, mut meta: Meta, pending: &dyn Fn(SegmentId) -> bool) -> Result<Meta> {
+        self.in_transaction(|tx| {
+            let any = shares::settle(tx, &mut meta, pending)?;
+            if any { put_meta(tx, "state", &encode_meta(&meta)?) } else { Ok(()) }
+        })?;
+        Ok(meta)
+    }
+
+    /// Rebuild: counts shares, as if none had an entry with a row of its own.
+    pub fn fill_shares(&self, sums: &Sums, meta: &mut Meta) -> Result<()> {
+        self.in_transaction(|tx| shares::apply(tx, &sums.shares, meta))
+    }
+
+    /// Rebuild: these rows have their own entries.
+    pub fn mark_originals(&self, rows: &[IndexRow]) -> Result<()> {
+        self.in_transaction(|tx| shares::mark_originals(tx, rows))
+    }
+
+    /// Rebuild: counts the bytes of the rest.
+    pub fn count_orphans(&self, meta: &mut Meta) -> Result<()> {
+        self.in_transaction(|tx| shares::count_orphans(tx, meta))
+    }
+
+    fn in_transaction(&self, action: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let _paused = self.readers.pause();
+        let tx = writer.transaction().map_err(sql("write"))?;
+        action(&tx)?;
+        tx.commit().map_err(sql("commit to"))
     }
 
     /// What is indexed under each qualifier of a family.
@@ -209,11 +243,7 @@ impl Index {
 
     /// Applies changes in one transaction and leaves the state as it is.
     pub fn fill(&self, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {
-        let mut writer = self.writer.lock();
-        let _paused = self.readers.pause();
-        let tx = writer.transaction().map_err(sql("write"))?;
-        apply(&tx, changes)?;
-        tx.commit().map_err(sql("commit to"))
+        self.in_transaction(|tx| apply(tx, changes))
     }
 
     /// Everything that was committed is on the disk when this returns.

@@ -177,9 +177,9 @@ pub fn qualifier_of(key: &[u8], row_prefix_len: usize) -> Option<Qualifier> {
     Some(take_escaped(&mut rest)?.into_owned())
 }
 
-/// The qualifier of a key as it stands there, with its end mark.
-pub fn escaped_qualifier(key: &[u8]) -> Option<&[u8]> {
-    key.get(row_prefix_len(key)?..key.len().checked_sub(SUFFIX)?)
+/// The qualifier of a key as it stands there, with its end mark; the row part is `row_prefix_len` bytes long.
+pub fn escaped_qualifier(key: &[u8], row_prefix_len: usize) -> Option<&[u8]> {
+    key.get(row_prefix_len..key.len().checked_sub(SUFFIX)?)
 }
 
 /// The bytes of one escaped part.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::lifetime::Lifetimes;
-use super::{IndexRow, key};
+use super::{ColumnChanges, IndexRow, ShareChanges, key};
 use crate::model::{CellKind, FamilyId, Generation, SegmentId, SeqNo, Timestamp};
+use crate::wal::{Entry, share_len};
 
 /// Layers of a family that are told apart; past it the two oldest count as one.
 const LAYERS: usize = 256;
@@ -26,8 +27,10 @@ pub struct Checkpoint {
 pub struct SegmentStats {
     /// Rows that have their own entry or their value there.
     pub live: u64,
-    /// Bytes of heads and values that rows point to.
+    /// Bytes of heads and values that rows point to; what several point to counts once.
     pub live_bytes: u64,
+    /// Rows that have their value there and their own entry elsewhere.
+    pub shares: u64,
     /// How long what is there lives.
     pub lifetimes: Lifetimes,
 }
@@ -94,6 +97,22 @@ pub struct Meta {
     pub segments: BTreeMap<SegmentId, SegmentStats>,
     pub flushes: u64,
     pub compactions: u64,
+}
+
+/// The part of a key that names row and family.
+#[derive(Clone, Copy, Debug)]
+pub struct RowPart {
+    /// Bytes.
+    pub len: usize,
+    /// The cell before was of another row or family.
+    pub is_first: bool,
+}
+
+/// What is counted beside the state, in tables of its own.
+#[derive(Debug, Default)]
+pub struct Sums {
+    pub columns: ColumnChanges,
+    pub shares: ShareChanges,
 }
 
 impl FamilyStats {
@@ -166,10 +185,10 @@ impl Meta {
         self.segments.values().map(|s| s.live_bytes).sum()
     }
 
-    /// Counts a new row in, which was flushed (or found by a rebuild) at `now`, ms since 1970. `is_first`: the row
-    /// before it was of another row or family of cells.
-    pub fn count_in(&mut self, key: &[u8], row: &IndexRow, is_first: bool, now: i64) {
-        self.point(key, row);
+    /// Counts a new row in, which was flushed (or found by a rebuild) at `now`, ms since 1970.
+    pub fn count_in(&mut self, key: &[u8], row: &IndexRow, part: RowPart, now: i64, sums: &mut Sums) {
+        self.point(key, row, &mut sums.shares);
+        sums.columns.add(key, part.len, row);
         let (Some(family), Some((timestamp, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
         let stats = self.families.entry(family).or_default();
         stats.cells += 1;
@@ -179,16 +198,17 @@ impl Meta {
         stats.expiring |= row.tags.ttl_ms.is_some();
         let Some(layer) = stats.newest_layer(row.generation, now) else { return };
         layer.cells += 1;
-        layer.rows += u64::from(is_first);
+        layer.rows += u64::from(part.is_first);
         layer.bytes += entry_bytes(row);
         if kind.is_put() {
             layer.earliest_put = layer.earliest_put.min(timestamp);
         }
     }
 
-    /// Counts a row out that a compaction drops.
-    pub fn count_out(&mut self, key: &[u8], row: &IndexRow) {
-        self.unpoint(row);
+    /// Counts a row out that a compaction drops; `pending`: unflushed rows may share values of its segment.
+    pub fn count_out(&mut self, key: &[u8], row: &IndexRow, pending: bool, sums: &mut Sums) {
+        self.unpoint(key, row, pending, &mut sums.shares);
+        sums.columns.remove(key, row);
         let (Some(family), Some((_, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
         let Some(stats) = self.families.get_mut(&family) else { return };
         stats.cells = stats.cells.saturating_sub(1);
@@ -203,33 +223,63 @@ impl Meta {
     }
 
     /// Counts what a row points to in.
-    pub fn point(&mut self, key: &[u8], row: &IndexRow) {
-        let bytes = entry_bytes(row);
+    pub fn point(&mut self, key: &[u8], row: &IndexRow, shares: &mut ShareChanges) {
         let segment = self.segments.entry(row.value.segment).or_default();
         segment.live += 1;
-        segment.live_bytes += bytes;
         segment.lifetimes.add(key, &row.tags);
-        if let Some((own, _)) = row.own {
-            let own = self.segments.entry(own).or_default();
-            own.live += 1;
-            own.lifetimes.add(key, &row.tags);
-        }
+        let Some((own, _)) = row.own else {
+            segment.live_bytes += entry_bytes(row);
+            return;
+        };
+        segment.shares += 1;
+        shares.share(row, 1);
+        let own = self.segments.entry(own).or_default();
+        own.live += 1;
+        own.live_bytes += own_bytes(key, row);
+        own.lifetimes.add(key, &row.tags);
     }
 
-    /// Counts what a row points to out.
-    pub fn unpoint(&mut self, row: &IndexRow) {
-        let bytes = entry_bytes(row);
+    /// Counts what a row points to out; `pending`: unflushed rows may share values of its segment.
+    pub fn unpoint(&mut self, key: &[u8], row: &IndexRow, pending: bool, shares: &mut ShareChanges) {
         let segment = self.segments.entry(row.value.segment).or_default();
         segment.live = segment.live.saturating_sub(1);
-        segment.live_bytes = segment.live_bytes.saturating_sub(bytes);
-        if let Some((own, _)) = row.own {
-            let own = self.segments.entry(own).or_default();
-            own.live = own.live.saturating_sub(1);
+        let Some((own, _)) = row.own else {
+            match segment.shares > 0 || pending {
+                true => shares.orphan(row, pending),
+                false => segment.live_bytes = segment.live_bytes.saturating_sub(entry_bytes(row)),
+            }
+            return;
+        };
+        segment.shares = segment.shares.saturating_sub(1);
+        shares.share(row, -1);
+        let own = self.segments.entry(own).or_default();
+        own.live = own.live.saturating_sub(1);
+        own.live_bytes = own.live_bytes.saturating_sub(own_bytes(key, row));
+    }
+
+    /// A row that is not indexed, because a flush drops it: unflushed rows may share its value.
+    pub fn pass_by(&mut self, row: &IndexRow, shares: &mut ShareChanges) {
+        if row.own.is_none() {
+            self.segments.entry(row.value.segment).or_default().live_bytes += entry_bytes(row);
+            shares.orphan(row, true);
         }
     }
 }
 
-fn entry_bytes(row: &IndexRow) -> u64 {
+/// Bytes of a row's own entry in the log.
+pub fn own_entry_bytes(key: &[u8], row: &IndexRow) -> u64 {
+    if row.own.is_none() { entry_bytes(row) } else { own_bytes(key, row) }
+}
+
+/// Bytes of the entry of a row that has another's value.
+fn own_bytes(key: &[u8], row: &IndexRow) -> u64 {
+    let Some(key::CellKey { family, row: name, qualifier, timestamp, kind, seq }) = key::decode(key) else { return 0 };
+    let entry = Entry { family, row: name, qualifier, timestamp, kind, seq, tags: row.tags.clone() };
+    u64::from(share_len(&entry, &row.value))
+}
+
+/// Bytes of the entry that a row's value is in.
+pub(super) fn entry_bytes(row: &IndexRow) -> u64 {
     u64::from(row.value.head_len) + u64::from(row.value.stored_len)
 }
 

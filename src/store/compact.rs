@@ -11,7 +11,7 @@ use super::policy::{Choice, Settings, choose};
 use super::sweep::{Extent, Sweep, Swept, Uncovered, index_cursor};
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Event};
-use crate::index::{ColumnChanges, FamilyStats, Layer, Meta, key};
+use crate::index::{FamilyStats, Layer, Meta, Sums, key};
 use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timestamp};
 
 /// Cells of a dropped family that go at once.
@@ -84,7 +84,7 @@ impl Engine {
         self.change_meta(|meta| {
             meta.compactions += 1;
             meta.families.entry(family.id).or_default().merge_layers(extent.after, extent.upto, &made);
-            ColumnChanges::default()
+            Sums::default()
         })?;
         self.announce_uncovered(table, family, swept);
         Ok(())
@@ -106,12 +106,12 @@ impl Engine {
         self.announce(&events);
     }
 
-    /// Changes the state alone, and the sums of columns.
-    pub fn change_meta(&self, change: impl FnOnce(&mut Meta) -> ColumnChanges) -> Result<()> {
+    /// Changes the state alone, and the sums beside it.
+    pub fn change_meta(&self, change: impl FnOnce(&mut Meta) -> Sums) -> Result<()> {
         let _alone = self.maintenance.lock();
         let mut meta = self.meta.lock().clone();
-        let columns = change(&mut meta);
-        let state = (meta, columns);
+        let sums = change(&mut meta);
+        let state = (meta, sums);
         let meta = self.index.write(&mut std::iter::empty(), || state)?;
         *self.meta.lock() = meta;
         Ok(())
@@ -131,11 +131,20 @@ impl Engine {
             }
             self.change_meta(|meta| {
                 meta.families.remove(&id);
-                let mut columns = ColumnChanges::default();
-                columns.forget(id);
-                columns
+                let mut sums = Sums::default();
+                sums.columns.forget(id);
+                sums
             })?;
         }
+        Ok(())
+    }
+
+    /// What was held to be shared while unflushed cells might have shared it.
+    pub fn settle_shares(&self) -> Result<()> {
+        let _alone = self.maintenance.lock();
+        let meta = self.meta.lock().clone();
+        let meta = self.index.settle_shares(meta, &|segment| self.may_be_shared(segment))?;
+        *self.meta.lock() = meta;
         Ok(())
     }
 
@@ -156,6 +165,7 @@ impl Engine {
     pub fn compact_as_needed(&self) -> Result<()> {
         let mut pace = Pace::background(self);
         self.drop_undeclared(&mut pace)?;
+        self.settle_shares()?;
         self.expire_segments(&mut pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {

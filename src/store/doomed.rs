@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::engine::Engine;
 use super::flush::Dropped;
 use crate::env::EnvFile;
-use crate::index::{Change, ColumnChanges, IndexRow, key, kind_of};
+use crate::index::{Change, ColumnChanges, IndexRow, Sums, key, kind_of};
 use crate::model::{FamilyId, Qualifier, StoredCell};
 use crate::{Error, ErrorKind, Result};
 
@@ -111,13 +111,12 @@ impl Engine {
     pub fn remove_rows(&self, gone: &[Gone]) -> Result<()> {
         let _alone = self.maintenance.lock();
         let mut meta = self.meta.lock().clone();
-        let mut columns = ColumnChanges::new(&meta);
-        for one in gone {
-            meta.count_out(&one.key, &one.row);
-            columns.remove(&one.key, &one.row);
+        let mut sums = Sums { columns: ColumnChanges::new(&meta), ..Sums::default() };
+        for Gone { key, row } in gone {
+            meta.count_out(key, row, self.may_be_shared(row.value.segment), &mut sums);
         }
         let mut changes = gone.iter().map(|one| Ok(Change::Delete(one.key.clone())));
-        let state = (meta, columns);
+        let state = (meta, sums);
         let meta = self.index.write(&mut changes, || state)?;
         *self.meta.lock() = meta;
         Ok(())

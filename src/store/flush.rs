@@ -10,7 +10,7 @@ use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Indexed, Memtable, Memtables};
 use crate::Result;
-use crate::index::{Change, ColumnChanges, IndexRow, Meta, key, kind_of, same_row};
+use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key, kind_of};
 use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
 use crate::wal::{DeadMarks, NewCell, append_dead};
@@ -35,27 +35,50 @@ impl Dropped {
 #[derive(Default)]
 pub struct Counted {
     meta: Meta,
-    columns: ColumnChanges,
-    last: Vec<u8>,
+    sums: Sums,
+    /// What keys of the last row start with.
+    row: Vec<u8>,
     now: Timestamp,
 }
 
 impl Counted {
     pub fn new(meta: Meta, now: Timestamp) -> Self {
-        let columns = ColumnChanges::new(&meta);
-        Self { meta, columns, last: Vec::new(), now }
+        let sums = Sums { columns: ColumnChanges::new(&meta), ..Sums::default() };
+        Self { meta, sums, row: Vec::new(), now }
     }
 
     /// Counts the next row.
     pub fn add(&mut self, key: &[u8], row: &IndexRow) {
-        self.meta.count_in(key, row, !same_row(&self.last, key), self.now.0);
-        self.columns.add(key, row);
-        self.last.clear();
-        self.last.extend_from_slice(key);
+        let is_first = self.row.is_empty() || !key.starts_with(&self.row);
+        if is_first {
+            self.row.clear();
+            self.row.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
+        }
+        let at = RowPart { len: self.row.len(), is_first };
+        self.meta.count_in(key, row, at, self.now.0, &mut self.sums);
     }
 
-    pub fn finish(self) -> (Meta, ColumnChanges) {
-        (self.meta, self.columns)
+    /// A row that is dropped instead, whose value others may share.
+    pub fn pass_by(&mut self, row: &IndexRow) {
+        self.meta.pass_by(row, &mut self.sums.shares);
+    }
+
+    /// Writes shares that a rebuild has counted so far, so that they take no more memory.
+    pub fn unload_shares(&mut self, index: &Index, most: usize) -> Result<()> {
+        if self.sums.shares.len() > most {
+            self.sums.shares.orphan_all();
+            index.fill_shares(&self.sums, &mut self.meta)?;
+            self.sums.shares = ShareChanges::default();
+        }
+        Ok(())
+    }
+
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    pub fn finish(self) -> (Meta, Sums) {
+        (self.meta, self.sums)
     }
 }
 
@@ -93,15 +116,26 @@ impl Engine {
         meta.flushes += 1;
         let generation = meta.generation;
         let counted = std::cell::RefCell::new(Counted::new(meta, self.now()));
-        let mut changes = frozen.table.iter().filter(|(key, _)| !gone.contains(key)).map(|(key, mut row)| {
+        let mut changes = frozen.table.iter().filter_map(|(key, mut row)| {
+            if gone.contains(&key) {
+                if self.may_be_shared(row.value.segment) {
+                    counted.borrow_mut().pass_by(&row);
+                }
+                return None;
+            }
             row.generation = generation;
             counted.borrow_mut().add(&key, &row);
-            Ok(Change::Put(key, row))
+            Some(Ok(Change::Put(key, row)))
         });
         let meta = self.index.write(&mut changes, || counted.take().finish())?;
         drop(changes);
         self.retire(frozen, meta);
         Ok(())
+    }
+
+    /// Whether unflushed rows share values of a segment.
+    pub fn may_be_shared(&self, segment: SegmentId) -> bool {
+        self.log.segments().get(segment).is_some_and(|segment| segment.shares() > 0)
     }
 
     /// The rows are in the index: the memtable goes.

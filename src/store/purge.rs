@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::flush::Dropped;
 use super::pace::Pace;
 use super::recovery::mark_rewritten;
-use crate::index::{Change, ColumnChanges, Direction, IndexRow, Meta, key};
+use crate::index::{Change, Direction, IndexRow, Meta, Sums, key};
 use crate::model::{CellKind, SegmentId, ValueHandle};
 use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
@@ -49,6 +49,13 @@ pub fn choose(mut candidates: Vec<Candidate>) -> BTreeSet<SegmentId> {
 
 /// Old and new place of a value.
 type Move = (ValueHandle, ValueHandle);
+
+/// A row before and after its value was copied.
+struct MovedRow {
+    key: Vec<u8>,
+    old: IndexRow,
+    new: IndexRow,
+}
 
 impl Engine {
     /// Where a value is now that may have been moved.
@@ -176,7 +183,6 @@ impl Engine {
         writer: &mut Rewriter,
         from: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        let _alone = self.maintenance.lock();
         let mut last = Vec::new();
         let mut hits = Vec::new();
         let count = self.index.page(from, &[0xFF; 8], PIECE, Direction::Ascending, &mut |key, row| {
@@ -187,49 +193,34 @@ impl Engine {
             }
             Ok(())
         })?;
-        self.move_rows(chosen, writer, hits)?;
+        let moved = copy_rows(chosen, writer, hits)?;
+        self.point_to_copies(chosen, writer, &moved)?;
         last.push(0);
         Ok((count == PIECE).then_some(last))
     }
 
-    fn move_rows(
-        &self,
-        chosen: &mut BTreeSet<SegmentId>,
-        writer: &mut Rewriter,
-        hits: Vec<(Vec<u8>, IndexRow)>,
-    ) -> Result<()> {
-        let mut meta = self.meta.lock().clone();
-        let (mut changes, mut moves, mut dropped) = (Vec::new(), Vec::new(), Dropped::default());
-        for (key, row) in hits {
-            let Some(entry) = entry_of(&key, &row) else { continue };
-            match writer.copy(&row.value, &entry) {
-                Ok(value) => {
-                    moves.push((row.value, value));
-                    let new = IndexRow { value, own: None, ..row.clone() };
-                    meta.unpoint(&row);
-                    meta.point(&key, &new);
-                    if row.own.is_some_and(|(segment, _)| !chosen.contains(&segment)) {
-                        dropped.add(CellKind::Put, &row);
-                    }
-                    changes.push(Change::Put(key, new));
-                }
-                Err(e) if e.kind == ErrorKind::Corrupt => {
-                    log::error!("{e}");
-                    chosen.remove(&row.value.segment);
-                    chosen.remove(&row.place().0);
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        if changes.is_empty() {
+    fn point_to_copies(&self, chosen: &BTreeSet<SegmentId>, writer: &mut Rewriter, moved: &[MovedRow]) -> Result<()> {
+        if moved.is_empty() {
             return Ok(());
+        }
+        let moves: Vec<Move> = moved.iter().map(|one| (one.old.value, one.new.value)).collect();
+        let mut dropped = Dropped::default();
+        for one in moved.iter().filter(|one| one.old.own.is_some_and(|(segment, _)| !chosen.contains(&segment))) {
+            dropped.add(CellKind::Put, &one.old);
         }
         // Order: the copies are on the disk before anything says that the originals are not needed.
         writer.sync()?;
         self.note_moves(&moves)?;
         self.mark_dead(&dropped)?;
-        let state = (meta, ColumnChanges::default());
-        let meta = self.index.write(&mut changes.into_iter().map(Ok), || state)?;
+        let _alone = self.maintenance.lock();
+        let mut meta = self.meta.lock().clone();
+        let mut sums = Sums::default();
+        for MovedRow { key, old, new } in moved {
+            meta.unpoint(key, old, self.may_be_shared(old.value.segment), &mut sums.shares);
+            meta.point(key, new, &mut sums.shares);
+        }
+        let mut changes = moved.iter().map(|one| Ok(Change::Put(one.key.clone(), one.new.clone())));
+        let meta = self.index.write(&mut changes, || (meta, sums))?;
         *self.meta.lock() = meta;
         Ok(())
     }
@@ -250,12 +241,36 @@ impl Engine {
         }
         drop(alone);
         self.change_meta(|meta| {
-            emptied.iter().for_each(|id| {
+            let mut sums = Sums::default();
+            for id in &emptied {
                 meta.segments.remove(id);
-            });
-            ColumnChanges::default()
+                sums.shares.forget(*id);
+            }
+            sums
         })
     }
+}
+
+/// Copies what the rows point to; segments that cannot be read are taken from the choice.
+fn copy_rows(
+    chosen: &mut BTreeSet<SegmentId>,
+    writer: &mut Rewriter,
+    hits: Vec<(Vec<u8>, IndexRow)>,
+) -> Result<Vec<MovedRow>> {
+    let mut moved = Vec::new();
+    for (key, old) in hits {
+        let Some(entry) = entry_of(&key, &old) else { continue };
+        match writer.copy(&old.value, &entry) {
+            Ok(value) => moved.push(MovedRow { key, new: IndexRow { value, own: None, ..old.clone() }, old }),
+            Err(e) if e.kind == ErrorKind::Corrupt => {
+                log::error!("{e}");
+                chosen.remove(&old.value.segment);
+                chosen.remove(&old.place().0);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(moved)
 }
 
 fn entry_of(key: &[u8], row: &IndexRow) -> Option<Entry> {

@@ -58,7 +58,9 @@ impl Engine {
         let mut unflushed = ColumnChanges::default();
         for table in tables.all() {
             let (from, end) = (key::family_prefix(family.id), key::family_end(family.id));
-            table.page(&from, &end, usize::MAX, &mut |key, cell| unflushed.add(key, &cell.to_row()));
+            table.page(&from, &end, usize::MAX, &mut |key, cell| {
+                unflushed.add(key, key::row_prefix_len(key).unwrap_or(0), &cell.to_row())
+            });
         }
         let (ColumnsKept::All(_), Some(unflushed)) = (kept, unflushed.of_family(family.id)) else { return Ok(None) };
         let mut all: std::collections::BTreeMap<_, _> = indexed.into_iter().collect();

@@ -124,6 +124,7 @@ impl Engine {
         let tables = self.tables.load();
         let memtable_cells = tables.all().map(|t| t.len()).sum();
         let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
+        let unflushed: u64 = tables.all().map(|t| t.stored_bytes()).sum();
         let meta = self.meta.lock();
         let state = self.signals.state.lock();
         let segments = self.log.segments();
@@ -131,7 +132,7 @@ impl Engine {
             cells: meta.cells() + memtable_cells,
             segments: segments.ids().len() as u64,
             segment_bytes: segments.total_len(),
-            live_bytes: meta.live_bytes(),
+            live_bytes: meta.live_bytes() + unflushed,
             index_bytes: self.index.bytes(),
             memtable_cells,
             memtable_bytes,

@@ -64,3 +64,29 @@ fn mount_describe_columns_counts_the_same_mounted_or_not() {
     fixture.unmount();
     assert_eq!((run(&fixture, &[]), run(&fixture, &["--json"])), mounted);
 }
+
+#[test]
+fn mount_status_counts_a_renamed_value_once() {
+    let fixture = Fixture::new();
+    let family = fixture.family("a");
+    fs::write(family.join("old"), vec![7; 100_000]).unwrap();
+    fs::rename(family.join("old"), family.join("new")).unwrap();
+    let status = || {
+        let output = fixture.cellfs(&["status", "--json", fixture.store().to_str().unwrap()]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let number = |name: &str| json[name].as_u64().unwrap();
+        assert_eq!(number("live_bytes") + number("dead_bytes"), number("segment_bytes"));
+        number("live_bytes")
+    };
+    assert!((100_000..101_000).contains(&status()), "{}", status());
+    fixture.backend().flush(None).unwrap();
+    assert!((100_000..101_000).contains(&status()), "{}", status());
+    fs::remove_file(family.join("new")).unwrap();
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    let output = fixture.cellfs(&["status", fixture.store().to_str().unwrap()]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains(" live, "));
+    fs::write(fixture.path("t/.schema/f/PURGE_DELETED_AFTER"), "0").unwrap();
+    fixture.backend().flush(None).unwrap();
+    fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    assert!(status() < 1000, "{}", status());
+}
