@@ -4,7 +4,7 @@ mod cache;
 mod cells;
 mod directories;
 mod errors;
-mod fixture;
+pub mod fixture;
 mod lifecycle;
 mod model;
 mod names;
