@@ -3,7 +3,7 @@
 
 CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
-TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim-tiny nano ed cpio zip unzip patch sqlite3 python3 inotify-tools attr
+TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr
 
 .PHONY: demo demo-stop test test-hbase bench build setup-test
 

@@ -8,5 +8,6 @@ pub mod fixture;
 mod lifecycle;
 mod model;
 mod names;
+mod programs;
 mod real_tree;
 mod renames;
