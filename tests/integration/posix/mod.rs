@@ -2,6 +2,7 @@
 //! skipped with a sentence.
 
 mod fsx;
+mod messages;
 mod pjdfstest;
 
 use std::path::{Path, PathBuf};
