@@ -10,4 +10,5 @@ mod model;
 mod names;
 mod programs;
 mod real_tree;
+mod refusals;
 mod renames;
