@@ -9,6 +9,13 @@ use crate::model::{ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMut
 use crate::tree::place::{NodeKey, Place, SchemaPlace, family_of};
 use crate::{Error, ErrorKind, Result};
 
+/// What the store does not know yet of a name that goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Bytes,
+}
+
 impl Fs {
     /// unlink(2).
     pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<()> {
@@ -37,37 +44,47 @@ impl Fs {
     }
 
     fn unlink_cell(&self, key: &NodeKey, column: &Arc<ColumnKey>, name: &[u8]) -> Result<()> {
-        let node = self.nodes.find(key);
+        let Some(node) = self.nodes.find(key) else {
+            return self.unlink_stored(key, column, name, Pending::Nothing, self.nodes.number(key));
+        };
+        {
+            // Order: no commit between the look and the tombstone, or a version would outlive its name.
+            let mut state = node.state();
+            let pending = if state.session.is_some() { Pending::Bytes } else { Pending::Nothing };
+            if node.opens() > 0 {
+                // An open file stays readable and writable after its name is gone.
+                self.session(&node, &mut state)?;
+            }
+            self.unlink_stored(key, column, name, pending, node.ino)?;
+            state.unlinked = true;
+        }
+        self.nodes.detach(&node);
+        Ok(())
+    }
+
+    fn unlink_stored(
+        &self,
+        key: &NodeKey,
+        column: &ColumnKey,
+        name: &[u8],
+        pending: Pending,
+        origin: u64,
+    ) -> Result<()> {
         let stored = match self.tree.backend.newest(column, key.view.time_range()) {
             Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => None,
             other => other?,
         };
-        let uncommitted = node.as_ref().is_some_and(|node| node.state().session.is_some());
-        if stored.is_none() && !uncommitted {
+        if stored.is_none() && pending == Pending::Nothing {
             return Err(Error::new(ErrorKind::NotFound, "no such cell"));
-        }
-        if let Some(node) = &node {
-            self.keep_for_open_handles(node)?;
         }
         self.prune_made()?;
         self.tree.uncommitted.add_family(&family_of(column))?;
         if stored.is_some() {
             let erases = self.is_temporary(column, name)?;
             let kind = DeleteKind::Column { family: column.family.clone(), qualifier: column.qualifier.clone() };
-            let origin = node.as_ref().map_or_else(|| self.nodes.number(key), |node| node.ino);
             self.delete(column, kind, Time::AfterNewest, erases, origin)?;
         }
         self.tree.uncommitted.remove_cell(column);
-        self.lose_name(node);
-        Ok(())
-    }
-
-    /// An open file stays readable and writable after its name is gone: its bytes move into the session.
-    fn keep_for_open_handles(&self, node: &Arc<Node>) -> Result<()> {
-        if node.opens() > 0 {
-            let mut state = node.state();
-            self.session(node, &mut state)?;
-        }
         Ok(())
     }
 

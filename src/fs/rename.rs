@@ -28,6 +28,7 @@ impl Fs {
         self.rename_key(&from, &to, mode)?;
         self.touch_directory(parent);
         self.touch_directory(new_parent);
+        self.touch(&to);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::Fs;
 use super::nodes::NodeState;
 use crate::model::FileTime;
+use crate::tree::place::NodeKey;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,13 @@ impl Fs {
             let mut state = node.state();
             let times = state.times_mut();
             (times.mtime, times.ctime) = (now, now);
+        }
+    }
+
+    /// An attribute of what has this identity, its name for one, changed.
+    pub(super) fn touch(&self, key: &NodeKey) {
+        if let Some(node) = self.nodes.find(key) {
+            node.state().times_mut().ctime = Some(self.now());
         }
     }
 

@@ -80,7 +80,18 @@ pub struct RowQuery {
 impl RowQuery {
     /// A read of one row.
     pub fn get(read: &ReadSpec, table: &TableSchema, now: Timestamp) -> Result<Self> {
-        Self::new(read, table, now, Direction::Forward)
+        let mut query = Self::new(read, table, now, Direction::Forward)?;
+        query.join_families();
+        Ok(query)
+    }
+
+    /// Families that no part of the filter needs wait until it has let the row pass. As HRegion does it: for
+    /// gets, unlike scans.
+    fn join_families(&mut self) {
+        let Some(filter) = &self.filter else { return };
+        for family in self.families.iter_mut().filter(|f| !filter.needs_family(&f.schema.name)) {
+            family.need = Need::Joined;
+        }
     }
 
     /// A read of many rows; the limit of rows is kept here, the range of rows is the caller's.
@@ -105,12 +116,7 @@ impl RowQuery {
         }
         let expression = read.filter.as_deref().map(parse).transpose()?;
         let filter = expression.as_ref().map(|e| build(e, direction)).transpose()?;
-        let mut families = families(read, table)?;
-        if let Some(filter) = &filter {
-            for family in families.iter_mut().filter(|f| !filter.needs_family(&f.schema.name)) {
-                family.need = Need::Joined;
-            }
-        }
+        let families = families(read, table)?;
         let read = read.clone();
         Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None, discards: false })
     }

@@ -53,6 +53,10 @@ impl Filter for ColumnValue {
         self.found = true;
         Ok(if self.comparison.holds(cell.value()?) { Decision::Include } else { Decision::Skip })
     }
+
+    fn needs_family(&self, family: &str) -> bool {
+        self.column.family == family
+    }
 }
 
 /// Whether a row's own cell of the tested column is shown.

@@ -41,14 +41,8 @@ impl Uncommitted {
         self.sets.lock().cells.remove(column);
     }
 
-    /// Created files of a family after `after` and up to and including `until`, ascending.
-    pub fn cells(
-        &self,
-        family: &FamilyPlace,
-        after: Option<&[u8]>,
-        until: Option<&[u8]>,
-        limit: usize,
-    ) -> Vec<Qualifier> {
+    /// Created files of a family after `after`, ascending.
+    pub fn cells(&self, family: &FamilyPlace, after: Option<&[u8]>, limit: usize) -> Vec<Qualifier> {
         let sets = self.sets.lock();
         let from = match after {
             None => Bound::Included(family.column(Vec::new())),
@@ -56,7 +50,7 @@ impl Uncommitted {
         };
         let of_family = |c: &&ColumnKey| c.table == family.table && c.row == family.row && c.family == family.family;
         let names = sets.cells.range((from, Bound::Unbounded)).take_while(of_family).map(|c| c.qualifier.clone());
-        names.take_while(|q| until.is_none_or(|until| q.as_slice() <= until)).take(limit).collect()
+        names.take(limit).collect()
     }
 
     /// Remembers a row's directory.
@@ -105,13 +99,13 @@ impl Uncommitted {
         sets.families.retain(|place| place.table != *table);
     }
 
-    /// Rows of a table after `after` and, if given, up to and including `until`, ascending.
-    pub fn rows(&self, table: &TableName, after: Option<&[u8]>, until: Option<&[u8]>, limit: usize) -> Vec<Vec<u8>> {
+    /// Rows of a table after `after`, ascending.
+    pub fn rows(&self, table: &TableName, after: Option<&[u8]>, limit: usize) -> Vec<Vec<u8>> {
         let sets = self.sets.lock();
         let place = |row: &[u8]| RowPlace { table: table.clone(), row: row.to_vec() };
         let from = after.map_or(Bound::Included(place(b"")), |row| Bound::Excluded(place(row)));
         let rows = sets.rows.range((from, Bound::Unbounded)).take_while(|p| p.table == *table).map(|p| p.row.clone());
-        rows.take_while(|row| until.is_none_or(|until| row.as_slice() <= until)).take(limit).collect()
+        rows.take(limit).collect()
     }
 
     /// Families of a row, ascending.

@@ -167,7 +167,7 @@ impl Tree {
         limit: usize,
     ) -> Result<Vec<u8>> {
         let named = |q: &[u8]| escape::file_name(Level::Qualifier, q, &self.hash_key, limit) == stem;
-        if let Some(q) = self.uncommitted.cells(family, None, None, usize::MAX).into_iter().find(|q| named(q)) {
+        if let Some(q) = self.uncommitted.cells(family, None, usize::MAX).into_iter().find(|q| named(q)) {
             return Ok(q);
         }
         let mut after = prefix.to_vec();
