@@ -58,7 +58,7 @@ impl ShareChanges {
     }
 
     /// How many entries it is about.
-    pub fn len(&self) -> usize {
+    pub fn entries(&self) -> usize {
         self.places.len()
     }
 

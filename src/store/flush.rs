@@ -65,7 +65,7 @@ impl Counted {
 
     /// Writes shares that a rebuild has counted so far, so that they take no more memory.
     pub fn unload_shares(&mut self, index: &Index, most: usize) -> Result<()> {
-        if self.sums.shares.len() > most {
+        if self.sums.shares.entries() > most {
             self.sums.shares.orphan_all();
             index.fill_shares(&self.sums, &mut self.meta)?;
             self.sums.shares = ShareChanges::default();

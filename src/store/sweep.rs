@@ -53,7 +53,7 @@ impl Uncovered {
 }
 
 enum Matcher<'a> {
-    Minor(FlushMatcher<'a>),
+    Minor(Box<FlushMatcher<'a>>),
     Major(MajorMatcher<'a>),
 }
 
@@ -118,7 +118,7 @@ impl<'e> Sweep<'e> {
     fn start_row(&self, key: &[u8]) -> Option<OpenRow<'e>> {
         let rules = &self.family.rules;
         let matcher = match self.extent.kind {
-            CompactionKind::Minor => Matcher::Minor(FlushMatcher::new(rules, self.now)),
+            CompactionKind::Minor => Matcher::Minor(Box::new(FlushMatcher::new(rules, self.now))),
             CompactionKind::Major => Matcher::Major(MajorMatcher::new(rules, self.now, self.extent.earliest_put)),
         };
         let prefix = key[..key::row_prefix_len(key)?].to_vec();

@@ -27,14 +27,14 @@ fn whole_family() -> DeleteKind {
 }
 
 /// Everything that plain reads, time ranges and histories show.
-fn shown(store: &Store) -> Vec<(String, Vec<u8>, Vec<(i64, Option<i64>)>, Option<Vec<u8>>)> {
+fn shown(store: &Store) -> Vec<String> {
     let mut found = Vec::new();
     for row in ["r", "s", "wide"] {
         for n in 0..40 {
             let qualifier = format!("q{n:02}");
             let versions = store.list_versions(&column(row, &qualifier), Versions::LiveAndKept, None, 99).unwrap();
-            let versions = versions.iter().map(|v| (v.timestamp.0, v.deleted_at.map(|t| t.0))).collect();
-            found.push((row.to_owned(), qualifier.clone().into_bytes(), versions, value(store, row, &qualifier)));
+            let versions: Vec<_> = versions.iter().map(|v| (v.timestamp, v.deleted_at)).collect();
+            found.push(format!("{row} {qualifier} {versions:?} {:?}", value(store, row, &qualifier)));
         }
     }
     found
@@ -244,4 +244,29 @@ fn what_a_purged_tombstone_uncovers_is_announced() {
     assert_eq!(*told.lock(), [row]);
     store.compact(&table(), None, Major).unwrap();
     assert_eq!(told.lock().len(), 1, "nothing was uncovered");
+}
+
+#[test]
+fn what_is_under_way_is_said_and_given_up_when_the_store_stops() {
+    use crate::backend::CompactionProgress;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..5000 {
+        put_at(&store, "r", &format!("q{n}"), b"v", 1);
+    }
+    store.flush(None).unwrap();
+    let engine = &store.engine;
+    let progress = CompactionProgress { table: table(), family: "f".into(), kind: Minor, percent: 37 };
+    engine.wake(|state| state.compaction = Some(progress.clone()));
+    assert_eq!(store.status().unwrap().activity, "compacting t:f 37 %");
+    assert_eq!(store.status().unwrap().compaction, Some(progress));
+    let before = engine.meta.lock().families.clone();
+    engine.wake(|state| state.stop = true);
+    store.compact(&table(), None, Major).unwrap();
+    assert_eq!(engine.meta.lock().families, before, "it was not finished, and says so");
+    engine.wake(|state| state.stop = false);
+    store.compact(&table(), None, Major).unwrap();
+    assert_eq!(store.status().unwrap().activity, "");
+    assert!(engine.meta.lock().families.values().any(|stats| stats.layers.iter().all(|layer| layer.major)));
 }
