@@ -42,15 +42,18 @@ fn shown(store: &Store) -> Vec<String> {
 
 /// Puts that are hidden by puts that go, tombstones of every kind, values that are shared, several flushes.
 fn fill(store: &Store) {
-    for n in 0..8 {
+    for n in 0..4 {
         let (q, other) = (format!("q{n:02}"), format!("q{:02}", n + 10));
-        put_at(store, "r", &q, b"masked by what is deleted next", 20);
+        // More than go in one transaction.
+        for timestamp in 20..26 {
+            put_at(store, "r", &q, b"masked by what is deleted next", timestamp);
+        }
         put_at(store, "r", &q, b"deleted", 30);
         delete(store, "r", version(&q), 30);
         put_at(store, "s", &q, b"covered with its family", 10);
         put_at(store, "wide", &other, b"replaced", 40);
         put_at(store, "wide", &other, b"stays", 40);
-        if n % 3 == 0 {
+        if n % 2 == 0 {
             store.flush(None).unwrap();
         }
     }
