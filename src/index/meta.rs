@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lifetime::Lifetimes;
 use super::{ColumnChanges, IndexRow, ShareChanges, key};
-use crate::model::{CellKind, FamilyId, Generation, SegmentId, SeqNo, Timestamp};
+use crate::model::{FamilyId, Generation, SegmentId, SeqNo, Timestamp};
 use crate::wal::{Entry, share_len};
 
 /// Layers of a family that are told apart; past it the two oldest count as one.
@@ -286,9 +286,4 @@ pub(super) fn entry_bytes(row: &IndexRow) -> u64 {
 /// Whether two keys that follow one another are of one row and family.
 pub fn same_row(one: &[u8], other: &[u8]) -> bool {
     key::row_prefix_len(one).is_some_and(|len| other.get(..len) == one.get(..len))
-}
-
-/// The kind of the cell of a key; `Put` for a broken one.
-pub fn kind_of(key: &[u8]) -> CellKind {
-    key::decode_suffix(key).map_or(CellKind::Put, |(_, kind, _)| kind)
 }

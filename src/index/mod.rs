@@ -16,7 +16,7 @@ pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
 pub use db::{Change, Direction, Index, Opened};
 pub use lifetime::{Lifetime, Lifetimes};
 pub use meta::{
-    Checkpoint, ColumnsKept, FamilyStats, Layer, Meta, RowPart, SegmentStats, Sums, kind_of, own_entry_bytes, same_row,
+    Checkpoint, ColumnsKept, FamilyStats, Layer, Meta, RowPart, SegmentStats, Sums, own_entry_bytes, same_row,
 };
 pub use row::IndexRow;
 pub use shares::ShareChanges;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::engine::Engine;
 use super::flush::Dropped;
 use crate::env::EnvFile;
-use crate::index::{Change, ColumnChanges, IndexRow, Sums, key, kind_of};
+use crate::index::{Change, ColumnChanges, IndexRow, Sums, key};
 use crate::model::{FamilyId, Qualifier, StoredCell};
 use crate::{Error, ErrorKind, Result};
 
@@ -101,7 +101,7 @@ impl Engine {
             return Ok(());
         }
         let mut dropped = Dropped::default();
-        gone.iter().for_each(|one| dropped.add(kind_of(&one.key), &one.row));
+        gone.iter().for_each(|one| dropped.add(&one.row));
         // Order: marked before the index forgets them; without the lock, flushes go on meanwhile.
         self.mark_dead(&dropped)?;
         self.remove_rows(gone)

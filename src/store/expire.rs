@@ -16,7 +16,7 @@ use super::pace::Pace;
 use super::plan::Planned;
 use crate::Result;
 use crate::backend::Event;
-use crate::index::{Direction, IndexRow, Lifetime, SegmentStats, key, kind_of};
+use crate::index::{Direction, IndexRow, Lifetime, SegmentStats, key};
 use crate::model::{Catalogue, FamilyId, FamilyRules, Origin, SegmentId, TableName, TableSchema, Timestamp};
 use crate::visibility::past_family_ttl;
 
@@ -117,7 +117,7 @@ impl Engine {
     fn drop_rows(&self, gone: &[Gone], segments: &BTreeSet<SegmentId>) -> Result<()> {
         let mut elsewhere = Dropped::default();
         for one in gone.iter().filter(|one| !segments.contains(&one.row.place().0)) {
-            elsewhere.add(kind_of(&one.key), &one.row);
+            elsewhere.add(&one.row);
         }
         self.mark_dead(&elsewhere)?;
         self.remove_rows(gone)

@@ -10,24 +10,20 @@ use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Indexed, Memtable, Memtables};
 use crate::Result;
-use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key, kind_of};
-use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
+use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key};
+use crate::model::{Catalogue, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
-use crate::wal::{DeadMarks, NewCell, append_dead};
+use crate::wal::{NewCell, append_all_dead};
 
-/// Entries that were dropped, by segment: puts and tombstones apart.
+/// Offsets of entries that were dropped, by segment.
 #[derive(Default)]
-pub struct Dropped {
-    puts: BTreeMap<SegmentId, Vec<u64>>,
-    tombstones: BTreeMap<SegmentId, Vec<u64>>,
-}
+pub struct Dropped(BTreeMap<SegmentId, Vec<u64>>);
 
 impl Dropped {
     /// Adds the entry of a cell.
-    pub fn add(&mut self, kind: CellKind, row: &IndexRow) {
+    pub fn add(&mut self, row: &IndexRow) {
         let (segment, offset) = row.place();
-        let list = if kind.is_put() { &mut self.puts } else { &mut self.tombstones };
-        list.entry(segment).or_default().push(offset);
+        self.0.entry(segment).or_default().push(offset);
     }
 }
 
@@ -174,7 +170,7 @@ impl Engine {
                 continue;
             }
             if judge.judge(&key, &row, rules) == Verdict::Drop {
-                dropped.add(kind_of(&key), &row);
+                dropped.add(&row);
                 gone.insert(key);
             }
         }
@@ -184,15 +180,10 @@ impl Engine {
 
     /// Makes durable that entries were dropped.
     pub fn mark_dead(&self, dropped: &Dropped) -> Result<()> {
-        // Order: puts before the tombstones that covered them, both before the index forgets them; else a
-        // rebuild in between would bring a covered put back.
-        for list in [&dropped.puts, &dropped.tombstones] {
-            for (id, offsets) in list {
-                let marks: DeadMarks = offsets.iter().copied().collect();
-                append_dead(self.log.segments(), *id, &marks)?;
-            }
-        }
-        Ok(())
+        // Order: before the index forgets them; all at once, or a rebuild in between would bring back a put whose
+        // tombstone, or what had masked it, is marked already.
+        let marks = dropped.0.iter().map(|(id, offsets)| (*id, offsets.iter().copied().collect())).collect();
+        append_all_dead(self.log.segments(), &marks)
     }
 
     /// Takes the sequence of reads of a family's track.

@@ -10,7 +10,7 @@ use super::flush::Dropped;
 use super::pace::Pace;
 use super::recovery::mark_rewritten;
 use crate::index::{Change, Direction, IndexRow, Meta, Sums, key};
-use crate::model::{CellKind, SegmentId, ValueHandle};
+use crate::model::{SegmentId, ValueHandle};
 use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
 
@@ -206,7 +206,7 @@ impl Engine {
         let moves: Vec<Move> = moved.iter().map(|one| (one.old.value, one.new.value)).collect();
         let mut dropped = Dropped::default();
         for one in moved.iter().filter(|one| one.old.own.is_some_and(|(segment, _)| !chosen.contains(&segment))) {
-            dropped.add(CellKind::Put, &one.old);
+            dropped.add(&one.old);
         }
         // Order: the copies are on the disk before anything says that the originals are not needed.
         writer.sync()?;

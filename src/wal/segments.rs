@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use lru::LruCache;
 use parking_lot::{Mutex, RwLock};
 
+use super::dead::finish_pending;
 use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header};
 use crate::env::{Env, EnvFile};
 use crate::model::SegmentId;
@@ -115,6 +116,7 @@ impl Segments {
             segments.known.write().insert(id, Arc::new(segment));
         }
         segments.remove_stray_companions(&names)?;
+        finish_pending(&segments)?;
         Ok(segments)
     }
 

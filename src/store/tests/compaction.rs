@@ -42,7 +42,7 @@ fn shown(store: &Store) -> Vec<String> {
 
 /// Puts that are hidden by puts that go, tombstones of every kind, values that are shared, several flushes.
 fn fill(store: &Store) {
-    for n in 0..4 {
+    for n in 0..2 {
         let (q, other) = (format!("q{n:02}"), format!("q{:02}", n + 10));
         // More than go in one transaction.
         for timestamp in 20..26 {
@@ -51,16 +51,28 @@ fn fill(store: &Store) {
         put_at(store, "r", &q, b"deleted", 30);
         delete(store, "r", version(&q), 30);
         put_at(store, "s", &q, b"covered with its family", 10);
+        // The older ones lie in later segments.
+        let late = format!("q{:02}", n + 20);
+        for timestamp in [30, 26, 25, 24] {
+            put_at(
+                store,
+                "s",
+                &late,
+                b"as before, but the older ones lie in later segments".repeat(3).as_slice(),
+                timestamp,
+            );
+        }
+        delete(store, "s", version(&late), 30);
         put_at(store, "wide", &other, b"replaced", 40);
         put_at(store, "wide", &other, b"stays", 40);
-        if n % 2 == 0 {
+        if n == 0 {
             store.flush(None).unwrap();
         }
     }
     delete(store, "s", whole_family(), 15);
     store.flush(None).unwrap();
     put_at(store, "s", "q39", b"stays", 11);
-    for n in 0..20 {
+    for n in 0..8 {
         put_at(store, "wide", "q39", format!("{n}").as_bytes(), 50 + n);
     }
     store.flush(None).unwrap();
@@ -82,7 +94,9 @@ fn a_compaction_that_ends_anywhere_shows_nothing_else() {
 /// Whether the compaction was done before the `k`-th call, at which the machine stops.
 fn compaction_ends_at(rules: &[(&str, &str)], mode: CrashMode, k: u64) -> bool {
     let env = SimEnv::new();
-    let store = open(&env);
+    let mut small = options(&env);
+    small.segment_bytes = 600;
+    let store = Store::open(small).unwrap();
     create(&store, rules);
     fill(&store);
     let before = shown(&store);
