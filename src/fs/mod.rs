@@ -8,6 +8,7 @@
 mod announce;
 mod attr;
 mod cell_io;
+mod changes;
 mod commit;
 mod content;
 mod counters;
@@ -62,6 +63,7 @@ pub struct Fs {
     counters: counters::Counters,
     texts: text::Scratch,
     invalidations: Invalidations,
+    changes: changes::Changes,
     mounted_at: FileTime,
 }
 
@@ -78,6 +80,7 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
+            changes: changes::Changes::default(),
             invalidations,
         });
         fs.listen();
