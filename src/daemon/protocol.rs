@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{CompactionKind, Directory, RenameCell, RowListing, Status, Versions};
+use crate::backend::{
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Status, Versions,
+};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -39,6 +41,8 @@ pub enum Request {
     Flush(Option<TableName>),
     Compact(TableName, Option<String>, CompactionKind),
     Status,
+    TableNumbers(TableName),
+    TableColumns(TableName),
 }
 
 /// What a daemon says of itself.
@@ -68,6 +72,8 @@ pub enum Response {
     Columns(Vec<(Qualifier, CellInfo)>),
     Cells(Vec<CellInfo>),
     Status(Box<Status>),
+    TableNumbers(Vec<FamilyNumbers>),
+    TableColumns(Vec<FamilyColumns>),
     Failed(Error),
 }
 

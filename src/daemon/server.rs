@@ -152,6 +152,8 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Cells(backend.list_versions(&column, which, before, limit)?)
         }
         Request::Status => Response::Status(Box::new(backend.status()?)),
+        Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
+        Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
         Request::Scan(_) => return Err(Error::new(ErrorKind::Unsupported, "scans are answered row by row")),
         change => apply(backend, change)?,
     };

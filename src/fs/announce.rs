@@ -161,7 +161,8 @@ impl Fs {
                 notices.push(Invalidation::Inode(node.ino));
             }
             let gone = matches!(self.tree.facts(&key), Ok(None)) && node.state().session.is_none();
-            if gone {
+            // How long such a name may be kept may be less than it was.
+            if gone || self.may_expire(&key).unwrap_or(true) {
                 notices.extend(self.entry_notice(&key));
             }
         }

@@ -92,7 +92,7 @@ impl Fs {
             let seen = self.changes.now();
             let Some(facts) = self.tree.facts(key)? else { return Ok(None) };
             if let Some(reply) = self.entry_since(seen, key, facts) {
-                return Ok(Some(reply));
+                return self.bounded(key, reply).map(Some);
             }
         }
         let facts = self.tree.facts(key)?;
@@ -214,7 +214,8 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_) | Place::KeyFile(_)) || key.view != View::Plain;
+        let generated =
+            matches!(key.place, Place::Info(_) | Place::TableInfo(..) | Place::KeyFile(_)) || key.view != View::Plain;
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,
             (true, true) => 0o555,

@@ -130,7 +130,11 @@ impl Fs {
         }
         self.walk(&dir, offset, |entry, seen, cookie| {
             // What is gone by now is left out.
-            let Some(reply) = self.listed(entry, seen)? else { return Ok(false) };
+            let Some(mut reply) = self.listed(entry, seen)? else { return Ok(false) };
+            if self.may_expire(&entry.key)? {
+                // When that is would cost a search for each.
+                reply.entry_ttl = std::time::Duration::ZERO;
+            }
             let Attr { ino, kind, .. } = reply.attr;
             let full = add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }, &reply);
             if full {

@@ -14,6 +14,7 @@ mod content;
 mod counters;
 mod directory;
 pub mod errno;
+mod expiry;
 mod handles;
 mod nodes;
 mod options;

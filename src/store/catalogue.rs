@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, known_table};
+use super::policy::Settings;
 use crate::backend::Event;
 use crate::env::Env;
 use crate::model::attributes::{derive_rules, table_attribute};
@@ -212,6 +213,9 @@ fn check_schema(table: &mut TableSchema) -> Result<()> {
         family.name.clone_from(name);
         family.rules = derive_rules(&mut family.attributes, &family.metadata, &family.configuration)
             .map_err(|e| e.context(format!("table {}, family {name}", table.name)))?;
+    }
+    for family in table.families.values() {
+        Settings::of(table, family).map_err(|e| e.context(format!("table {}", table.name)))?;
     }
     Ok(())
 }

@@ -6,13 +6,17 @@ mod apply;
 mod catalogue;
 mod compact;
 mod cursor;
+mod doomed;
 mod engine;
+mod expire;
 mod flush;
 mod identity;
 mod memtable;
 mod open;
+mod pace;
 mod page;
 mod plan;
+mod policy;
 mod purge;
 mod read;
 mod recent;
@@ -22,6 +26,8 @@ mod rename;
 mod reserve;
 mod scan;
 mod serve;
+mod stats;
+mod sweep;
 mod worker;
 
 #[cfg(test)]
@@ -61,6 +67,10 @@ pub struct StoreOptions {
     /// Memory for pages of the index, all read connections together.
     pub reader_cache_bytes: u64,
     pub background: Background,
+    /// Percent of the time in which the background may compact while nobody waits for it.
+    pub background_share: u32,
+    /// Cells that a compaction holds in memory, each some 200 bytes, several times over.
+    pub compaction_cells: usize,
 }
 
 impl StoreOptions {
@@ -75,6 +85,8 @@ impl StoreOptions {
             sync_interval: Duration::from_secs(1),
             reader_cache_bytes: 32 << 20,
             background: Background::On,
+            background_share: 50,
+            compaction_cells: 32_768,
         }
     }
 }

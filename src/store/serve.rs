@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::Store;
 use crate::Result;
-use crate::backend::{Backend, CompactionKind, Directory, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::backend::{
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Rows, Status, Subscriber,
+    Versions,
+};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -73,6 +76,10 @@ impl Backend for Store {
         self.engine.list_versions(column, which, before, limit)
     }
 
+    fn may_expire(&self, table: &TableName) -> Result<bool> {
+        Ok(self.engine.may_expire(table))
+    }
+
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         self.engine.rename_cell(rename)
     }
@@ -105,6 +112,14 @@ impl Backend for Store {
 
     fn status(&self) -> Result<Status> {
         self.engine.status()
+    }
+
+    fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
+        self.engine.table_numbers(table)
+    }
+
+    fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
+        self.engine.table_columns(table)
     }
 
     fn value_limit(&self) -> u64 {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX};
-use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
 use super::resolve::Tree;
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
@@ -43,6 +43,11 @@ impl Tree {
                 let names = [("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
                 let entries =
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
+                Ok(after_cursor(entries, after, limit))
+            }
+            Place::TableInfo(table, TableNoun::Dir) => {
+                let place = |noun| dir.sibling(Place::TableInfo(Arc::clone(table), noun));
+                let entries = super::info::NOUNS.into_iter().map(|(name, noun)| plain(name.to_owned(), place(noun)));
                 Ok(after_cursor(entries, after, limit))
             }
             _ => Ok(Vec::new()),

@@ -3,6 +3,7 @@
 //! Knows the backend's contract; must not know handles, inodes, errno or FUSE.
 
 pub mod escape;
+pub mod info;
 pub mod json;
 pub mod listing;
 pub mod made;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX, Parsed, STEM_MAX};
 use super::made::Uncommitted;
-use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, TableNoun, View};
 use super::suffix::{self, Suffix};
 use super::{schema, times};
 use crate::backend::{Backend, RowListing, Versions};
@@ -59,11 +59,14 @@ impl Tree {
             Place::Family(family) => self.family_target(dir.view, family, name)?,
             Place::Versions(column) => version_target(column, name)?,
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
+            Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
             _ => return Err(absent(name)),
         };
-        if dir.view != View::Plain && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_)) {
+        if dir.view != View::Plain
+            && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_) | Place::TableInfo(..))
+        {
             return Err(absent(name));
         }
         Ok(dir.sibling(place))
@@ -79,6 +82,7 @@ impl Tree {
         match name {
             b".schema" => Ok(Place::Schema(Arc::new(SchemaPlace::Table(table.as_ref().clone())))),
             b".at" => Ok(Place::Times(Arc::new(Place::Table(Arc::clone(table))))),
+            b".info" => Ok(Place::TableInfo(Arc::clone(table), TableNoun::Dir)),
             _ => {
                 let row = match escape::parse(Level::Row, name) {
                     Parsed::Key(row) => row,
@@ -191,6 +195,7 @@ impl Tree {
         match &key.place {
             Place::Root | Place::Times(_) | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
+            Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
             Place::Namespace(name) => {
                 let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
                 Ok(exists.then_some(Facts::Dir))
@@ -290,6 +295,7 @@ impl Tree {
             Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
+            Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
             Place::Info(InfoPlace::Dir) => b".info".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
             Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
@@ -313,6 +319,8 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Root => return None,
         Place::Namespace(_) | Place::Info(InfoPlace::Dir) => Place::Root,
         Place::Info(_) => Place::Info(InfoPlace::Dir),
+        Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
+        Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
         Place::Table(name) => Place::Namespace(name.namespace.as_str().into()),
         Place::Row(row) => table(&row.table),
         Place::Family(family) => {

@@ -100,17 +100,27 @@ pub fn append_dead(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Res
     }
     let path = segments.dead_path(id);
     let env = segments.env();
+    let segment = segments.get(id);
+    let known = segment.as_ref().and_then(|segment| segment.dead_len());
     let write = || {
         let exists = env.exists(&path)?;
         let file = if exists { env.open(&path)? } else { env.create_new(&path)? };
         // Order: after what is whole, over anything torn.
-        let end = whole_len(&*file, id)?;
+        let end = known.map_or_else(|| whole_len(&*file, id), Ok)?;
         file.set_len(end)?;
-        file.write_at(&block(id, marks), end)?;
+        let block = block(id, marks);
+        file.write_at(&block, end)?;
         file.sync()?;
-        if exists { Ok(()) } else { env.sync_dir(segments.dir()) }
+        if !exists {
+            env.sync_dir(segments.dir())?;
+        }
+        Ok(end + block.len() as u64)
     };
-    write().map_err(|e| Error::io(format!("write {}", path.display()), &e))
+    let written: std::io::Result<u64> = write();
+    if let Some(segment) = segment {
+        segment.set_dead_len(written.as_ref().ok().copied());
+    }
+    written.map(|_| ()).map_err(|e| Error::io(format!("write {}", path.display()), &e))
 }
 
 fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u64> {

@@ -25,3 +25,4 @@ pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
 pub use rewrite::Rewriter;
 pub use segments::{Segment, Segments};
 pub use value::{Codec, Prepared, prepare};
+pub use write::share_len;
