@@ -41,6 +41,8 @@ pub struct NodeState {
     pub unlinked: bool,
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
+    /// mtime that was set on an attribute file since its value was last set.
+    pub text_mtime: Option<FileTime>,
     /// mtime that was set on a directory.
     pub dir_mtime: Option<FileTime>,
 }

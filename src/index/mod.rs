@@ -8,7 +8,9 @@ pub mod key;
 mod meta;
 mod readers;
 mod row;
+mod spill;
 
 pub use db::{Change, Direction, Index, Opened};
 pub use meta::{Checkpoint, FamilyStats, Meta, SegmentStats};
 pub use row::IndexRow;
+pub use spill::{SpillMap, first_part, join_key, past_key};

@@ -204,6 +204,7 @@ impl Engine {
 
     /// What the background does by itself: dropped families, then segments.
     pub fn compact_as_needed(&self) -> Result<()> {
+        self.forget_dropped()?;
         self.drop_undeclared()?;
         for family in self.due_for_major() {
             super::worker::doing(self, &format!("major compaction of {}", family.name));

@@ -3,11 +3,14 @@
 //! Must not know of mounts, printing or SQLite.
 
 mod apply;
+mod attribute_times;
 mod catalogue;
 mod compact;
 mod cursor;
+mod dropped;
 mod engine;
 mod flush;
+mod history;
 mod identity;
 mod memtable;
 mod open;
@@ -20,6 +23,7 @@ mod recovery;
 mod relocate;
 mod rename;
 mod reserve;
+mod restore;
 mod scan;
 mod serve;
 mod worker;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::Store;
 use crate::Result;
-use crate::backend::{Backend, CompactionKind, Directory, RenameCell, RowListing, Rows, Status, Subscriber, Versions};
+use crate::backend::{
+    Backend, CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Rows, Status, Subscriber, Versions,
+};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -47,8 +49,19 @@ impl Backend for Store {
         self.engine.rename_directory(from, to, origin)
     }
 
-    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
-        self.engine.list_families(table, row, range)
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
+        self.engine.list_families(table, row, range, which)
+    }
+
+    fn list_history(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.engine.list_history((table, row, family), from, limit)
     }
 
     fn list_columns(

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX};
+use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
 use super::resolve::Tree;
 use super::{schema, suffix};
@@ -26,6 +27,9 @@ pub struct Entry {
 impl Tree {
     /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
     pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        if dir.view == View::History {
+            return self.page_history(dir, after, limit);
+        }
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
@@ -49,14 +53,20 @@ impl Tree {
         }
     }
 
-    fn page_namespaces(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub(super) fn page_namespaces(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
         let catalogue = self.backend.catalogue()?;
         let names = catalogue.namespaces.keys().filter(|name| *name != "hbase");
         let entries = names.map(|name| plain(name.clone(), dir.sibling(Place::Namespace(name.as_str().into()))));
         Ok(after_cursor(entries, after, limit))
     }
 
-    fn page_tables(&self, dir: &NodeKey, namespace: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub(super) fn page_tables(
+        &self,
+        dir: &NodeKey,
+        namespace: &str,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
         let catalogue = self.backend.catalogue()?;
         let tables = catalogue.tables.keys().filter(|table| table.namespace == namespace);
         let entries = tables.map(|table| plain(table.name.clone(), dir.sibling(Place::Table(Arc::new(table.clone())))));
@@ -69,16 +79,17 @@ impl Tree {
             after: after.map(<[u8]>::to_vec),
             before: Vec::new(),
             time_range: dir.view.time_range(),
+            which: Versions::Live,
             limit,
         };
         let mut rows = self.backend.list_rows(&listing)?;
         if dir.view == View::Plain {
             let until = if rows.len() < limit { None } else { rows.last().cloned() };
-            let made = self.uncommitted.rows(table, after, until.as_deref(), limit);
+            let made = self.uncommitted.dirs.rows(table, after, until.as_deref(), limit)?;
             merge_names(&mut rows, made, limit);
         }
         let entry = |row: Vec<u8>| Entry {
-            name: escape::file_name(Level::Row, &row, &self.hash_key, NAME_MAX),
+            name: escape::file_name(Level::Row, &row, NAME_MAX),
             cursor: row.clone(),
             key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
             cell: None,
@@ -87,12 +98,12 @@ impl Tree {
     }
 
     fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
-        let mut names = match self.backend.list_families(&row.table, &row.row, dir.view.time_range()) {
+        let mut names = match self.backend.list_families(&row.table, &row.row, dir.view.time_range(), Versions::Live) {
             Err(e) if e.kind == ErrorKind::NoSuchTable => Vec::new(),
             other => other?,
         };
         if dir.view == View::Plain {
-            names.extend(self.uncommitted.families(row));
+            names.extend(self.uncommitted.dirs.families(row)?);
             names.sort();
             names.dedup();
         }
@@ -132,7 +143,7 @@ impl Tree {
             columns.truncate(limit);
         }
         let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
-            name: escape::file_name(Level::Qualifier, &qualifier, &self.hash_key, NAME_MAX),
+            name: escape::file_name(Level::Qualifier, &qualifier, NAME_MAX),
             cursor: qualifier.clone(),
             key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))),
             cell,
@@ -171,21 +182,16 @@ impl Tree {
     }
 }
 
-/// Whether `q@ts` reads it: a version that its own tombstone ended is seen only below `.history`.
-fn is_readable(cell: &CellInfo) -> bool {
-    cell.deleted_at.is_none_or(|end| end > cell.timestamp)
-}
-
-fn plain(name: String, key: NodeKey) -> Entry {
+pub(super) fn plain(name: String, key: NodeKey) -> Entry {
     Entry { cursor: name.clone().into_bytes(), name: name.into_bytes(), key, cell: None }
 }
 
-fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {
+pub(super) fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {
     entries.filter(|e| after.is_none_or(|after| e.cursor.as_slice() > after)).take(limit).collect()
 }
 
 /// Merges two ascending lists without duplicates, keeping the first `limit`.
-fn merge_names(into: &mut Vec<Vec<u8>>, more: Vec<Vec<u8>>, limit: usize) {
+pub(super) fn merge_names(into: &mut Vec<Vec<u8>>, more: Vec<Vec<u8>>, limit: usize) {
     if more.is_empty() {
         return;
     }

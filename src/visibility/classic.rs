@@ -54,9 +54,10 @@ impl<'a> ClassicMatcher<'a> {
 
     /// Judges the next cell; what is visible goes to `out`.
     pub fn push(&mut self, cell: StoredCell, out: &mut impl Extend<VisibleCell>) -> Flow {
-        let follows = self.pending.as_ref().is_some_and(|p| {
-            p.timestamp == cell.timestamp && p.qualifier == cell.qualifier && cell.kind.is_put()
-        });
+        let follows = self
+            .pending
+            .as_ref()
+            .is_some_and(|p| p.timestamp == cell.timestamp && p.qualifier == cell.qualifier && cell.kind.is_put());
         if !follows {
             self.finish(out);
         }
@@ -100,7 +101,11 @@ impl<'a> ClassicMatcher<'a> {
 
     /// A put with its end: never live, ends and hides nothing.
     fn restored(&mut self, cell: StoredCell) -> Flow {
-        if self.wants_restored && !self.deletes.erased(&cell) && self.pending.is_none() && !is_version(self.settled.as_ref(), &cell) {
+        if self.wants_restored
+            && !self.deletes.erased(&cell)
+            && self.pending.is_none()
+            && !is_version(self.settled.as_ref(), &cell)
+        {
             self.pending = Some(cell);
         }
         Flow::Next

@@ -1,5 +1,6 @@
 //! The filesystem as programs see it, on a real mount.
 
+mod backup;
 mod cache;
 mod cells;
 mod directories;
@@ -8,5 +9,6 @@ mod fixture;
 mod lifecycle;
 mod model;
 mod names;
+mod random_store;
 mod real_tree;
 mod renames;
