@@ -3,7 +3,7 @@
 
 CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
-TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git
+TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr
 
 .PHONY: demo demo-stop test test-hbase bench build setup-test
 
@@ -22,6 +22,7 @@ setup-test:
 	    $(if $(shell command -v javac),,openjdk-17-jdk-headless) $(if $(shell command -v mvn),,maven)
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+	@tests/posix/tools.sh target/tools
 
 test: setup-test
 	cargo fmt --check

@@ -24,7 +24,9 @@ pub struct Attr {
     pub kind: Kind,
     /// Bytes.
     pub size: u64,
+    pub atime: FileTime,
     pub mtime: FileTime,
+    pub ctime: FileTime,
     /// Permission bits.
     pub mode: u16,
     pub nlink: u32,
@@ -131,20 +133,27 @@ impl Fs {
 
     pub(super) fn attr_of(&self, node: &Node, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Attr {
         let is_dir = key.place.is_dir();
-        let (size, mtime) = match (facts, &state.session) {
+        let times = state.times();
+        let (size, mtime, changed) = match (facts, &state.session) {
             // The same at every mount: a second backup finds nothing changed.
-            _ if is_dir && key.view == View::History => (0, state.dir_mtime.unwrap_or_default()),
-            _ if is_dir => (0, state.dir_mtime.unwrap_or(self.mounted_at)),
-            (_, Some(session)) => (session.content.len(), session.mtime.unwrap_or(session.changed_at)),
-            (Some(Facts::Scratch { len, mtime }), None) => (*len, *mtime),
-            (Some(Facts::Text { bytes, mtime }), None) => (bytes.len() as u64, *mtime),
-            (_, None) => state.cell.as_ref().map_or((0, self.mounted_at), |cell| (cell.len(), cell.mtime())),
+            _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), self.mounted_at),
+            _ if is_dir => (0, times.mtime.unwrap_or(self.mounted_at), self.mounted_at),
+            (_, Some(session)) => {
+                (session.content.len(), session.mtime.unwrap_or(session.changed_at), session.changed_at)
+            }
+            (Some(Facts::Scratch { len, mtime }), None) => (*len, *mtime, *mtime),
+            (Some(Facts::Text { bytes, mtime }), None) => (bytes.len() as u64, *mtime, *mtime),
+            (_, None) => state.cell.as_ref().map_or((0, self.mounted_at, self.mounted_at), |cell| {
+                (cell.len(), cell.mtime(), cell.timestamp.into())
+            }),
         };
         Attr {
             ino: node.ino,
             kind: if is_dir { Kind::Directory } else { Kind::File },
             size,
+            atime: times.atime.unwrap_or(mtime),
             mtime,
+            ctime: times.ctime.map_or(changed, |ctime| ctime.max(changed)),
             mode: self.mode(key),
             nlink: u32::from(!state.unlinked),
             uid: self.options.uid,

@@ -69,7 +69,7 @@ impl Fs {
             content: Content::Memory(Vec::new()),
             mtime: None,
             ttl_ms: None,
-            changed_at: self.now(),
+            changed_at: self.time_of_change(),
             dirty_handles: dirty,
         });
         own.emptied = true;
@@ -92,6 +92,7 @@ impl Fs {
             let opened = self.open(entry.attr.ino, flags).inspect_err(|_| self.forget(entry.attr.ino, 1))?;
             return Ok((entry, opened));
         }
+        self.touch_directory(parent);
         let node = self.nodes.look_up(&key);
         let file = self.new_file(&node, flags);
         {
@@ -183,7 +184,7 @@ impl Fs {
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         session.content.write(offset, data, &self.options.spill_dir)?;
         session.mtime = None;
-        session.changed_at = self.now();
+        session.changed_at = self.time_of_change();
         self.mark_written(session, &file);
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
     }
@@ -218,7 +219,7 @@ impl Fs {
                 Some(cell) => self.load(cell)?,
                 None => Content::Memory(Vec::new()),
             };
-            let changed_at = cell.map_or_else(|| self.now(), |cell| cell.mtime());
+            let changed_at = cell.map_or_else(|| self.time_of_change(), |cell| cell.mtime());
             state.session = Some(Session { content, mtime: None, ttl_ms: None, changed_at, dirty_handles: 0 });
         }
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))

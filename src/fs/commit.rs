@@ -7,7 +7,7 @@ use super::content::Session;
 use super::handles::{FileHandle, Handle};
 use super::nodes::NodeState;
 use super::scratch::Meta;
-use crate::model::{ColumnKey, Mutation, Origin, PutCell, RowMutations, Time, Timestamp};
+use crate::model::{ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
@@ -64,7 +64,7 @@ impl Fs {
             if let Place::Scratch(place) = &file.node.key().place {
                 self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)))?;
             } else {
-                let target = self.commit_target(file, own.committed)?;
+                let target = self.commit_target(file, own.committed, session)?;
                 // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
                 let same = own.committed.is_some() || matches!(target.time, Time::At(_));
                 let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
@@ -74,7 +74,7 @@ impl Fs {
                     time: target.time,
                     value: session.content.value(),
                     ttl_ms: session.ttl_ms.unwrap_or(kept),
-                    mtime: session.mtime,
+                    mtime: session.mtime.or_else(|| time_beside(target.time, session)),
                     ended_at: target.ended_at,
                 };
                 let version = self.put(&target.column, put, Origin(file.node.ino))?;
@@ -96,11 +96,12 @@ impl Fs {
     fn commit_target(
         &self,
         file: &FileHandle,
-        committed: Option<(crate::model::Timestamp, crate::model::SeqNo)>,
+        committed: Option<(Timestamp, SeqNo)>,
+        session: &Session,
     ) -> Result<Target> {
         let (column, time, ended_at) = match (file.node.key().place, committed) {
             (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
-            (Place::Cell(column), None) => (column, Time::AfterNewest, None),
+            (Place::Cell(column), None) => (column, Time::AfterNewestSince(session.changed_at.into()), None),
             (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
             (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
             _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
@@ -138,5 +139,15 @@ impl Fs {
             first = first.and(self.commit(&file, &mut state));
         }
         first.and(self.tree.backend.sync())
+    }
+}
+
+/// The mtime of a commit that keeps the timestamp of the one before.
+fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
+    match time {
+        Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
+            Some(session.changed_at)
+        }
+        _ => None,
     }
 }

@@ -199,6 +199,7 @@ impl Fs {
             View::History => self.make_in_history(&key)?,
             _ => self.make(&key)?,
         }
+        self.touch_directory(parent);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
 
@@ -252,6 +253,7 @@ impl Fs {
             self.nodes.detach(&node);
             node.state().unlinked = true;
         }
+        self.touch_directory(parent);
         Ok(())
     }
 

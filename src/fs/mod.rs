@@ -23,6 +23,7 @@ mod rename;
 mod scratch;
 mod setattr;
 mod text;
+mod times;
 mod xattr;
 
 use std::sync::Arc;

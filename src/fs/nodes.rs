@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 
 use super::content::Session;
-use crate::model::{CellInfo, FileTime};
+use super::times::Times;
+use crate::model::CellInfo;
 use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
@@ -42,9 +43,9 @@ pub struct NodeState {
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
     /// mtime that was set on an attribute file since its value was last set.
-    pub text_mtime: Option<FileTime>,
-    /// mtime that was set on a directory.
-    pub dir_mtime: Option<FileTime>,
+    pub text_mtime: Option<crate::model::FileTime>,
+    /// Times that the store does not keep.
+    pub times: Option<Box<Times>>,
 }
 
 impl Node {

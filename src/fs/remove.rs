@@ -12,69 +12,92 @@ use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family
 use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
 
+/// What the store does not know yet of a name that goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Bytes,
+}
+
 impl Fs {
     /// unlink(2).
     pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<()> {
         let dir = self.node(parent)?.key();
         let key = self.tree.target(&dir, name)?;
         self.check_writable(&key)?;
+        self.unlink_key(&key, name)?;
+        self.touch_directory(parent);
+        Ok(())
+    }
+
+    fn unlink_key(&self, key: &NodeKey, name: &[u8]) -> Result<()> {
         match &key.place {
-            Place::Cell(column) => self.unlink_cell(&key, column, name),
+            Place::Cell(column) => self.unlink_cell(key, column, name),
             Place::Version(column, timestamp) => {
                 let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
                 let kind = DeleteKind::Version { family, qualifier };
                 // Already gone is no error: the name was there when it was looked up.
-                self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(&key))?;
-                self.lose_name(self.nodes.find(&key));
+                self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(key))?;
+                self.lose_name(self.nodes.find(key));
                 Ok(())
             }
             Place::Ended(column, timestamp, _) => {
-                self.purge_version(&key, column, *timestamp)?;
-                self.lose_name(self.nodes.find(&key));
+                self.purge_version(key, column, *timestamp)?;
+                self.lose_name(self.nodes.find(key));
                 Ok(())
             }
-            Place::Scratch(place) => self.unlink_scratch(&key, place),
+            Place::Scratch(place) => self.unlink_scratch(key, place),
             Place::KeyFile(_) | Place::RowKey(_) if key.view == View::History => {
                 self.tree.keys.hide(&key.place)?;
-                self.lose_name(self.nodes.find(&key));
+                self.lose_name(self.nodes.find(key));
                 Ok(())
             }
-            Place::Schema(place) => self.unlink_schema(&key, place),
+            Place::Schema(place) => self.unlink_schema(key, place),
             _ => Err(not_permitted("a generated entry cannot be removed")),
         }
     }
 
     fn unlink_cell(&self, key: &NodeKey, column: &Arc<ColumnKey>, name: &[u8]) -> Result<()> {
-        let node = self.nodes.find(key);
+        let Some(node) = self.nodes.find(key) else {
+            return self.unlink_stored(key, column, name, Pending::Nothing, self.nodes.number(key));
+        };
+        {
+            // Order: no commit between the look and the tombstone, or a version would outlive its name.
+            let mut state = node.state();
+            let pending = if state.session.is_some() { Pending::Bytes } else { Pending::Nothing };
+            if node.opens() > 0 {
+                // An open file stays readable and writable after its name is gone.
+                self.session(&node, &mut state)?;
+            }
+            self.unlink_stored(key, column, name, pending, node.ino)?;
+            state.unlinked = true;
+        }
+        self.nodes.detach(&node);
+        Ok(())
+    }
+
+    fn unlink_stored(
+        &self,
+        key: &NodeKey,
+        column: &ColumnKey,
+        name: &[u8],
+        pending: Pending,
+        origin: u64,
+    ) -> Result<()> {
         let stored = match self.tree.backend.newest(column, key.view.time_range()) {
             Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => None,
             other => other?,
         };
-        let uncommitted = node.as_ref().is_some_and(|node| node.state().session.is_some());
-        if stored.is_none() && !uncommitted {
+        if stored.is_none() && pending == Pending::Nothing {
             return Err(Error::new(ErrorKind::NotFound, "no such cell"));
-        }
-        if let Some(node) = &node {
-            self.keep_for_open_handles(node)?;
         }
         self.tree.uncommitted.dirs.add_family(&family_of(column))?;
         if stored.is_some() {
             let erases = self.is_temporary(column, name)?;
             let kind = DeleteKind::Column { family: column.family.clone(), qualifier: column.qualifier.clone() };
-            let origin = node.as_ref().map_or_else(|| self.nodes.number(key), |node| node.ino);
             self.delete(column, kind, Time::AfterNewest, erases, origin)?;
         }
         self.tree.uncommitted.remove_cell(column);
-        self.lose_name(node);
-        Ok(())
-    }
-
-    /// An open file stays readable and writable after its name is gone: its bytes move into the session.
-    fn keep_for_open_handles(&self, node: &Arc<Node>) -> Result<()> {
-        if node.opens() > 0 {
-            let mut state = node.state();
-            self.session(node, &mut state)?;
-        }
         Ok(())
     }
 
@@ -88,7 +111,10 @@ impl Fs {
     fn unlink_scratch(&self, key: &NodeKey, place: &ScratchPlace) -> Result<()> {
         let node = self.nodes.find(key);
         if let Some(node) = &node {
-            self.keep_for_open_handles(node)?;
+            // An open file stays readable and writable after its name is gone.
+            if node.opens() > 0 {
+                self.session(node, &mut node.state())?;
+            }
         }
         if !self.scratch.remove(place)? {
             return Err(Error::new(ErrorKind::NotFound, "no such scratch file"));

@@ -28,19 +28,27 @@ impl Fs {
         if from.view != to.view {
             return Err(cross("the history and the tree are different; copy"));
         }
+        self.rename_key(&from, &to, mode)?;
+        self.touch_directory(parent);
+        self.touch_directory(new_parent);
+        self.touch(&to);
+        Ok(())
+    }
+
+    fn rename_key(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
         let in_history = from.view == View::History;
         match (&from.place, &to.place) {
-            (Place::Scratch(_), _) => self.rename_in_history(&from, &to, mode),
+            (Place::Scratch(_), _) => self.rename_in_history(from, to, mode),
             (Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_), _) if in_history => {
                 Err(not_permitted("directories are renamed outside .history"))
             }
-            (Place::Table(one), Place::Table(other)) => self.rename_table(&from, &to, one, other, mode),
-            (Place::Row(one), Place::Row(other)) => self.rename_row(&from, &to, one, other, mode),
-            (Place::Family(one), Place::Family(other)) => self.rename_family(&from, &to, one, other, mode),
-            (Place::Schema(one), Place::Schema(other)) => self.rename_schema(&from, &to, one, other),
+            (Place::Table(one), Place::Table(other)) => self.rename_table(from, to, one, other, mode),
+            (Place::Row(one), Place::Row(other)) => self.rename_row(from, to, one, other, mode),
+            (Place::Family(one), Place::Family(other)) => self.rename_family(from, to, one, other, mode),
+            (Place::Schema(one), Place::Schema(other)) => self.rename_schema(from, to, one, other),
             (Place::Namespace(_), Place::Namespace(_)) => Err(cross("a namespace cannot be renamed; move its tables")),
             (one, other) => match (cell_name(one), cell_name(other)) {
-                (Some(source), Some(target)) => self.rename_cell(&from, &to, source, target, mode),
+                (Some(source), Some(target)) => self.rename_cell(from, to, source, target, mode),
                 _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
             },
         }

@@ -15,6 +15,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetAttr {
     pub size: Option<u64>,
+    pub atime: Option<FileTime>,
     pub mtime: Option<FileTime>,
     /// The open handle through which it is asked.
     pub handle: Option<u64>,
@@ -28,6 +29,7 @@ impl Fs {
         if change.size.is_some() || change.mtime.is_some() {
             self.check_writable(&key)?;
         }
+        self.note_times(&node, change);
         if !key.place.is_value() {
             return self.setattr_other(&node, change);
         }
@@ -47,17 +49,26 @@ impl Fs {
         match (change.mtime, node.key().place) {
             (None, _) => {}
             (Some(mtime), Place::Schema(place)) if !place.is_dir() => self.set_attribute_mtime(node, &place, mtime)?,
-            (mtime, place) if place.is_dir() => node.state().dir_mtime = mtime,
+            (mtime, place) if place.is_dir() => node.state().times_mut().mtime = mtime,
             // Generated files have the times that they have.
             _ => {}
         }
         self.getattr(node.ino)
     }
 
+    /// Every change of attributes, also one that is not kept, is a change of the file.
+    fn note_times(&self, node: &Node, change: SetAttr) {
+        let now = self.now();
+        let mut state = node.state();
+        let times = state.times_mut();
+        times.atime = change.atime.or(times.atime);
+        times.ctime = Some(now);
+    }
+
     /// posix_fallocate(3): the file has at least `end` bytes afterwards.
     pub fn grow(&self, ino: u64, handle: u64, end: u64) -> Result<()> {
         if self.getattr(ino)?.0.size < end {
-            self.setattr(ino, SetAttr { size: Some(end), mtime: None, handle: Some(handle) })?;
+            self.setattr(ino, SetAttr { size: Some(end), handle: Some(handle), ..SetAttr::default() })?;
         }
         Ok(())
     }
@@ -81,7 +92,7 @@ impl Fs {
         let session = self.session(&file.node, state)?;
         session.content.resize(size, &self.options.spill_dir)?;
         session.mtime = None;
-        session.changed_at = self.now();
+        session.changed_at = self.time_of_change();
         self.mark_written(session, file);
         Ok(())
     }

@@ -57,7 +57,7 @@ impl Filesystem for Adaptor {
         _uid: Option<u32>,
         _gid: Option<u32>,
         size: Option<u64>,
-        _atime: Option<TimeOrNow>,
+        atime: Option<TimeOrNow>,
         mtime: Option<TimeOrNow>,
         _ctime: Option<SystemTime>,
         handle: Option<FileHandle>,
@@ -67,7 +67,8 @@ impl Filesystem for Adaptor {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let change = SetAttr { size, mtime: mtime.map(file_time), handle: handle.map(|h| h.0) };
+        let (atime, mtime) = (atime.map(file_time), mtime.map(file_time));
+        let change = SetAttr { size, atime, mtime, handle: handle.map(|h| h.0) };
         match self.run(request, Operation::SetAttr, |fs| fs.setattr(ino.0, change)) {
             Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
             Err(errno) => reply.error(errno),

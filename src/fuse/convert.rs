@@ -18,15 +18,14 @@ pub fn file_type(kind: Kind) -> FileType {
 }
 
 pub fn file_attr(attr: &Attr) -> FileAttr {
-    let mtime = system_time(attr.mtime);
     FileAttr {
         ino: INodeNo(attr.ino),
         size: attr.size,
         blocks: attr.size.div_ceil(512),
-        atime: mtime,
-        mtime,
-        ctime: mtime,
-        crtime: mtime,
+        atime: system_time(attr.atime),
+        mtime: system_time(attr.mtime),
+        ctime: system_time(attr.ctime),
+        crtime: system_time(attr.ctime),
         kind: file_type(attr.kind),
         perm: attr.mode,
         nlink: attr.nlink,
@@ -40,9 +39,8 @@ pub fn file_attr(attr: &Attr) -> FileAttr {
 
 /// Attributes of inode 0: with them a reply says "nothing there, and you may remember it".
 pub fn absent_attr() -> FileAttr {
-    let attr =
-        Attr { ino: 0, kind: Kind::File, size: 0, mtime: FileTime::default(), mode: 0, nlink: 0, uid: 0, gid: 0 };
-    file_attr(&attr)
+    let (atime, mtime, ctime) = Default::default();
+    file_attr(&Attr { ino: 0, kind: Kind::File, size: 0, atime, mtime, ctime, mode: 0, nlink: 0, uid: 0, gid: 0 })
 }
 
 pub fn system_time(time: FileTime) -> SystemTime {

@@ -100,6 +100,13 @@ impl From<Timestamp> for FileTime {
     }
 }
 
+impl From<FileTime> for Timestamp {
+    /// The millisecond that it lies in.
+    fn from(t: FileTime) -> Self {
+        Self(t.seconds.saturating_mul(1000).saturating_add(i64::from(t.nanos / 1_000_000)))
+    }
+}
+
 /// What rides along with a cell besides its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {

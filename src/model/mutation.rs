@@ -26,6 +26,8 @@ pub enum Time {
     Now,
     /// The clock, but later than the newest version and the newest tombstone that covers the column.
     AfterNewest,
+    /// As [`Time::AfterNewest`], of a change that was made at this time rather than now.
+    AfterNewestSince(Timestamp),
     /// As [`Time::AfterNewest`], unless this version is still the newest: then its own timestamp again, so
     /// that several commits of one open file end as one version.
     Replacing { timestamp: Timestamp, seq: SeqNo },

@@ -1,5 +1,7 @@
 //! What a filter is asked while a row is read (HBase: Filter), and its answers.
 
+use std::cmp::Ordering;
+
 use crate::Result;
 use crate::model::StoredCell;
 
@@ -44,12 +46,12 @@ pub(super) struct Included {
 }
 
 /// Where to read on (HBase: SEEK_NEXT_USING_HINT).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Hint {
     /// First cell of a column of the same row and family.
     Column(Vec<u8>),
-    /// Another row.
-    Row,
+    /// This row, or where it would be.
+    Row(Vec<u8>),
 }
 
 impl Hint {
@@ -59,7 +61,16 @@ impl Hint {
         match (self, direction) {
             (Hint::Column(column), Direction::Forward) => qualifier < column.as_slice(),
             (Hint::Column(column), Direction::Reversed) => qualifier >= column.as_slice(),
-            (Hint::Row, _) => true,
+            (Hint::Row(_), _) => true,
+        }
+    }
+
+    /// Which of two is further away from where the scan is.
+    pub fn compare(&self, other: &Self, direction: Direction) -> Ordering {
+        match (self, other) {
+            (Hint::Row(_), Hint::Column(_)) => Ordering::Greater,
+            (Hint::Column(_), Hint::Row(_)) => Ordering::Less,
+            (Hint::Column(a), Hint::Column(b)) | (Hint::Row(a), Hint::Row(b)) => direction.compare(a, b),
         }
     }
 }
@@ -72,8 +83,16 @@ pub(super) enum Direction {
 }
 
 impl Direction {
+    /// Compares two places: what is reached later is greater.
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Direction::Forward => a.cmp(b),
+            Direction::Reversed => b.cmp(a),
+        }
+    }
+
     /// Whether something that stands so to the wanted place lies behind it.
-    pub fn is_past(self, to_wanted: std::cmp::Ordering) -> bool {
+    pub fn is_past(self, to_wanted: Ordering) -> bool {
         match self {
             Direction::Forward => to_wanted.is_gt(),
             Direction::Reversed => to_wanted.is_lt(),
@@ -132,6 +151,12 @@ pub(super) trait Filter: Send {
     /// Values of the cells that it included are shown empty (transformCell).
     fn empties_values(&self) -> bool {
         false
+    }
+
+    /// Has to see the cells of a family to judge a row; the others are read once it has passed
+    /// (isFamilyEssential).
+    fn needs_family(&self, _family: &str) -> bool {
+        true
     }
 
     /// Needs whole rows (hasFilterRow).

@@ -82,12 +82,15 @@ impl Filter for AllOf {
 
     fn hint(&self) -> Option<Hint> {
         let open = self.seeking.iter().map(|at| &self.filters[*at]).filter(|f| !f.is_done());
-        let hints = open.filter_map(|f| f.hint());
-        if self.direction == Direction::Forward { hints.max() } else { hints.min() }
+        open.filter_map(|f| f.hint()).max_by(|a, b| a.compare(b, self.direction))
     }
 
     fn empties_values(&self) -> bool {
         self.filters.iter().any(|f| f.empties_values())
+    }
+
+    fn needs_family(&self, family: &str) -> bool {
+        self.filters.iter().any(|f| f.needs_family(family))
     }
 
     fn judges_rows(&self) -> bool {
@@ -127,7 +130,7 @@ impl Branch {
                 let hint = self.filter.hint()?;
                 // A hint is a place in the family it was given for; families after it lie behind the hint.
                 let ahead = match direction {
-                    _ if hint == Hint::Row => true,
+                    _ if matches!(hint, Hint::Row(_)) => true,
                     Direction::Forward => same_family && hint.is_ahead_of(cell.qualifier(), direction),
                     Direction::Reversed => !same_family || hint.is_ahead_of(cell.qualifier(), direction),
                 };
@@ -210,12 +213,15 @@ impl Filter for AnyOf {
     fn hint(&self) -> Option<Hint> {
         let hints: Option<Vec<Hint>> =
             self.branches.iter().filter(|b| !b.filter.is_done()).map(|b| b.filter.hint()).collect();
-        let hints = hints?.into_iter();
-        if self.direction == Direction::Forward { hints.min() } else { hints.max() }
+        hints?.into_iter().min_by(|a, b| a.compare(b, self.direction))
     }
 
     fn empties_values(&self) -> bool {
         self.branches.iter().any(|b| b.included && b.filter.empties_values())
+    }
+
+    fn needs_family(&self, family: &str) -> bool {
+        self.branches.iter().any(|b| b.filter.needs_family(family))
     }
 
     fn judges_rows(&self) -> bool {

@@ -4,6 +4,7 @@
 //! the time is given. Must not know how rows are found or stored.
 
 mod build;
+mod collect;
 mod column_filters;
 mod compare;
 mod filter;

@@ -1,11 +1,12 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
 use super::build::build;
+use super::collect::{Batches, FamilyCursor};
 use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use super::parse::{Expression, parse};
 use super::{Argument, ValueLoader};
 use crate::model::{
-    Cell, FamilySchema, ReadSpec, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
+    FamilySchema, ReadSpec, RowKey, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
 };
 use crate::visibility::{CellSource, FamilyReader, ReadRules, View};
 use crate::{Error, ErrorKind, Result};
@@ -43,6 +44,23 @@ struct Family {
     time_range: TimeRange,
     /// The filter had nothing more to ask of this family (HBase closes the store's scanner).
     closed: bool,
+    need: Need,
+    /// A filter's hint: rows before it are passed over in this family.
+    next_row: Option<RowKey>,
+}
+
+/// When a family of a row is read (HBase: storeHeap, joinedHeap).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Essential,
+    /// Once the filter has let the row pass.
+    Joined,
+}
+
+impl Family {
+    fn skips(&self, row: &[u8], direction: Direction) -> bool {
+        self.next_row.as_ref().is_some_and(|next| direction.compare(row, next).is_lt())
+    }
 }
 
 /// One get or scan: fed every row that has a stored cell in its families, in the order of the scan.
@@ -55,12 +73,25 @@ pub struct RowQuery {
     direction: Direction,
     batch: Option<usize>,
     rows_left: Option<u64>,
+    /// The row that was entered is read for the filter's sake only.
+    discards: bool,
 }
 
 impl RowQuery {
     /// A read of one row.
     pub fn get(read: &ReadSpec, table: &TableSchema, now: Timestamp) -> Result<Self> {
-        Self::new(read, table, now, Direction::Forward)
+        let mut query = Self::new(read, table, now, Direction::Forward)?;
+        query.join_families();
+        Ok(query)
+    }
+
+    /// Families that no part of the filter needs wait until it has let the row pass. As HRegion does it: for
+    /// gets, unlike scans.
+    fn join_families(&mut self) {
+        let Some(filter) = &self.filter else { return };
+        for family in self.families.iter_mut().filter(|f| !filter.needs_family(&f.schema.name)) {
+            family.need = Need::Joined;
+        }
     }
 
     /// A read of many rows; the limit of rows is kept here, the range of rows is the caller's.
@@ -87,7 +118,7 @@ impl RowQuery {
         let filter = expression.as_ref().map(|e| build(e, direction)).transpose()?;
         let families = families(read, table)?;
         let read = read.clone();
-        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None })
+        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None, discards: false })
     }
 
     /// The families that are read, ascending by name.
@@ -114,6 +145,9 @@ impl RowQuery {
         if self.rows_left == Some(0) || self.families.iter().all(|f| f.closed) {
             return RowKeyVerdict::Stop;
         }
+        if self.families.iter().all(|f| f.closed || f.skips(row, self.direction)) {
+            return RowKeyVerdict::Skip;
+        }
         let Some(filter) = &mut self.filter else { return RowKeyVerdict::Read };
         if !filter.excludes_key(row) {
             return RowKeyVerdict::Read;
@@ -121,25 +155,49 @@ impl RowQuery {
         if filter.is_done() {
             return RowKeyVerdict::Stop;
         }
+        // HBase shows a filter the cells of the rows that it excludes too (RegionScannerImpl.nextRow); WHILE is
+        // the one that remembers.
+        if self.expression.as_ref().is_some_and(has_while) {
+            self.discards = true;
+            return RowKeyVerdict::Read;
+        }
         filter.reset();
         RowKeyVerdict::Skip
     }
 
     /// Reads a row that [`Self::enter`] let pass.
     pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
-        let mut batches = Batches { row: request.row, size: self.batch, held: Vec::new(), emitted: false };
-        for at in 0..self.families.len() {
-            if !self.families[at].closed {
-                self.read_family(at, &mut request, &mut batches)?;
-            }
+        let mut batches = Batches::new(request.row, self.batch);
+        self.read_families(Need::Essential, &mut request, &mut batches)?;
+        if std::mem::take(&mut self.discards) {
+            return Ok(self.after_row());
         }
         if self.passes(&mut batches.held) {
+            if self.families.iter().any(|f| f.need == Need::Joined) {
+                self.read_families(Need::Joined, &mut request, &mut batches)?;
+                batches.held.sort_by(|a, b| a.family.cmp(&b.family));
+            }
             batches.flush(&mut request)?;
         }
         if batches.emitted {
             self.rows_left = self.rows_left.map(|n| n.saturating_sub(1));
         }
         Ok(self.after_row())
+    }
+
+    fn read_families<S: CellSource>(
+        &mut self,
+        need: Need,
+        request: &mut RowRequest<'_, S>,
+        batches: &mut Batches<'_>,
+    ) -> Result<()> {
+        for at in 0..self.families.len() {
+            let family = &self.families[at];
+            if !family.closed && family.need == need && !family.skips(request.row, self.direction) {
+                self.read_family(at, request, batches)?;
+            }
+        }
+        Ok(())
     }
 
     fn after_row(&mut self) -> Step {
@@ -175,11 +233,14 @@ impl RowQuery {
         let rules = rules(read, family, *now, filter.is_some());
         let mut reader = FamilyReader::new(source, rules);
         let mut cursor = FamilyCursor::new(read, &family.schema, *direction);
+        let mut next_row = None;
         while let Some(visible) = reader.next()? {
             let cell = visible.cell;
             let included = match filter {
                 Some(filter) => {
-                    match ask(filter.as_mut(), &family.schema.name, cell, request.loader, &mut reader, &mut cursor)? {
+                    let name = &family.schema.name;
+                    let mut place = Place { reader: &mut reader, cursor: &mut cursor, next_row: &mut next_row };
+                    match ask(filter.as_mut(), name, cell, request.loader, &mut place)? {
                         Some(included) => included,
                         None => continue,
                     }
@@ -194,8 +255,16 @@ impl RowQuery {
             }
         }
         family.closed = reader.found_cells() && filter.as_ref().is_some_and(|f| f.is_done());
+        family.next_row = next_row.or(family.next_row.take());
         Ok(())
     }
+}
+
+/// What a filter's answer moves.
+struct Place<'p, 'r, S> {
+    reader: &'p mut FamilyReader<'r, S>,
+    cursor: &'p mut FamilyCursor,
+    next_row: &'p mut Option<RowKey>,
 }
 
 /// Asks the filter about a cell and moves the reader as it says.
@@ -204,9 +273,9 @@ fn ask<S: CellSource>(
     family: &str,
     cell: StoredCell,
     loader: &mut dyn ValueLoader,
-    reader: &mut FamilyReader<'_, S>,
-    cursor: &mut FamilyCursor,
+    place: &mut Place<'_, '_, S>,
 ) -> Result<Option<Included>> {
+    let Place { reader, cursor, next_row } = place;
     if filter.is_done() {
         reader.finish();
         return Ok(None);
@@ -224,7 +293,10 @@ fn ask<S: CellSource>(
         Decision::Seek => match filter.hint() {
             Some(Hint::Column(column)) if cursor.direction == Direction::Forward => reader.jump_to_column(&column)?,
             Some(Hint::Column(column)) => reader.seek_column(&column),
-            Some(Hint::Row) => reader.finish(),
+            Some(Hint::Row(row)) => {
+                **next_row = Some(row);
+                reader.finish();
+            }
             None => {}
         },
         Decision::Include | Decision::Skip => {}
@@ -255,6 +327,8 @@ fn families(read: &ReadSpec, table: &TableSchema) -> Result<Vec<Family>> {
         schema: f.clone(),
         time_range: read.family_time_ranges.get(&f.name).copied().unwrap_or(read.time_range),
         closed: false,
+        need: Need::Essential,
+        next_row: None,
     };
     Ok(table.families.values().filter(wanted).map(family).collect())
 }
@@ -279,84 +353,4 @@ fn has_while(expression: &Expression) -> bool {
         Expression::AllOf(parts) | Expression::AnyOf(parts) => parts.iter().any(has_while),
         Expression::Call { .. } => false,
     }
-}
-
-/// Place in the cells of one row and family, counted after the filter.
-struct FamilyCursor {
-    /// Versions of a column that a filter may let pass.
-    versions: u32,
-    column: Option<(Vec<u8>, u32)>,
-    offset: u64,
-    end: Option<u64>,
-    cells: u64,
-    direction: Direction,
-}
-
-impl FamilyCursor {
-    fn new(read: &ReadSpec, family: &FamilySchema, direction: Direction) -> Self {
-        let versions = if read.raw { read.max_versions } else { read.max_versions.min(family.rules.versions) };
-        let offset = u64::from(read.offset_per_family);
-        let end = read.max_per_family.map(|most| offset + u64::from(most));
-        Self { versions, column: None, offset, end, cells: 0, direction }
-    }
-
-    fn exceeds_versions(&mut self, cell: &StoredCell) -> bool {
-        match &mut self.column {
-            Some((column, count)) if *column == cell.qualifier => {
-                *count += 1;
-                *count > self.versions
-            }
-            column => {
-                *column = Some((cell.qualifier.clone(), 1));
-                self.versions < 1
-            }
-        }
-    }
-
-    /// Counts a cell; whether it lies between the offset and the limit.
-    fn takes_next(&mut self) -> bool {
-        self.cells += 1;
-        self.cells > self.offset && self.end.is_none_or(|end| self.cells <= end)
-    }
-
-    /// The limit is reached: the filter is not asked about anything more of the family.
-    fn is_full(&self) -> bool {
-        self.end.is_some_and(|end| self.cells >= end)
-    }
-}
-
-/// Collects the cells of one row into results of at most `size` cells.
-struct Batches<'a> {
-    row: &'a [u8],
-    size: Option<usize>,
-    held: Vec<Included>,
-    emitted: bool,
-}
-
-impl Batches<'_> {
-    fn add<S>(&mut self, included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
-        self.held.push(included);
-        if self.size.is_some_and(|size| self.held.len() >= size) { self.flush(request) } else { Ok(()) }
-    }
-
-    fn flush<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
-        if self.held.is_empty() {
-            return Ok(());
-        }
-        let held = std::mem::take(&mut self.held);
-        let cells = held.into_iter().map(|c| cell(c, request.loader)).collect::<Result<_>>()?;
-        self.emitted = true;
-        (request.emit)(RowResult { row: self.row.to_vec(), cells })
-    }
-}
-
-fn cell(included: Included, loader: &mut dyn ValueLoader) -> Result<Cell> {
-    let Included { family, cell, value, key_only } = included;
-    let value = match value {
-        _ if key_only || !cell.kind.is_put() => Vec::new(),
-        Some(value) => value,
-        None => loader.load(&cell)?,
-    };
-    let StoredCell { qualifier, timestamp, kind, tags, .. } = cell;
-    Ok(Cell { family, qualifier, timestamp, kind, tags, value })
 }

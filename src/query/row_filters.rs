@@ -3,6 +3,7 @@
 use super::compare::Comparison;
 use super::filter::{Candidate, Decision, Direction, Filter, Hint};
 use crate::Result;
+use crate::model::after_prefix;
 
 /// PrefixFilter: rows that start with the prefix.
 pub(super) struct Prefix {
@@ -48,7 +49,11 @@ impl Filter for Prefix {
     }
 
     fn hint(&self) -> Option<Hint> {
-        Some(Hint::Row)
+        let to_row = match self.direction {
+            Direction::Forward => self.prefix.clone(),
+            Direction::Reversed => after_prefix(&self.prefix),
+        };
+        Some(Hint::Row(to_row))
     }
 
     fn is_hinting(&self) -> bool {

@@ -53,6 +53,10 @@ impl Filter for ColumnValue {
         self.found = true;
         Ok(if self.comparison.holds(cell.value()?) { Decision::Include } else { Decision::Skip })
     }
+
+    fn needs_family(&self, family: &str) -> bool {
+        self.column.family == family
+    }
 }
 
 /// Whether a row's own cell of the tested column is shown.
@@ -113,6 +117,10 @@ impl Filter for SingleColumnValue {
         self.found = true;
         self.matched = self.comparison.holds(cell.value()?);
         Ok(if !self.matched && self.latest_version_only { Decision::NextRow } else { Decision::Include })
+    }
+
+    fn needs_family(&self, family: &str) -> bool {
+        !self.filter_if_missing || self.column.family == family
     }
 
     fn judges_rows(&self) -> bool {

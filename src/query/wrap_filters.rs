@@ -35,6 +35,10 @@ impl Filter for Skip {
         self.inner.empties_values()
     }
 
+    fn needs_family(&self, family: &str) -> bool {
+        self.inner.needs_family(family)
+    }
+
     fn judges_rows(&self) -> bool {
         true
     }
@@ -86,6 +90,10 @@ impl Filter for WhileMatch {
 
     fn empties_values(&self) -> bool {
         self.inner.empties_values()
+    }
+
+    fn needs_family(&self, family: &str) -> bool {
+        self.inner.needs_family(family)
     }
 
     fn judges_rows(&self) -> bool {

@@ -112,12 +112,13 @@ impl<'a> Planner<'a> {
         match time {
             Time::Now => Ok(self.now.max(self.least)),
             Time::At(timestamp) => self.check_slop(check_time(timestamp)?),
-            Time::AfterNewest => self.after_newest(family, qualifier),
+            Time::AfterNewest => self.after_newest(family, qualifier, self.now),
+            Time::AfterNewestSince(made) => self.after_newest(family, qualifier, made.min(self.now)),
             Time::Replacing { timestamp, seq } => {
                 let newest = self.newest(family, qualifier, TimeRange::ALL)?;
                 match newest {
                     Some(cell) if cell.timestamp == timestamp && cell.seq == seq => Ok(timestamp),
-                    _ => self.after_newest(family, qualifier),
+                    _ => self.after_newest(family, qualifier, self.now),
                 }
             }
         }
@@ -139,31 +140,36 @@ impl<'a> Planner<'a> {
         self.engine.newest_in(&self.snapshot, family, self.row, qualifier, range)
     }
 
-    /// The clock, but later than everything stored in the column and every tombstone of its family.
-    fn after_newest(&self, family: &FamilySchema, qualifier: &Qualifier) -> Result<Timestamp> {
-        if self.engine.latest_of(family.id, self.row, qualifier) < self.now {
-            return Ok(self.now);
+    /// `time`, but later than everything stored in the column and every tombstone of its family.
+    fn after_newest(&self, family: &FamilySchema, qualifier: &Qualifier, time: Timestamp) -> Result<Timestamp> {
+        if self.engine.latest_of(family.id, self.row, qualifier) < time {
+            return Ok(time);
         }
         let prefix = key::row_prefix(family.id, self.row);
-        let mut highest = self.first_time(&key::column_prefix(&prefix, qualifier), |_| true)?;
+        let mut highest = self.first_time(&key::column_prefix(&prefix, qualifier), time, |_| true)?;
         if self.engine.track(family.id).family_tombstones.load(Ordering::Acquire) {
-            let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), CellKind::is_family_tombstone)?;
+            let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), time, CellKind::is_family_tombstone)?;
             highest = highest.max(tombstones);
         }
-        Ok(highest.map_or(self.now, |t| self.now.max(t.next())))
+        Ok(highest.map_or(time, |t| time.max(t.next())))
     }
 
-    /// The cells with a prefix; those of the index only if any of its family there is not before the clock.
-    fn late_cursor(&self, prefix: &[u8], first: usize) -> Cursor<'_> {
+    /// The cells with a prefix; those of the index only if any of its family there is not before `time`.
+    fn late_cursor(&self, prefix: &[u8], time: Timestamp, first: usize) -> Cursor<'_> {
         let (index, end) = (&self.engine.index, key::prefix_end(prefix));
         let latest = key::family_of(prefix).and_then(|family| self.snapshot.tables.indexed.latest(family));
         let cursor = Cursor::in_memory(index, &self.snapshot, prefix, end, first);
-        if latest.is_some_and(|latest| latest >= self.now) { cursor.with_index(prefix, first) } else { cursor }
+        if latest.is_some_and(|latest| latest >= time) { cursor.with_index(prefix, first) } else { cursor }
     }
 
     /// The greatest timestamp of the wanted cells with a prefix.
-    fn first_time(&self, prefix: &[u8], wanted: impl Fn(CellKind) -> bool) -> Result<Option<Timestamp>> {
-        let mut cursor = self.late_cursor(prefix, 1);
+    fn first_time(
+        &self,
+        prefix: &[u8],
+        time: Timestamp,
+        wanted: impl Fn(CellKind) -> bool,
+    ) -> Result<Option<Timestamp>> {
+        let mut cursor = self.late_cursor(prefix, time, 1);
         while let Some((key, _)) = cursor.pop()? {
             match key::decode_suffix(&key) {
                 Some((timestamp, kind, _)) if wanted(kind) => return Ok(Some(timestamp)),
@@ -179,7 +185,7 @@ impl<'a> Planner<'a> {
             return Ok(self.now);
         }
         let prefix = key::row_prefix(family.id, self.row);
-        let mut cursor = self.late_cursor(&prefix, 16);
+        let mut cursor = self.late_cursor(&prefix, self.now, 16);
         let mut time = self.now;
         while let Some((key, _)) = cursor.pop()? {
             time = time.max(key::decode_suffix(&key).map_or(time, |(timestamp, ..)| timestamp.next()));

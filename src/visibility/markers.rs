@@ -64,6 +64,7 @@ struct Markers {
     /// Version and FamilyVersion tombstones.
     exact: BTreeMap<(Timestamp, SeqNo), Marker>,
     boundaries: BTreeSet<SeqNo>,
+    exact_boundaries: BTreeSet<SeqNo>,
 }
 
 impl Markers {
@@ -78,6 +79,7 @@ impl Markers {
         match cell.kind {
             CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => {
                 self.exact.insert((cell.timestamp, cell.seq), marker);
+                self.exact_boundaries.insert(cell.seq);
             }
             _ => {
                 let key = (cell.seq, cell.timestamp);
@@ -202,17 +204,17 @@ impl ColumnJudge {
         }
         let end = died.into_iter().chain(replaced).min();
         let last = end.unwrap_or(SeqNo(u64::MAX));
+        if replaced.is_some() {
+            self.count_replaced(from, last);
+            return true;
+        }
         for boundary in self.boundaries(from, last) {
-            let count = self.counts.entry(boundary).or_insert(0);
-            if *count >= self.versions {
+            if !self.count_at(boundary) {
                 self.remember(from, SeqNo(boundary.0.saturating_sub(1)));
                 return true;
             }
-            *count += 1;
         }
-        // At a moment that becomes known later the put that replaced it counts in its place.
-        let counted_until = replaced.map_or(last, |by| last.min(SeqNo(by.0.saturating_sub(1))));
-        self.remember(from, counted_until);
+        self.remember(from, last);
         if end.is_some() {
             return false;
         }
@@ -221,6 +223,51 @@ impl ColumnJudge {
         }
         self.live_now += 1;
         false
+    }
+
+    /// A put that a later one of its timestamp replaced counts where HBase can know of it
+    /// (NewVersionBehaviorTracker.isDeleted): before tombstones of single versions, and what becomes known
+    /// between two of those takes over the count of the next; never before tombstones of a whole range.
+    fn count_replaced(&mut self, from: SeqNo, last: SeqNo) {
+        let (mut since, mut counted) = (from, None);
+        for boundary in self.boundaries(from, last) {
+            if self.is_exact(boundary) {
+                if !self.count_at(boundary) {
+                    break;
+                }
+                counted = Some(boundary);
+            }
+            if self.is_ranged(boundary) {
+                self.remember_until(since, counted.take());
+                since = SeqNo(boundary.0 + 1);
+            }
+        }
+        self.remember_until(since, counted);
+    }
+
+    /// Counts one put more; `false`: there are VERSIONS already.
+    fn count_at(&mut self, boundary: SeqNo) -> bool {
+        let count = self.counts.entry(boundary).or_insert(0);
+        let has_room = *count < self.versions;
+        *count += u32::from(has_room);
+        has_room
+    }
+
+    fn is_exact(&self, boundary: SeqNo) -> bool {
+        self.family.exact_boundaries.contains(&boundary) || self.column.exact_boundaries.contains(&boundary)
+    }
+
+    fn is_ranged(&self, boundary: SeqNo) -> bool {
+        let has = |m: &Markers| {
+            m.ranged.range((boundary, Timestamp(i64::MIN))..).next().is_some_and(|((s, _), _)| *s == boundary)
+        };
+        has(&self.family) || has(&self.column)
+    }
+
+    fn remember_until(&mut self, from: SeqNo, to: Option<SeqNo>) {
+        if let Some(to) = to {
+            self.remember(from, to);
+        }
     }
 
     fn boundaries(&self, from: SeqNo, last: SeqNo) -> Vec<SeqNo> {

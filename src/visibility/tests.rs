@@ -224,6 +224,16 @@ fn masking_counts_what_lay_above_a_tombstone_seen_later() {
 }
 
 #[test]
+fn a_replaced_put_does_not_count_above_a_tombstone_seen_later() {
+    let replaced = [put("q", 4, 36), put("q", 4, 39)];
+    let below = [put("q", 2, 19), put("q", 0, 35), tombstone(Tombstone::Version, "q", 2, 37)];
+    assert_eq!(times(all(&new_version(2)), [&replaced[..], &below].concat()), [4, 0]);
+    // Where the tombstone sorts before it, it is known in time.
+    let cells = vec![put("q", 4, 36), put("q", 4, 39), put("q", 2, 19), tombstone(Tombstone::Version, "q", 6, 37)];
+    assert_eq!(times(all(&new_version(1)), cells), [4]);
+}
+
+#[test]
 fn kept_versions_tell_what_ended_them() {
     let cells = vec![put("q", 1, 1), tombstone(Tombstone::Column, "q", 5, 2), put("q", 3, 3)];
     assert_eq!(kept(&keeping(new_version(5)), cells), [(1, 5)]);

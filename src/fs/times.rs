@@ -1,0 +1,53 @@
+//! Times of nodes that the store does not keep: they live as long as the kernel holds the node.
+
+use super::Fs;
+use super::nodes::NodeState;
+use crate::model::FileTime;
+use crate::tree::place::{NodeKey, View};
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// As it was set; reading a file changes nothing.
+    pub atime: Option<FileTime>,
+    /// Of a directory: set, or when a name in it came or went.
+    pub mtime: Option<FileTime>,
+    /// When attributes were changed last.
+    pub ctime: Option<FileTime>,
+}
+
+impl NodeState {
+    pub(super) fn times(&self) -> Times {
+        self.times.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(super) fn times_mut(&mut self) -> &mut Times {
+        self.times.get_or_insert_default()
+    }
+}
+
+impl Fs {
+    /// A name in this directory came, went or changed.
+    pub(super) fn touch_directory(&self, ino: u64) {
+        // Directories of the history have the same time at every mount, unless a program sets another.
+        if let Some(node) = self.nodes.get(ino).filter(|node| node.key().view != View::History) {
+            let now = Some(self.now());
+            let mut state = node.state();
+            let times = state.times_mut();
+            (times.mtime, times.ctime) = (now, now);
+        }
+    }
+
+    /// An attribute of what has this identity, its name for one, changed.
+    pub(super) fn touch(&self, key: &NodeKey) {
+        if let Some(node) = self.nodes.find(key) {
+            node.state().times_mut().ctime = Some(self.now());
+        }
+    }
+
+    /// The time of a change, as precise as a version's timestamp: what is shown before the commit is shown
+    /// after it.
+    pub(super) fn time_of_change(&self) -> FileTime {
+        self.tree.backend.now().into()
+    }
+}
