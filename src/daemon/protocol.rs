@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Status, Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -31,7 +31,8 @@ pub enum Request {
     Newest(ColumnKey, TimeRange),
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
-    ListFamilies(TableName, RowKey, TimeRange),
+    ListFamilies(TableName, RowKey, TimeRange, Versions),
+    ListHistory(TableName, RowKey, String, Option<HistoryFrom>, u64),
     ListColumns(TableName, RowKey, String, Option<Qualifier>, TimeRange, u64),
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),

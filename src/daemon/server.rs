@@ -142,7 +142,13 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Bytes(backend.read_value(&cell, offset, usize::try_from(len).unwrap_or(usize::MAX))?)
         }
         Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
-        Request::ListFamilies(table, row, range) => Response::Names(backend.list_families(&table, &row, range)?),
+        Request::ListFamilies(table, row, range, which) => {
+            Response::Names(backend.list_families(&table, &row, range, which)?)
+        }
+        Request::ListHistory(table, row, family, from, limit) => {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), limit)?)
+        }
         Request::ListColumns(table, row, family, after, range, limit) => {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Response::Columns(backend.list_columns(&table, &row, &family, after.as_deref(), range, limit)?)

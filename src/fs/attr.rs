@@ -86,7 +86,7 @@ impl Fs {
                     return Ok(Some(self.entry(key, None)));
                 }
             }
-            if let Some(text) = self.text_facts(key) {
+            if let Some(text) = self.own_facts(key)? {
                 return Ok(Some(self.entry(key, Some(text))));
             }
             let seen = self.changes.now();
@@ -164,7 +164,10 @@ impl Fs {
                 return Ok(Some((self.attr_of(&node, &key, &state, None), Duration::ZERO)));
             }
         }
-        let facts = self.text_facts(&key).map_or_else(|| self.tree.facts(&key), |text| Ok(Some(text)))?;
+        let facts = match self.own_facts(&key)? {
+            Some(own) => Some(own),
+            None => self.tree.facts(&key)?,
+        };
         let facts = match facts {
             Some(facts) => facts,
             None if ino == ROOT_INO => Facts::Dir,
@@ -190,10 +193,13 @@ impl Fs {
         let is_dir = key.place.is_dir();
         let times = state.times();
         let (size, mtime, changed) = match (facts, &state.session) {
+            // The same at every mount: a second backup finds nothing changed.
+            _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), self.mounted_at),
             _ if is_dir => (0, times.mtime.unwrap_or(self.mounted_at), self.mounted_at),
             (_, Some(session)) => {
                 (session.content.len(), session.mtime.unwrap_or(session.changed_at), session.changed_at)
             }
+            (Some(Facts::Scratch { len, mtime }), None) => (*len, *mtime, *mtime),
             (Some(Facts::Text { bytes, mtime }), None) => (bytes.len() as u64, *mtime, *mtime),
             (_, None) => state.cell.as_ref().map_or((0, self.mounted_at, self.mounted_at), |cell| {
                 (cell.len(), cell.mtime(), cell.timestamp.into())
@@ -214,8 +220,7 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated =
-            matches!(key.place, Place::Info(_) | Place::TableInfo(..) | Place::KeyFile(_)) || key.view != View::Plain;
+        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..)) || matches!(key.view, View::At(_));
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,
             (true, true) => 0o555,
@@ -261,18 +266,24 @@ impl Fs {
         Ok(state.cell.clone())
     }
 
-    /// Texts that only the mount knows: scratch files, `.info/errors`.
-    pub(super) fn text_facts(&self, key: &NodeKey) -> Option<Facts> {
-        match &key.place {
+    /// What only the mount knows: scratch files, `.info/errors`.
+    pub(super) fn own_facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
+        Ok(match &key.place {
+            Place::Scratch(place) => {
+                self.scratch.meta(place)?.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime })
+            }
             Place::Info(InfoPlace::Errors) => {
                 Some(Facts::Text { bytes: self.refusals.text(), mtime: self.tree.backend.now().into() })
             }
             Place::Info(InfoPlace::Requests) => {
                 Some(Facts::Text { bytes: self.counters.text(), mtime: self.tree.backend.now().into() })
             }
-            Place::Schema(place) => self.texts.get(place).map(|bytes| Facts::Text { bytes, mtime: self.mounted_at }),
+            Place::Schema(place) => self
+                .texts
+                .get(place)
+                .map(|(bytes, mtime)| Facts::Text { bytes, mtime: mtime.unwrap_or(self.mounted_at) }),
             _ => None,
-        }
+        })
     }
 
     /// Past the limit, the oldest nodes without open handles are asked back from the kernel.

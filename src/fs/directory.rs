@@ -9,7 +9,7 @@ use super::nodes::ROOT_INO;
 use super::{Attr, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{CatalogueChange, FamilySchema, NamespaceSchema, Origin, TableId, TableName, TableSchema};
 use crate::tree::listing::Entry;
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
 use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
@@ -210,7 +210,10 @@ impl Fs {
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
-        self.make(&key)?;
+        match key.view {
+            View::History => self.make_in_history(&key)?,
+            _ => self.make(&key)?,
+        }
         self.touch_directory(parent);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
@@ -219,19 +222,12 @@ impl Fs {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
         match &key.place {
-            Place::Namespace(name) => {
-                let schema = NamespaceSchema { name: name.to_string(), ..NamespaceSchema::default() };
-                backend.alter(CatalogueChange::CreateNamespace(schema), origin)
-            }
+            Place::Namespace(name) => backend.alter(create_namespace(name), origin),
             Place::Table(name) => backend.alter(CatalogueChange::CreateTable(new_table(name)), origin),
-            Place::Row(row) => {
-                self.prune_made()?;
-                self.tree.uncommitted.add_row(row)
-            }
+            Place::Row(row) => self.tree.uncommitted.dirs.add_row(row),
             Place::Family(family) => {
                 self.declare_if_asked(family)?;
-                self.prune_made()?;
-                self.tree.uncommitted.add_family(family)
+                self.tree.uncommitted.dirs.add_family(family)
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
@@ -254,27 +250,6 @@ impl Fs {
             return Err(super::cell_io::no_family(&place.column(Vec::new())));
         }
         backend.alter(schema::add_family(&catalogue, &place.table, &place.family)?, Origin::default())
-    }
-
-    /// When the mount remembers as many empty directories as it may, those that hold cells by now go.
-    pub(super) fn prune_made(&self) -> Result<()> {
-        let made = &self.tree.uncommitted;
-        if !made.is_full() {
-            return Ok(());
-        }
-        let (rows, families) = made.snapshot();
-        for family in families {
-            if self.tree.family_has_cells(View::Plain, &family)? {
-                made.remove_family(&family);
-            }
-        }
-        for row in rows {
-            let stored = self.tree.backend.list_families(&row.table, &row.row, View::Plain.time_range())?;
-            if !stored.is_empty() {
-                made.remove_row(&row);
-            }
-        }
-        Ok(())
     }
 
     /// Removes an empty directory.
@@ -301,25 +276,22 @@ impl Fs {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
         let listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
-        if listed && !self.tree.page(key, None, 1)?.is_empty() {
+        let is_schema = |entry: &Entry| matches!(entry.key.place, Place::Schema(_));
+        if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !is_schema(entry)) {
             return Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty"));
         }
+        let made = if key.view == View::History { &self.tree.restored } else { &self.tree.uncommitted.dirs };
         match &key.place {
             Place::Namespace(name) => backend.alter(CatalogueChange::DropNamespace { name: name.to_string() }, origin),
             Place::Table(name) => {
-                backend.alter(CatalogueChange::DropTable { name: name.as_ref().clone() }, origin)?;
-                self.tree.uncommitted.remove_table(name);
-                Ok(())
+                backend.alter(CatalogueChange::SetTableAside { name: name.as_ref().clone() }, origin)?;
+                self.forget_made(name)
             }
-            Place::Row(row) => {
-                self.tree.uncommitted.remove_row(row);
-                Ok(())
-            }
+            Place::Row(row) => made.remove_row(row).map(|_| ()),
             Place::Family(family) => {
-                self.tree.uncommitted.remove_family(family);
-                let row = RowPlace { table: family.table.clone(), row: family.row.clone() };
+                made.remove_family(family)?;
                 // The row stays as an empty directory until it is removed itself.
-                self.tree.uncommitted.add_row(&row)
+                made.add_row(&family.row_place())
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
@@ -335,11 +307,25 @@ impl Fs {
             let text = format!("rows of {table} use family {family}; `cellfs alter` drops a family with its cells");
             return Err(Error::new(ErrorKind::NotEmpty, text));
         }
-        backend.alter(schema::drop_family(backend.catalogue()?.as_ref(), table, family)?, origin)
+        let change = CatalogueChange::SetFamilyAside { table: table.clone(), family: family.to_owned() };
+        backend.alter(change, origin)
+    }
+
+    /// The mount forgets what it shows of a table beyond the store.
+    pub(super) fn forget_made(&self, table: &TableName) -> Result<()> {
+        self.tree.unmade.forget_table(table);
+        self.tree.restored.remove_table(table)?;
+        self.tree.uncommitted.dirs.remove_table(table)
     }
 }
 
-fn new_table(name: &TableName) -> TableSchema {
+/// The change that makes a namespace.
+pub(super) fn create_namespace(name: &str) -> CatalogueChange {
+    CatalogueChange::CreateNamespace(NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() })
+}
+
+/// A table without families, which is legal here.
+pub(super) fn new_table(name: &TableName) -> TableSchema {
     TableSchema {
         name: name.clone(),
         id: TableId(0),

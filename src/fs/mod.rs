@@ -16,11 +16,13 @@ mod directory;
 pub mod errno;
 mod expiry;
 mod handles;
+mod history;
 mod nodes;
 mod options;
 mod refusals;
 mod remove;
 mod rename;
+mod scratch;
 mod setattr;
 mod text;
 mod times;
@@ -63,6 +65,7 @@ pub struct Fs {
     refusals: Refusals,
     counters: counters::Counters,
     texts: text::Scratch,
+    scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
     changes: changes::Changes,
     mounted_at: FileTime,
@@ -75,7 +78,8 @@ impl Fs {
         let fs = Arc::new(Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
-            tree: Tree::new(backend),
+            tree: Tree::new(backend, &options.spill_dir),
+            scratch: scratch::ScratchFiles::new(&options.spill_dir),
             options,
             handles: Handles::default(),
             refusals: Refusals::default(),
@@ -117,7 +121,7 @@ impl Fs {
         if self.options.read_only {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the mount is read-only"));
         }
-        if key.view != View::Plain {
+        if let View::At(_) = key.view {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));
         }
         Ok(())
