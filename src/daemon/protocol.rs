@@ -46,6 +46,23 @@ pub enum Request {
     TableColumns(TableName),
 }
 
+impl Request {
+    /// Whether what is stored in a column may matter for the answer.
+    pub fn may_concern(&self, column: &ColumnKey) -> bool {
+        let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
+        match self {
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status => false,
+            Self::Get(get) => in_row(&get.table, &get.row),
+            Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
+            Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
+            Self::ListFamilies(table, row, ..)
+            | Self::ListColumns(table, row, ..)
+            | Self::ListHistory(table, row, ..) => in_row(table, row),
+            _ => true,
+        }
+    }
+}
+
 /// What a daemon says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {

@@ -78,6 +78,7 @@ impl Fs {
 
     /// The node of an identity if it exists, with one look-up counted.
     pub(super) fn known(&self, key: &NodeKey) -> Result<Option<EntryReply>> {
+        self.await_closing(key);
         for _ in 0..LOOKS {
             if let Some(node) = self.nodes.find(key) {
                 let state = node.state();

@@ -100,6 +100,7 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
+        self.await_closing(&node.key());
         let cursor = Cursor { passed: DOTS, ..Cursor::default() };
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
     }

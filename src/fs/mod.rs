@@ -9,6 +9,7 @@ mod announce;
 mod attr;
 mod cell_io;
 mod changes;
+mod closing;
 mod commit;
 mod content;
 mod counters;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
+pub use closing::Closing;
 pub use counters::Operation;
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
@@ -68,10 +70,16 @@ pub struct Fs {
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
     changes: changes::Changes,
+    closing: Arc<Closing>,
     mounted_at: FileTime,
 }
 
 impl Fs {
+    /// Files that are just being closed.
+    pub fn closing(&self) -> Arc<Closing> {
+        Arc::clone(&self.closing)
+    }
+
     /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
     pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
         let root = NodeKey::plain(Place::Root);
@@ -86,6 +94,7 @@ impl Fs {
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
             changes: changes::Changes::default(),
+            closing: Arc::default(),
             invalidations,
         });
         fs.listen();
