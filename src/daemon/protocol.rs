@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Status, Versions};
+use crate::backend::{CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Status, VersionRun, Versions};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -30,6 +30,7 @@ pub enum Request {
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
     ListFamilies(TableName, RowKey, TimeRange, Versions),
+    ListAround(ColumnKey, Timestamp, u64),
     ListHistory(TableName, RowKey, String, Option<HistoryFrom>, u64),
     ListColumns(TableName, RowKey, String, Option<Qualifier>, TimeRange, u64),
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
@@ -68,6 +69,7 @@ pub enum Response {
     Names(Vec<String>),
     Columns(Vec<(Qualifier, CellInfo)>),
     Cells(Vec<CellInfo>),
+    Run(VersionRun),
     Status(Box<Status>),
     Failed(Error),
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Rows, Status, Subscriber, Versions,
+    Backend, CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Rows, Status, Subscriber, VersionRun,
+    Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -84,6 +85,10 @@ impl Backend for Store {
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
         self.engine.list_versions(column, which, before, limit)
+    }
+
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        self.engine.list_around(column, timestamp, count)
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {

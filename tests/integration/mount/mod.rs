@@ -13,3 +13,4 @@ mod programs;
 mod random_store;
 mod real_tree;
 mod renames;
+mod shortened;
