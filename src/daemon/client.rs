@@ -12,7 +12,7 @@ use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, Versions,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -196,6 +196,10 @@ impl Backend for Client {
     ) -> Result<Vec<CellInfo>> {
         let request = Request::ListVersions(column.clone(), which, before, limit as u64);
         expect!(self, request, Response::Cells(cells) => cells)
+    }
+
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        expect!(self, Request::ListAround(column.clone(), timestamp, count as u64), Response::Run(run) => run)
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {

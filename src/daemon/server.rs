@@ -148,6 +148,10 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::ListFamilies(table, row, range, which) => {
             Response::Names(backend.list_families(&table, &row, range, which)?)
         }
+        Request::ListAround(column, timestamp, count) => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            Response::Run(backend.list_around(&column, timestamp, count)?)
+        }
         Request::ListHistory(table, row, family, from, limit) => {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), limit)?)

@@ -281,10 +281,12 @@ impl Fs {
         self.key_arrived(&target.place)
     }
 
-    /// A held node goes on at another place of the history.
+    /// A held node goes on at another place.
     fn rekey(&self, from: &Place, to: Place) {
-        if let Some(node) = self.nodes.find(&history(from.clone())) {
-            self.nodes.rename(&node, history(to));
+        for view in [View::History, View::Plain] {
+            if let Some(node) = self.nodes.find(&NodeKey { view, place: from.clone() }) {
+                self.nodes.rename(&node, NodeKey { view, place: to.clone() });
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use super::Store;
 use crate::Result;
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, Versions,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -89,6 +89,10 @@ impl Backend for Store {
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
         Ok(self.engine.may_expire(table))
+    }
+
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        self.engine.list_around(column, timestamp, count)
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {

@@ -16,3 +16,4 @@ mod random_store;
 mod real_tree;
 mod refusals;
 mod renames;
+mod shortened;
