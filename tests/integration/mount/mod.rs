@@ -3,6 +3,7 @@
 mod backup;
 mod cache;
 mod cells;
+mod commands;
 mod directories;
 mod errors;
 mod expiry;
