@@ -160,7 +160,17 @@ pub struct RowListing {
     /// Only rows before this one (empty = no bound).
     pub before: RowKey,
     pub time_range: TimeRange,
+    /// Whether rows of which nothing but deleted versions is kept are listed too.
+    pub which: Versions,
     pub limit: usize,
+}
+
+/// Where a listing of the history of a family goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryFrom {
+    pub qualifier: Qualifier,
+    /// Versions of that column that are older; `None` = all of it. Later columns follow.
+    pub before: Option<Timestamp>,
 }
 
 /// Compaction on request.
@@ -189,8 +199,8 @@ pub trait Backend: Send + Sync {
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
     /// Keys of rows with a visible cell, ascending; fewer than the limit only at the end.
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>>;
-    /// Names of the families in which the row has a visible cell, ascending.
-    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>>;
+    /// Names of the families in which the row has a visible cell (or a kept one, if asked), ascending.
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
     /// Columns after `after` with their newest version in the range, ascending; fewer than `limit` only at the end.
     fn list_columns(
         &self,
@@ -214,6 +224,17 @@ pub trait Backend: Send + Sync {
     fn may_expire(&self, _table: &TableName) -> Result<bool> {
         Ok(true)
     }
+
+    /// Live and kept versions of the columns of a row and family: columns ascending, versions newest first;
+    /// fewer than `limit` only at the end.
+    fn list_history(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>>;
 
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;

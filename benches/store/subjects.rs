@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use cellfs::backend::{Backend, CompactionKind, RowListing};
+use cellfs::backend::{Backend, CompactionKind, RowListing, Versions};
 use cellfs::model::*;
 use cellfs::store::{Store, StoreOptions};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -143,8 +143,14 @@ impl Subject for Cellfs {
     }
 
     fn rows(&self) -> Option<u64> {
-        let mut listing =
-            RowListing { table: table(), after: None, before: Vec::new(), time_range: TimeRange::ALL, limit: 4096 };
+        let mut listing = RowListing {
+            table: table(),
+            after: None,
+            before: Vec::new(),
+            time_range: TimeRange::ALL,
+            which: Versions::Live,
+            limit: 4096,
+        };
         let mut rows = 0;
         loop {
             let page = self.0.list_rows(&listing).expect("list");

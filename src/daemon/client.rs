@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Rows, Status, Subscriber,
-    Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
+    Status, Subscriber, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -155,9 +155,22 @@ impl Backend for Client {
         expect!(self, Request::ListRows(listing.clone()), Response::Keys(rows) => rows)
     }
 
-    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
-        let request = Request::ListFamilies(table.clone(), row.to_vec(), range);
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
+        let request = Request::ListFamilies(table.clone(), row.to_vec(), range, which);
         expect!(self, request, Response::Names(names) => names)
+    }
+
+    fn list_history(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        let (row, family) = (row.to_vec(), family.to_owned());
+        let request = Request::ListHistory(table.clone(), row, family, from.cloned(), limit as u64);
+        expect!(self, request, Response::Columns(columns) => columns)
     }
 
     fn list_columns(

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Status, Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -31,7 +31,8 @@ pub enum Request {
     Newest(ColumnKey, TimeRange),
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
-    ListFamilies(TableName, RowKey, TimeRange),
+    ListFamilies(TableName, RowKey, TimeRange, Versions),
+    ListHistory(TableName, RowKey, String, Option<HistoryFrom>, u64),
     ListColumns(TableName, RowKey, String, Option<Qualifier>, TimeRange, u64),
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),
@@ -43,6 +44,23 @@ pub enum Request {
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
+}
+
+impl Request {
+    /// Whether what is stored in a column may matter for the answer.
+    pub fn may_concern(&self, column: &ColumnKey) -> bool {
+        let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
+        match self {
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status => false,
+            Self::Get(get) => in_row(&get.table, &get.row),
+            Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
+            Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
+            Self::ListFamilies(table, row, ..)
+            | Self::ListColumns(table, row, ..)
+            | Self::ListHistory(table, row, ..) => in_row(table, row),
+            _ => true,
+        }
+    }
 }
 
 /// What a daemon says of itself.

@@ -15,7 +15,7 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use super::protocol::{Hello, Request, Response, receive, send};
 use crate::backend::Backend;
-use crate::fs::Invalidations;
+use crate::fs::{Closing, Invalidations};
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the socket in the store's directory, which is its owner's alone.
@@ -31,6 +31,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(600);
 pub struct Control {
     pub backend: Arc<dyn Backend>,
     pub invalidations: Invalidations,
+    pub closing: Arc<Closing>,
     pub mount_point: PathBuf,
 }
 
@@ -104,6 +105,8 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
     while let Some(request) = receive(&mut input)? {
+        let request: Request = request;
+        control.closing.wait(|column| request.may_concern(column));
         if let Request::Scan(scan) = request {
             stream_rows(&mut output, control, &scan)?;
             continue;
@@ -142,7 +145,13 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Bytes(backend.read_value(&cell, offset, usize::try_from(len).unwrap_or(usize::MAX))?)
         }
         Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
-        Request::ListFamilies(table, row, range) => Response::Names(backend.list_families(&table, &row, range)?),
+        Request::ListFamilies(table, row, range, which) => {
+            Response::Names(backend.list_families(&table, &row, range, which)?)
+        }
+        Request::ListHistory(table, row, family, from, limit) => {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), limit)?)
+        }
         Request::ListColumns(table, row, family, after, range, limit) => {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Response::Columns(backend.list_columns(&table, &row, &family, after.as_deref(), range, limit)?)

@@ -76,6 +76,7 @@ impl Fs {
     }
 
     fn changed(&self, event: &Event) {
+        self.changes.note(event);
         if let Event::Column { column, origin } = event {
             let node = self.nodes.find(&cell_key(column));
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {

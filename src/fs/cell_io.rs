@@ -8,7 +8,7 @@ use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey};
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes copied at once from a stored value into a write session.
@@ -22,7 +22,7 @@ impl Fs {
         if flags.write {
             self.check_writable(&key)?;
         }
-        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+        if !key.place.is_value() {
             return self.open_text(node, &key, flags);
         }
         if flags.write {
@@ -30,7 +30,14 @@ impl Fs {
         }
         let exists = {
             let mut state = node.state();
-            state.session.is_some() || self.current(&node, &mut state)?.is_some()
+            match &key.place {
+                // Its bytes are nowhere else.
+                Place::Scratch(place) if state.session.is_none() => match self.scratch.meta(place)? {
+                    Some(_) => self.session(&node, &mut state).map(|_| true)?,
+                    None => false,
+                },
+                _ => state.session.is_some() || self.current(&node, &mut state)?.is_some(),
+            }
         };
         if !exists {
             return Err(Error::new(ErrorKind::NotFound, "the cell is not there any more"));
@@ -45,7 +52,7 @@ impl Fs {
             self.empty(&mut state, &file);
         }
         let handle = self.handles.add(Handle::File(file))?;
-        let plain = matches!(key.place, Place::Cell(_)) && key.view == crate::tree::place::View::Plain;
+        let plain = matches!(key.place, Place::Cell(_)) && key.view == View::Plain;
         Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write, direct: false })
     }
 
@@ -61,6 +68,7 @@ impl Fs {
         state.session = Some(Session {
             content: Content::Memory(Vec::new()),
             mtime: None,
+            ttl_ms: None,
             changed_at: self.time_of_change(),
             dirty_handles: dirty,
         });
@@ -72,7 +80,7 @@ impl Fs {
         let dir = self.node(parent)?.key();
         let key = self.tree.target(&dir, name)?;
         self.check_writable(&key)?;
-        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+        if !key.place.is_value() {
             return self.create_text(&key, flags);
         }
         let family_ttl = self.check_family(&key)?;
@@ -93,13 +101,18 @@ impl Fs {
             state.cell = None;
             self.empty(&mut state, &file);
         }
-        if let Place::Cell(column) = &key.place {
-            self.tree.uncommitted.add_cell(column);
+        match &key.place {
+            Place::Cell(column) => self.tree.uncommitted.add_cell(column),
+            Place::Scratch(place) => {
+                self.scratch.write(place, &Content::Memory(Vec::new()), &self.scratch_meta(None))?
+            }
+            _ => {}
         }
         let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
         let state = node.state();
         let attr = self.attr_of(&node, &key, &state, None);
-        let entry_ttl = family_ttl.map_or(self.options.cache_time, |ttl| ttl.min(self.options.cache_time));
+        let cached = if key.view == View::Plain { self.options.cache_time } else { Duration::ZERO };
+        let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
         let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
         Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
     }
@@ -141,6 +154,9 @@ impl Fs {
         };
         let cell = {
             let mut state = file.node.state();
+            if matches!(file.node.key().place, Place::Scratch(_)) {
+                self.session(&file.node, &mut state)?;
+            }
             if let Some(session) = &state.session {
                 return session.content.read(offset, len);
             }
@@ -158,6 +174,7 @@ impl Fs {
             Handle::Text(text) => return super::text::write(&text, offset, data),
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };
+        self.closing.ended(number);
         let mut state = file.node.state();
         let session = self.session(&file.node, &mut state)?;
         let offset = if file.append { session.content.len() } else { offset };
@@ -190,6 +207,13 @@ impl Fs {
 
     /// The node's write session, begun with the bytes of the current version.
     pub(super) fn session<'a>(&self, node: &Arc<Node>, state: &'a mut NodeState) -> Result<&'a mut Session> {
+        if let (Place::Scratch(place), None) = (&node.key().place, &state.session)
+            && let Some((meta, content)) = self.scratch.read(place)?
+        {
+            let ttl_ms = Some(meta.ttl_ms);
+            let mtime = Some(meta.mtime);
+            state.session = Some(Session { content, mtime, ttl_ms, changed_at: meta.mtime, dirty_handles: 0 });
+        }
         if state.session.is_none() {
             let cell = self.current(node, state)?;
             let content = match &cell {
@@ -197,7 +221,7 @@ impl Fs {
                 None => Content::Memory(Vec::new()),
             };
             let changed_at = cell.map_or_else(|| self.time_of_change(), |cell| cell.mtime());
-            state.session = Some(Session { content, mtime: None, changed_at, dirty_handles: 0 });
+            state.session = Some(Session { content, mtime: None, ttl_ms: None, changed_at, dirty_handles: 0 });
         }
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }
@@ -229,7 +253,16 @@ impl Fs {
             Handle::Dir(_) => Ok(()),
         };
         self.nodes.closed(handle.node());
+        self.closing.ended(number);
         done
+    }
+
+    /// What shows history waits for files of it that are just being closed.
+    pub(super) fn await_closing(&self, key: &NodeKey) {
+        let place = &key.place;
+        if matches!(place, Place::Versions(_) | Place::Version(..)) || key.view == View::History {
+            self.closing.wait(|column| place.column().is_none_or(|of| **of == *column));
+        }
     }
 
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
@@ -251,7 +284,7 @@ impl Fs {
         if done.is_err() {
             self.show_what_is_stored(&file.node);
         }
-        done
+        done.and_then(|()| self.key_arrived(&file.node.key().place))
     }
 
     /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.

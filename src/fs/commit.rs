@@ -6,9 +6,18 @@ use super::Fs;
 use super::content::Session;
 use super::handles::{FileHandle, Handle};
 use super::nodes::NodeState;
+use super::scratch::Meta;
 use crate::model::{ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
+
+/// The version that a commit makes.
+struct Target {
+    column: Arc<ColumnKey>,
+    time: Time,
+    /// A deleted version is restored with its end.
+    ended_at: Option<Timestamp>,
+}
 
 impl Fs {
     /// A close(2): commits if the handle has written since its last commit.
@@ -18,8 +27,19 @@ impl Fs {
         match self.handles.get(number)? {
             Handle::File(file) => {
                 let mut state = file.node.state();
-                let written = file.state.lock().written;
-                if written { self.commit(&file, &mut state) } else { Ok(()) }
+                let (written, emptied) = {
+                    let own = file.state.lock();
+                    (own.written, own.emptied)
+                };
+                if !written {
+                    if let Some(column) = file.node.key().place.column().filter(|_| emptied && !state.unlinked) {
+                        self.closing.flushed(number, Arc::clone(column));
+                    }
+                    return Ok(());
+                }
+                self.commit(&file, &mut state)?;
+                drop(state);
+                self.key_arrived(&file.node.key().place)
             }
             Handle::Text(text) => self.apply_text(&text),
             Handle::Dir(_) => Ok(()),
@@ -48,20 +68,27 @@ impl Fs {
         if !state.unlinked {
             let session = state.session.as_ref();
             let session = session.ok_or_else(|| Error::new(ErrorKind::Io, "a written file has no session"))?;
-            let (column, time) = self.commit_target(file, own.committed, session)?;
-            let put = PutCell {
-                family: column.family.clone(),
-                qualifier: column.qualifier.clone(),
-                time,
-                value: session.content.value(),
-                ttl_ms: own.committed.and(state.cell.as_ref()).and_then(|cell| cell.tags.ttl_ms),
-                mtime: session.mtime.or_else(|| time_beside(time, session)),
-                ended_at: None,
-            };
-            let version = self.put(&column, put, Origin(file.node.ino))?;
-            own.committed = Some((version.timestamp, version.seq));
-            state.cell = Some(version);
-            self.tree.uncommitted.remove_cell(&column);
+            if let Place::Scratch(place) = &file.node.key().place {
+                self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)))?;
+            } else {
+                let target = self.commit_target(file, own.committed, session)?;
+                // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
+                let same = own.committed.is_some() || matches!(target.time, Time::At(_));
+                let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
+                let put = PutCell {
+                    family: target.column.family.clone(),
+                    qualifier: target.column.qualifier.clone(),
+                    time: target.time,
+                    value: session.content.value(),
+                    ttl_ms: session.ttl_ms.unwrap_or(kept),
+                    mtime: session.mtime.or_else(|| time_beside(target.time, session)),
+                    ended_at: target.ended_at,
+                };
+                let version = self.put(&target.column, put, Origin(file.node.ino))?;
+                own.committed = Some((version.timestamp, version.seq));
+                state.cell = Some(version);
+                self.tree.uncommitted.remove_cell(&target.column);
+            }
         }
         (own.written, own.emptied) = (false, false);
         if let Some(session) = &mut state.session {
@@ -78,13 +105,21 @@ impl Fs {
         file: &FileHandle,
         committed: Option<(Timestamp, SeqNo)>,
         session: &Session,
-    ) -> Result<(Arc<ColumnKey>, Time)> {
-        match (file.node.key().place, committed) {
-            (Place::Cell(column), Some((timestamp, seq))) => Ok((column, Time::Replacing { timestamp, seq })),
-            (Place::Cell(column), None) => Ok((column, Time::AfterNewestSince(session.changed_at.into()))),
-            (Place::Version(column, timestamp), _) => Ok((column, Time::At(timestamp))),
-            _ => Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
-        }
+    ) -> Result<Target> {
+        let (column, time, ended_at) = match (file.node.key().place, committed) {
+            (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
+            (Place::Cell(column), None) => (column, Time::AfterNewestSince(session.changed_at.into()), None),
+            (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
+            (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
+            _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
+        };
+        Ok(Target { column, time, ended_at })
+    }
+
+    /// What is noted of a scratch file, from its session if it has one.
+    pub(super) fn scratch_meta(&self, session: Option<&Session>) -> Meta {
+        let mtime = session.map_or_else(|| self.now(), |session| session.mtime.unwrap_or(session.changed_at));
+        Meta { len: 0, mtime, ttl_ms: session.and_then(|session| session.ttl_ms).flatten() }
     }
 
     /// One Put of one cell; the version that it became.

@@ -11,10 +11,13 @@ use crate::{Error, Result};
 /// Larger contents lie in a file.
 pub const MEMORY_MAX: u64 = 1 << 20;
 
+/// An unlinked file.
+pub type SpillFile = Arc<File>;
+
 /// The bytes.
 pub enum Content {
     Memory(Vec<u8>),
-    Spilled { file: Arc<File>, len: u64 },
+    Spilled { file: SpillFile, len: u64 },
 }
 
 /// A file whose bytes may differ from the stored version. Shared by all handles of the node.
@@ -22,6 +25,8 @@ pub struct Session {
     pub content: Content,
     /// mtime that was set since the last write; goes with the next commit.
     pub mtime: Option<FileTime>,
+    /// TTL that was set (outer `Some`) or taken away, in ms; goes with the next commit.
+    pub ttl_ms: Option<Option<u64>>,
     /// When the bytes were last changed.
     pub changed_at: FileTime,
     /// Handles that have something to commit.

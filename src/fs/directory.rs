@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::changes::Moment;
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{CatalogueChange, FamilySchema, NamespaceSchema, Origin, TableId, TableName, TableSchema};
 use crate::tree::listing::Entry;
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
 use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
@@ -39,6 +40,8 @@ pub struct DirEntry {
 pub struct Cursor {
     /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
     page: VecDeque<Entry>,
+    /// When it was fetched.
+    seen: Moment,
     /// Cookie of the last entry that was passed.
     passed: u64,
     /// Key after which the next page starts.
@@ -97,6 +100,7 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
+        self.await_closing(&node.key());
         let cursor = Cursor { passed: DOTS, ..Cursor::default() };
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
     }
@@ -107,7 +111,7 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, _| add(entry)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, cookie| {
+        self.walk(&dir, offset, |entry, _, cookie| {
             let kind = if entry.key.place.is_dir() { Kind::Directory } else { Kind::File };
             let ino = self.nodes.number(&entry.key);
             Ok(add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }))
@@ -125,13 +129,9 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, reply| add(entry, reply)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, cookie| {
-            let facts = match (&entry.cell, entry.key.place.is_dir()) {
-                (Some(cell), _) => Some(Facts::Cell(cell.clone())),
-                (None, true) => Some(Facts::Dir),
-                (None, false) => self.text_facts(&entry.key).or(self.tree.facts(&entry.key)?),
-            };
-            let mut reply = self.entry(&entry.key, facts);
+        self.walk(&dir, offset, |entry, seen, cookie| {
+            // What is gone by now is left out.
+            let Some(mut reply) = self.listed(entry, seen)? else { return Ok(false) };
             if self.may_expire(&entry.key)? {
                 // When that is would cost a search for each.
                 reply.entry_ttl = std::time::Duration::ZERO;
@@ -143,6 +143,15 @@ impl Fs {
             }
             Ok(full)
         })
+    }
+
+    fn listed(&self, entry: &Entry, seen: Moment) -> Result<Option<EntryReply>> {
+        let reply = match &entry.cell {
+            Some(cell) => self.entry_since(seen, &entry.key, Facts::Cell(cell.clone())),
+            None if entry.key.place.is_dir() => Some(self.entry(&entry.key, Some(Facts::Dir))),
+            None => None,
+        };
+        if reply.is_some() { Ok(reply) } else { self.known(&entry.key) }
     }
 
     /// `.` and `..`; true when there was no room.
@@ -164,12 +173,18 @@ impl Fs {
     }
 
     /// Passes entries to `visit` with their cookies until it answers true, or the directory ends.
-    fn walk(&self, dir: &DirHandle, offset: u64, mut visit: impl FnMut(&Entry, u64) -> Result<bool>) -> Result<()> {
+    fn walk(
+        &self,
+        dir: &DirHandle,
+        offset: u64,
+        mut visit: impl FnMut(&Entry, Moment, u64) -> Result<bool>,
+    ) -> Result<()> {
         let key = dir.node.key();
         let mut cursor = dir.cursor.lock();
         cursor.seek(offset.max(DOTS));
         loop {
             if cursor.page.is_empty() && !cursor.ended {
+                cursor.seen = self.changes.now();
                 let page = self.tree.page(&key, cursor.fetched.as_deref(), PAGE)?;
                 cursor.ended = page.len() < PAGE;
                 if let Some(last) = page.last() {
@@ -178,7 +193,7 @@ impl Fs {
                 cursor.page = page.into();
             }
             let Some(entry) = cursor.page.front() else { return Ok(()) };
-            if visit(entry, cursor.passed + 1)? {
+            if visit(entry, cursor.seen, cursor.passed + 1)? {
                 return Ok(());
             }
             if let Some(entry) = cursor.page.pop_front() {
@@ -196,7 +211,10 @@ impl Fs {
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
-        self.make(&key)?;
+        match key.view {
+            View::History => self.make_in_history(&key)?,
+            _ => self.make(&key)?,
+        }
         self.touch_directory(parent);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
@@ -205,19 +223,12 @@ impl Fs {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
         match &key.place {
-            Place::Namespace(name) => {
-                let schema = NamespaceSchema { name: name.to_string(), ..NamespaceSchema::default() };
-                backend.alter(CatalogueChange::CreateNamespace(schema), origin)
-            }
+            Place::Namespace(name) => backend.alter(create_namespace(name), origin),
             Place::Table(name) => backend.alter(CatalogueChange::CreateTable(new_table(name)), origin),
-            Place::Row(row) => {
-                self.prune_made()?;
-                self.tree.uncommitted.add_row(row)
-            }
+            Place::Row(row) => self.tree.uncommitted.dirs.add_row(row),
             Place::Family(family) => {
                 self.declare_if_asked(family)?;
-                self.prune_made()?;
-                self.tree.uncommitted.add_family(family)
+                self.tree.uncommitted.dirs.add_family(family)
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
@@ -240,27 +251,6 @@ impl Fs {
             return Err(super::cell_io::no_family(&place.column(Vec::new())));
         }
         backend.alter(schema::add_family(&catalogue, &place.table, &place.family)?, Origin::default())
-    }
-
-    /// When the mount remembers as many empty directories as it may, those that hold cells by now go.
-    pub(super) fn prune_made(&self) -> Result<()> {
-        let made = &self.tree.uncommitted;
-        if !made.is_full() {
-            return Ok(());
-        }
-        let (rows, families) = made.snapshot();
-        for family in families {
-            if self.tree.family_has_cells(View::Plain, &family)? {
-                made.remove_family(&family);
-            }
-        }
-        for row in rows {
-            let stored = self.tree.backend.list_families(&row.table, &row.row, View::Plain.time_range())?;
-            if !stored.is_empty() {
-                made.remove_row(&row);
-            }
-        }
-        Ok(())
     }
 
     /// Removes an empty directory.
@@ -287,25 +277,22 @@ impl Fs {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
         let listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
-        if listed && !self.tree.page(key, None, 1)?.is_empty() {
+        let is_schema = |entry: &Entry| matches!(entry.key.place, Place::Schema(_));
+        if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !is_schema(entry)) {
             return Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty"));
         }
+        let made = if key.view == View::History { &self.tree.restored } else { &self.tree.uncommitted.dirs };
         match &key.place {
             Place::Namespace(name) => backend.alter(CatalogueChange::DropNamespace { name: name.to_string() }, origin),
             Place::Table(name) => {
-                backend.alter(CatalogueChange::DropTable { name: name.as_ref().clone() }, origin)?;
-                self.tree.uncommitted.remove_table(name);
-                Ok(())
+                backend.alter(CatalogueChange::SetTableAside { name: name.as_ref().clone() }, origin)?;
+                self.forget_made(name)
             }
-            Place::Row(row) => {
-                self.tree.uncommitted.remove_row(row);
-                Ok(())
-            }
+            Place::Row(row) => made.remove_row(row).map(|_| ()),
             Place::Family(family) => {
-                self.tree.uncommitted.remove_family(family);
-                let row = RowPlace { table: family.table.clone(), row: family.row.clone() };
+                made.remove_family(family)?;
                 // The row stays as an empty directory until it is removed itself.
-                self.tree.uncommitted.add_row(&row)
+                made.add_row(&family.row_place())
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
@@ -321,11 +308,25 @@ impl Fs {
             let text = format!("rows of {table} use family {family}; `cellfs alter` drops a family with its cells");
             return Err(Error::new(ErrorKind::NotEmpty, text));
         }
-        backend.alter(schema::drop_family(backend.catalogue()?.as_ref(), table, family)?, origin)
+        let change = CatalogueChange::SetFamilyAside { table: table.clone(), family: family.to_owned() };
+        backend.alter(change, origin)
+    }
+
+    /// The mount forgets what it shows of a table beyond the store.
+    pub(super) fn forget_made(&self, table: &TableName) -> Result<()> {
+        self.tree.unmade.forget_table(table);
+        self.tree.restored.remove_table(table)?;
+        self.tree.uncommitted.dirs.remove_table(table)
     }
 }
 
-fn new_table(name: &TableName) -> TableSchema {
+/// The change that makes a namespace.
+pub(super) fn create_namespace(name: &str) -> CatalogueChange {
+    CatalogueChange::CreateNamespace(NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() })
+}
+
+/// A table without families, which is legal here.
+pub(super) fn new_table(name: &TableName) -> TableSchema {
     TableSchema {
         name: name.clone(),
         id: TableId(0),

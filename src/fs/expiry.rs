@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{EntryReply, Fs};
 use crate::Result;
+use crate::backend::Versions;
 use crate::model::{TimeRange, Timestamp};
 use crate::tree::place::{NodeKey, Place, View};
 
@@ -31,11 +32,11 @@ impl Fs {
     /// When the first cell that is visible in a directory expires; `None`: never, or there is none.
     fn first_expiry(&self, key: &NodeKey) -> Result<Option<Timestamp>> {
         let (table, row, families) = match &key.place {
-            Place::Row(row) if !self.tree.uncommitted.has_row(row) => {
-                let families = self.tree.backend.list_families(&row.table, &row.row, TimeRange::ALL)?;
+            Place::Row(row) if !self.tree.uncommitted.dirs.has_row(row)? => {
+                let families = self.tree.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::Live)?;
                 (&row.table, &row.row, families)
             }
-            Place::Family(place) if !self.tree.uncommitted.has_family(place) => {
+            Place::Family(place) if !self.tree.uncommitted.dirs.has_family(place)? => {
                 (&place.table, &place.row, vec![place.family.clone()])
             }
             _ => return Ok(None),

@@ -8,6 +8,8 @@
 mod announce;
 mod attr;
 mod cell_io;
+mod changes;
+mod closing;
 mod commit;
 mod content;
 mod counters;
@@ -15,11 +17,13 @@ mod directory;
 pub mod errno;
 mod expiry;
 mod handles;
+mod history;
 mod nodes;
 mod options;
 mod refusals;
 mod remove;
 mod rename;
+mod scratch;
 mod setattr;
 mod text;
 mod times;
@@ -29,6 +33,7 @@ use std::sync::Arc;
 
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
+pub use closing::Closing;
 pub use counters::Operation;
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
@@ -62,23 +67,34 @@ pub struct Fs {
     refusals: Refusals,
     counters: counters::Counters,
     texts: text::Scratch,
+    scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
+    changes: changes::Changes,
+    closing: Arc<Closing>,
     mounted_at: FileTime,
 }
 
 impl Fs {
+    /// Files that are just being closed.
+    pub fn closing(&self) -> Arc<Closing> {
+        Arc::clone(&self.closing)
+    }
+
     /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
     pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
         let root = NodeKey::plain(Place::Root);
         let fs = Arc::new(Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
-            tree: Tree::new(backend),
+            tree: Tree::new(backend, &options.spill_dir),
+            scratch: scratch::ScratchFiles::new(&options.spill_dir),
             options,
             handles: Handles::default(),
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
+            changes: changes::Changes::default(),
+            closing: Arc::default(),
             invalidations,
         });
         fs.listen();
@@ -114,7 +130,7 @@ impl Fs {
         if self.options.read_only {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the mount is read-only"));
         }
-        if key.view != View::Plain {
+        if let View::At(_) = key.view {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));
         }
         Ok(())

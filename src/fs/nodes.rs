@@ -42,6 +42,8 @@ pub struct NodeState {
     pub unlinked: bool,
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
+    /// mtime that was set on an attribute file since its value was last set.
+    pub text_mtime: Option<crate::model::FileTime>,
     /// Times that the store does not keep.
     pub times: Option<Box<Times>>,
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::nodes::Node;
 use super::{Fs, not_permitted};
 use crate::backend::{Backend, Versions};
-use crate::model::{ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time};
-use crate::tree::place::{NodeKey, Place, SchemaPlace, family_of};
+use crate::model::{
+    CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
+};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family_of};
+use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
 
 /// What the store does not know yet of a name that goes.
@@ -35,6 +38,17 @@ impl Fs {
                 let kind = DeleteKind::Version { family, qualifier };
                 // Already gone is no error: the name was there when it was looked up.
                 self.delete(column, kind, Time::At(*timestamp), false, self.nodes.number(key))?;
+                self.lose_name(self.nodes.find(key));
+                Ok(())
+            }
+            Place::Ended(column, timestamp, _) => {
+                self.purge_version(key, column, *timestamp)?;
+                self.lose_name(self.nodes.find(key));
+                Ok(())
+            }
+            Place::Scratch(place) => self.unlink_scratch(key, place),
+            Place::KeyFile(_) | Place::RowKey(_) if key.view == View::History => {
+                self.tree.keys.hide(&key.place)?;
                 self.lose_name(self.nodes.find(key));
                 Ok(())
             }
@@ -77,8 +91,7 @@ impl Fs {
         if stored.is_none() && pending == Pending::Nothing {
             return Err(Error::new(ErrorKind::NotFound, "no such cell"));
         }
-        self.prune_made()?;
-        self.tree.uncommitted.add_family(&family_of(column))?;
+        self.tree.uncommitted.dirs.add_family(&family_of(column))?;
         if stored.is_some() {
             let erases = self.is_temporary(column, name)?;
             let kind = DeleteKind::Column { family: column.family.clone(), qualifier: column.qualifier.clone() };
@@ -93,6 +106,21 @@ impl Fs {
             self.nodes.detach(&node);
             node.state().unlinked = true;
         }
+    }
+
+    fn unlink_scratch(&self, key: &NodeKey, place: &ScratchPlace) -> Result<()> {
+        let node = self.nodes.find(key);
+        if let Some(node) = &node {
+            // An open file stays readable and writable after its name is gone.
+            if node.opens() > 0 {
+                self.session(node, &mut node.state())?;
+            }
+        }
+        if !self.scratch.remove(place)? {
+            return Err(Error::new(ErrorKind::NotFound, "no such scratch file"));
+        }
+        self.lose_name(node);
+        Ok(())
     }
 
     /// Whether a name is a temporary file's, and the column has no history but one version.
@@ -126,14 +154,26 @@ impl Fs {
         if place.is_dir() {
             return Err(not_permitted("a family is removed with rmdir"));
         }
-        if self.texts.remove(place).is_none() {
+        if !self.texts.remove(place) {
             if self.tree.facts(key)?.is_none() {
                 return Err(Error::new(ErrorKind::NotFound, "the attribute is not set"));
             }
-            self.set_attribute(place, None, Origin(self.nodes.number(key)))?;
+            self.unset(key, place)?;
         }
         self.lose_name(self.nodes.find(key));
         Ok(())
+    }
+
+    /// In the history an attribute that is always there must go too, or a restore that unlinks first never ends.
+    fn unset(&self, key: &NodeKey, place: &SchemaPlace) -> Result<()> {
+        let origin = Origin(self.nodes.number(key));
+        if let (View::History, SchemaPlace::Attribute { table, family: Some(family), name }) = (key.view, place)
+            && schema::is_implied(name)
+        {
+            let (table, family, name) = (table.clone(), family.clone(), name.clone());
+            return self.tree.backend.alter(CatalogueChange::UnsetForRestore { table, family, name }, origin);
+        }
+        self.set_attribute(place, None, origin)
     }
 }
 

@@ -8,7 +8,7 @@ use super::nodes::Node;
 use super::{Fs, not_permitted};
 use crate::backend::{Directory, RenameCell, RenameMode};
 use crate::model::{CatalogueChange, CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, family_of};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
 use crate::{Error, ErrorKind, Result};
 
 /// A cell's name: its column, and the version if the name has one.
@@ -25,6 +25,9 @@ impl Fs {
         if from == to {
             return Ok(());
         }
+        if from.view != to.view {
+            return Err(cross("the history and the tree are different; copy"));
+        }
         self.rename_key(&from, &to, mode)?;
         self.touch_directory(parent);
         self.touch_directory(new_parent);
@@ -33,7 +36,12 @@ impl Fs {
     }
 
     fn rename_key(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+        let in_history = from.view == View::History;
         match (&from.place, &to.place) {
+            (Place::Scratch(_), _) => self.rename_in_history(from, to, mode),
+            (Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_), _) if in_history => {
+                Err(not_permitted("directories are renamed outside .history"))
+            }
             (Place::Table(one), Place::Table(other)) => self.rename_table(from, to, one, other, mode),
             (Place::Row(one), Place::Row(other)) => self.rename_row(from, to, one, other, mode),
             (Place::Family(one), Place::Family(other)) => self.rename_family(from, to, one, other, mode),
@@ -90,7 +98,9 @@ impl Fs {
             self.swap_nodes(from, to);
             return Ok(());
         }
-        self.tree.uncommitted.add_family(&family_of(&source.0))?;
+        if from.view == View::Plain {
+            self.tree.uncommitted.dirs.add_family(&family_of(&source.0))?;
+        }
         self.move_node(from, to, Some(moved));
         Ok(())
     }
@@ -137,7 +147,7 @@ impl Fs {
     }
 
     /// Commits what handles of a node have left, so that the rename moves it.
-    fn commit_open(&self, node: &Arc<Node>) -> Result<()> {
+    pub(super) fn commit_open(&self, node: &Arc<Node>) -> Result<()> {
         if node.state().session.is_none() {
             return Ok(());
         }
@@ -148,7 +158,7 @@ impl Fs {
     }
 
     /// The node goes on under its new name; the node that had the name loses it.
-    fn move_node(&self, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) {
+    pub(super) fn move_node(&self, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) {
         let replaced = match self.nodes.find(from) {
             Some(node) => {
                 let replaced = self.nodes.rename(&node, to.clone());
@@ -225,8 +235,8 @@ impl Fs {
             _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
         };
         self.tree.backend.alter(change, origin)?;
-        self.tree.uncommitted.remove_table(&one);
-        self.tree.uncommitted.remove_table(&other);
+        self.forget_made(&one)?;
+        self.forget_made(&other)?;
         if mode != RenameMode::Exchange {
             self.move_node(from, to, None);
         }
@@ -249,14 +259,14 @@ impl Fs {
     ) -> Result<()> {
         let whole = |row: &RowPlace| Directory { table: row.table.clone(), row: row.row.clone(), family: None };
         self.move_directory(from, to, &whole(one), &whole(other), mode)?;
-        for family in self.tree.uncommitted.families(one) {
+        for family in self.tree.uncommitted.dirs.families(one)? {
             let place =
                 |row: &RowPlace| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
-            self.tree.uncommitted.remove_family(&place(one));
-            self.tree.uncommitted.add_family(&place(other))?;
+            self.tree.uncommitted.dirs.remove_family(&place(one))?;
+            self.tree.uncommitted.dirs.add_family(&place(other))?;
         }
-        self.tree.uncommitted.remove_row(one);
-        self.tree.uncommitted.add_row(other)
+        self.tree.uncommitted.dirs.remove_row(one)?;
+        self.tree.uncommitted.dirs.add_row(other)
     }
 
     fn rename_family(
@@ -271,10 +281,10 @@ impl Fs {
             |f: &FamilyPlace| Directory { table: f.table.clone(), row: f.row.clone(), family: Some(f.family.clone()) };
         self.declare_if_asked(other)?;
         self.move_directory(from, to, &whole(one), &whole(other), mode)?;
-        self.tree.uncommitted.remove_family(one);
-        self.tree.uncommitted.add_family(other)?;
+        self.tree.uncommitted.dirs.remove_family(one)?;
+        self.tree.uncommitted.dirs.add_family(other)?;
         let row = RowPlace { table: one.table.clone(), row: one.row.clone() };
-        self.tree.uncommitted.add_row(&row)
+        self.tree.uncommitted.dirs.add_row(&row)
     }
 
     /// Moves all cells below a directory, and the nodes that the kernel holds there.
@@ -329,11 +339,15 @@ impl Fs {
         one: &Arc<SchemaPlace>,
         other: &Arc<SchemaPlace>,
     ) -> Result<()> {
-        let bytes = self.texts.get(one).ok_or_else(|| not_permitted("an attribute is copied, not renamed"))?;
+        let (bytes, mtime) = self.texts.get(one).ok_or_else(|| not_permitted("an attribute is copied, not renamed"))?;
         match other.as_ref() {
             SchemaPlace::Scratch { .. } => return Err(not_permitted("scratch files are renamed over attributes")),
             place if place.is_dir() => return Err(not_permitted("a directory is not replaced by a file")),
-            place => self.set_attribute(place, Some(&bytes), Origin(self.nodes.number(to)))?,
+            place => {
+                let origin = Origin(self.nodes.number(to));
+                self.set_attribute(place, Some(&bytes), origin)?;
+                self.set_attribute_time(place, mtime, origin)?;
+            }
         }
         self.texts.remove(one);
         self.move_node(from, to, None);

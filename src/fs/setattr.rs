@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::handles::{FileHandle, FileState, Handle};
 use super::nodes::{Node, NodeState};
 use super::{Attr, Fs};
-use crate::model::{FileTime, Origin};
-use crate::tree::place::Place;
+use crate::model::{CatalogueChange, FileTime, Origin};
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
 
 /// What is to be changed.
@@ -29,7 +30,7 @@ impl Fs {
             self.check_writable(&key)?;
         }
         self.note_times(&node, change);
-        if !matches!(key.place, Place::Cell(_) | Place::Version(..)) {
+        if !key.place.is_value() {
             return self.setattr_other(&node, change);
         }
         if let Some(size) = change.size {
@@ -45,8 +46,12 @@ impl Fs {
         if let Some(size) = change.size {
             self.truncate_text(node, size, change.handle)?;
         }
-        if change.mtime.is_some() && node.key().place.is_dir() {
-            node.state().times_mut().mtime = change.mtime;
+        match (change.mtime, node.key().place) {
+            (None, _) => {}
+            (Some(mtime), Place::Schema(place)) if !place.is_dir() => self.set_attribute_mtime(node, &place, mtime)?,
+            (mtime, place) if place.is_dir() => node.state().times_mut().mtime = mtime,
+            // Generated files have the times that they have.
+            _ => {}
         }
         self.getattr(node.ino)
     }
@@ -101,6 +106,9 @@ impl Fs {
                 return Ok(());
             }
         }
+        if let Place::Scratch(place) = &node.key().place {
+            return self.scratch.change(place, |meta| meta.mtime = mtime);
+        }
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
         let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
         let key = node.key();
@@ -108,6 +116,21 @@ impl Fs {
         let origin = Origin(node.ino);
         state.cell = Some(self.tree.backend.set_attributes(column, &cell, Some(mtime), None, origin)?);
         Ok(())
+    }
+
+    /// With the value where that is still to be written, else at once.
+    fn set_attribute_mtime(&self, node: &Arc<Node>, place: &SchemaPlace, mtime: FileTime) -> Result<()> {
+        let catalogue = self.tree.backend.catalogue()?;
+        node.state().text_mtime = Some(mtime);
+        self.texts.set_mtime(place, mtime);
+        let is_set = self.tree.facts(&NodeKey::plain(Place::Schema(Arc::new(place.clone()))))?.is_some();
+        match schema::attribute_key(&catalogue, place) {
+            Some(key) if is_set => {
+                let change = CatalogueChange::SetAttributeTime { key, time: mtime };
+                self.tree.backend.alter(change, Origin(node.ino))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn truncate_text(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {

@@ -10,7 +10,9 @@ use parking_lot::Mutex;
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
-use crate::model::{ColumnDelta, ColumnKey, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
+use crate::model::{
+    CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
+};
 use crate::tree::json;
 use crate::tree::place::{NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::resolve::Facts;
@@ -22,15 +24,27 @@ const TEXT_MAX: usize = 16 << 20;
 /// Most scratch files beside the attributes.
 const SCRATCH_MAX: usize = 1000;
 
+/// Bytes, and the mtime if one was set.
+type ScratchText = (Vec<u8>, Option<FileTime>);
+
 /// Unlisted files in schema directories, gone at unmount: editors and rsync write there and rename.
 #[derive(Default)]
 pub(super) struct Scratch {
-    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    files: Mutex<BTreeMap<String, ScratchText>>,
 }
 
 impl Scratch {
-    pub(super) fn get(&self, place: &SchemaPlace) -> Option<Vec<u8>> {
+    pub(super) fn get(&self, place: &SchemaPlace) -> Option<ScratchText> {
         self.files.lock().get(&scratch_name(place)?).cloned()
+    }
+
+    /// Sets the mtime of a scratch file; nothing if there is none.
+    pub(super) fn set_mtime(&self, place: &SchemaPlace, time: FileTime) {
+        if let Some(name) = scratch_name(place)
+            && let Some((_, mtime)) = self.files.lock().get_mut(&name)
+        {
+            *mtime = Some(time);
+        }
     }
 
     fn set(&self, place: &SchemaPlace, bytes: Vec<u8>) -> Result<()> {
@@ -40,12 +54,14 @@ impl Scratch {
             let text = format!("{SCRATCH_MAX} scratch files are the most that schema directories hold; remove some");
             return Err(Error::new(ErrorKind::TooMany, text));
         }
-        files.insert(name, bytes);
+        let file = files.entry(name).or_default();
+        file.0 = bytes;
         Ok(())
     }
 
-    pub(super) fn remove(&self, place: &SchemaPlace) -> Option<Vec<u8>> {
-        self.files.lock().remove(&scratch_name(place)?)
+    /// Removes a scratch file; whether it was there.
+    pub(super) fn remove(&self, place: &SchemaPlace) -> bool {
+        scratch_name(place).is_some_and(|name| self.files.lock().remove(&name).is_some())
     }
 }
 
@@ -59,7 +75,10 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
-        let facts = self.text_facts(key).map_or_else(|| self.tree.facts(key), |text| Ok(Some(text)))?;
+        let facts = match self.own_facts(key)? {
+            Some(own) => Some(own),
+            None => self.tree.facts(key)?,
+        };
         let Some(Facts::Text { bytes, .. }) = facts else {
             return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
         };
@@ -105,12 +124,21 @@ impl Fs {
         if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
             && matches!(**place, SchemaPlace::Scratch { .. })
         {
-            return self.texts.set(place, bytes.clone());
+            self.texts.set(place, bytes.clone())?;
+            if let Some(time) = text.node.state().text_mtime {
+                self.texts.set_mtime(place, time);
+            }
+            return Ok(());
         }
         let Some(bytes) = written.take_if(|bytes| !bytes.is_empty()) else { return Ok(()) };
         let origin = Origin(text.node.ino);
         match place {
-            Place::Schema(place) => self.set_attribute(&place, Some(&bytes), origin),
+            Place::Schema(place) => {
+                self.set_attribute(&place, Some(&bytes), origin)?;
+                let mtime = text.node.state().text_mtime.take();
+                self.set_attribute_time(&place, mtime, origin)
+            }
+            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&place, &bytes),
             Place::Counter(column) => self.increment(&column, &bytes, origin),
             Place::Json(row) => self.patch(&row, &bytes, origin),
             _ => Ok(()),
@@ -159,10 +187,19 @@ impl Fs {
         self.tree.backend.alter(change, origin)
     }
 
+    /// Sets the mtime of an attribute, if one is to be set.
+    pub(super) fn set_attribute_time(&self, place: &SchemaPlace, time: Option<FileTime>, origin: Origin) -> Result<()> {
+        let key = schema::attribute_key(self.tree.backend.catalogue()?.as_ref(), place);
+        match key.zip(time) {
+            Some((key, time)) => self.tree.backend.alter(CatalogueChange::SetAttributeTime { key, time }, origin),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn truncate_closed_text(&self, node: &Arc<Node>, size: usize) -> Result<()> {
         match node.key().place {
             Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
-                let mut bytes = self.texts.get(&place).unwrap_or_default();
+                let (mut bytes, _) = self.texts.get(&place).unwrap_or_default();
                 bytes.resize(size.min(TEXT_MAX), 0);
                 self.texts.set(&place, bytes)
             }
@@ -177,7 +214,7 @@ impl Fs {
 fn is_writable(place: &Place) -> bool {
     match place {
         Place::Schema(place) => !place.is_dir(),
-        Place::Counter(_) | Place::Json(_) => true,
+        Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) => true,
         _ => false,
     }
 }
@@ -200,6 +237,8 @@ pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8]) -> Result<u32> 
         buffer.resize(end, 0);
     }
     buffer[offset..end].copy_from_slice(data);
+    // What was set before was the mtime of other bytes.
+    text.node.state().text_mtime = None;
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
 }
 

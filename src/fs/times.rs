@@ -3,7 +3,7 @@
 use super::Fs;
 use super::nodes::NodeState;
 use crate::model::FileTime;
-use crate::tree::place::NodeKey;
+use crate::tree::place::{NodeKey, View};
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,8 @@ impl NodeState {
 impl Fs {
     /// A name in this directory came, went or changed.
     pub(super) fn touch_directory(&self, ino: u64) {
-        if let Some(node) = self.nodes.get(ino) {
+        // Directories of the history have the same time at every mount, unless a program sets another.
+        if let Some(node) = self.nodes.get(ino).filter(|node| node.key().view != View::History) {
             let now = Some(self.now());
             let mut state = node.state();
             let times = state.times_mut();

@@ -1,8 +1,9 @@
 //! Extended attributes: `user.cellfs.ttl`, `.key`, `.timestamp`.
 
 use super::Fs;
+use super::nodes::Node;
 use crate::model::Origin;
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
 const TTL: &str = "user.cellfs.ttl";
@@ -26,6 +27,9 @@ impl Fs {
         }
         let node = self.node(ino)?;
         let key = node.key();
+        if let (TTL, Some(ttl)) = (name, self.pending_ttl(&node, &key)?) {
+            return Ok(ttl.map_or(Xattr::Absent, |ms| Xattr::Value(ms.to_string().into_bytes())));
+        }
         let cell = match name {
             KEY => return Ok(key_of(&key).map_or(Xattr::Absent, Xattr::Value)),
             TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,
@@ -69,6 +73,9 @@ impl Fs {
         let node = self.node(ino)?;
         let key = node.key();
         self.check_writable(&key)?;
+        if self.set_pending_ttl(&node, &key, ttl_ms)? {
+            return Ok(());
+        }
         for file in self.handles.files().into_iter().filter(|file| file.node.ino == ino) {
             self.commit(&file, &mut node.state())?;
         }
@@ -79,6 +86,36 @@ impl Fs {
         let done = self.tree.backend.set_attributes(column, &cell, None, Some(ttl_ms), Origin::default())?;
         state.cell = Some(done);
         Ok(())
+    }
+
+    /// The TTL of what is not committed yet.
+    fn pending_ttl(&self, node: &Node, key: &NodeKey) -> Result<Option<Option<u64>>> {
+        if let Some(ttl) = node.state().session.as_ref().and_then(|session| session.ttl_ms) {
+            return Ok(Some(ttl));
+        }
+        match &key.place {
+            Place::Scratch(place) => Ok(Some(self.scratch.meta(place)?.and_then(|meta| meta.ttl_ms))),
+            _ => Ok(None),
+        }
+    }
+
+    /// In the history a TTL goes with the commit of the bytes that are being written; true if it does.
+    fn set_pending_ttl(&self, node: &Node, key: &NodeKey, ttl_ms: Option<u64>) -> Result<bool> {
+        if key.view != View::History {
+            return Ok(false);
+        }
+        let mut state = node.state();
+        let unlinked = state.unlinked;
+        if let Some(session) = &mut state.session {
+            session.ttl_ms = Some(ttl_ms);
+            if session.dirty_handles > 0 || unlinked {
+                return Ok(true);
+            }
+        }
+        match &key.place {
+            Place::Scratch(place) => self.scratch.change(place, |meta| meta.ttl_ms = ttl_ms).map(|()| true),
+            _ => Ok(false),
+        }
     }
 }
 

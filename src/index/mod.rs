@@ -11,6 +11,7 @@ mod meta;
 mod readers;
 mod row;
 mod shares;
+mod spill;
 
 pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
 pub use db::{Change, Direction, Index, Opened};
@@ -20,3 +21,4 @@ pub use meta::{
 };
 pub use row::IndexRow;
 pub use shares::ShareChanges;
+pub use spill::{SpillMap, first_part, join_key, past_key};

@@ -1,10 +1,10 @@
 //! The catalogue: namespaces, tables, families, and changes to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Durability, FamilySchema, TableId, TableName};
+use super::{Durability, FamilyId, FamilySchema, FileTime, TableId, TableName, Timestamp};
 
 /// A namespace and its properties (`hbase.namespace.quota.maxtables`, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,59 @@ impl TableSchema {
     }
 }
 
+/// Whose attribute it is; ids, so that it follows a rename.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum AttributeOwner {
+    Namespace(String),
+    Table(TableId),
+    Family(FamilyId),
+}
+
+/// The maps of texts that an owner has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum AttributeMap {
+    /// Attributes; of a namespace its properties.
+    Attributes,
+    Metadata,
+    Configuration,
+}
+
+/// One attribute that can be set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AttributeKey {
+    pub owner: AttributeOwner,
+    pub map: AttributeMap,
+    pub name: String,
+}
+
+/// What was dropped and can be brought back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DroppedThing {
+    Table(TableSchema),
+    /// A family, and the table that it is of.
+    Family(TableId, FamilySchema),
+}
+
+/// A table or family that `rmdir` dropped: its cells stay until its time has passed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    pub what: DroppedThing,
+    /// When it was dropped.
+    pub at: Timestamp,
+    /// When it goes for good; `None` = never by itself.
+    pub until: Option<Timestamp>,
+}
+
+impl Dropped {
+    /// Its families.
+    pub fn families(&self) -> Vec<&FamilySchema> {
+        match &self.what {
+            DroppedThing::Table(table) => table.families.values().collect(),
+            DroppedThing::Family(_, family) => vec![family],
+        }
+    }
+}
+
 /// Everything that is declared in a store. Bounded by the number of tables, which is small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalogue {
@@ -65,6 +118,20 @@ pub struct Catalogue {
     pub next_family_id: u32,
     /// Grows with every change.
     pub version: u64,
+    /// When attributes were set, or the mtime that a program has set.
+    pub times: BTreeMap<AttributeKey, FileTime>,
+    /// Families that a restore has declared: VERSIONS and KEEP_DELETED_CELLS keep everything while they are unset.
+    pub restored: BTreeSet<FamilyId>,
+    /// Oldest first.
+    pub dropped: Vec<Dropped>,
+}
+
+impl Catalogue {
+    /// All families whose cells are kept: the declared ones, and dropped ones that can be brought back.
+    pub fn stored_families(&self) -> impl Iterator<Item = &FamilySchema> {
+        let declared = self.tables.values().flat_map(|table| table.families.values());
+        declared.chain(self.dropped.iter().flat_map(Dropped::families))
+    }
 }
 
 /// A change of the catalogue; each is applied and made durable as a whole.
@@ -82,8 +149,45 @@ pub enum CatalogueChange {
     CreateTable(TableSchema),
     /// Replaces attributes and families. A family that is no longer there is dropped with its cells.
     AlterTable(TableSchema),
+    /// At once and for good; where there is no such table, what `rmdir` dropped under that name.
     DropTable {
         name: TableName,
+    },
+    /// Drops a table so that it can be brought back for a while.
+    SetTableAside {
+        name: TableName,
+    },
+    /// Drops a family so that it can be brought back for a while.
+    SetFamilyAside {
+        table: TableName,
+        family: String,
+    },
+    /// Brings back what was dropped last under that name.
+    Undrop {
+        table: TableName,
+        family: Option<String>,
+    },
+    /// What was dropped and whose time has passed goes for good.
+    ForgetDropped,
+    /// Declares a family as a restore does, see [`Catalogue::restored`].
+    RestoreFamily {
+        table: TableName,
+        family: String,
+    },
+    /// Unsets VERSIONS or KEEP_DELETED_CELLS of a family that is restored: until they are set again it keeps all.
+    UnsetForRestore {
+        table: TableName,
+        family: String,
+        name: String,
+    },
+    /// Sets the mtime of an attribute that is set.
+    SetAttributeTime {
+        key: AttributeKey,
+        time: FileTime,
+    },
+    RenameNamespace {
+        from: String,
+        to: String,
     },
     /// New, empty, same schema.
     TruncateTable {

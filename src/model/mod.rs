@@ -13,7 +13,10 @@ mod schema;
 mod text;
 mod time;
 
-pub use catalogue::{Catalogue, CatalogueChange, NamespaceSchema, TableSchema, TableState};
+pub use catalogue::{
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, Dropped, DroppedThing, NamespaceSchema,
+    TableSchema, TableState,
+};
 pub use cell::{
     Cell, CellInfo, CellKind, FileTime, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone,
     ValueHandle,

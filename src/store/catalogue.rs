@@ -2,7 +2,7 @@
 //!
 //! The file `catalogue` is the truth: a line with a checksum, then JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, known_table};
 use super::policy::Settings;
+use super::restore::{restore_family, rules_of, unset_for_restore};
+use super::{attribute_times, dropped};
 use crate::backend::Event;
 use crate::env::Env;
-use crate::model::attributes::{derive_rules, table_attribute};
+use crate::model::attributes::table_attribute;
 use crate::model::{
-    Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema, TableState,
-    check_family, check_namespace,
+    AttributeKey, Catalogue, CatalogueChange, Dropped, FamilyId, FileTime, NamespaceSchema, Origin, TableId, TableName,
+    TableSchema, TableState, Timestamp, check_family, check_namespace,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -31,6 +33,12 @@ struct Stored {
     next_family_id: u32,
     namespaces: Vec<NamespaceSchema>,
     tables: Vec<TableSchema>,
+    #[serde(default)]
+    times: Vec<(AttributeKey, FileTime)>,
+    #[serde(default)]
+    restored: BTreeSet<FamilyId>,
+    #[serde(default)]
+    dropped: Vec<Dropped>,
 }
 
 /// An empty catalogue.
@@ -52,6 +60,9 @@ pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
         next_family_id: catalogue.next_family_id,
         namespaces: catalogue.namespaces.values().cloned().collect(),
         tables: catalogue.tables.values().cloned().collect(),
+        times: catalogue.times.clone().into_iter().collect(),
+        restored: catalogue.restored.clone(),
+        dropped: catalogue.dropped.clone(),
     };
     let json = serde_json::to_string_pretty(&stored)
         .map_err(|e| Error::new(ErrorKind::Io, format!("encode the catalogue: {e}")))?;
@@ -81,40 +92,71 @@ pub fn load(env: &dyn Env, path: &Path) -> Result<Option<Catalogue>> {
         next_table_id: stored.next_table_id,
         next_family_id: stored.next_family_id,
         version: stored.version,
+        times: stored.times.into_iter().collect(),
+        restored: stored.restored,
+        dropped: stored.dropped,
     }))
 }
 
-/// Applies a change; the events it causes.
-fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin) -> Result<Vec<Event>> {
-    let table = |name: &TableName| Event::Table { table: name.clone(), origin };
-    let namespace = |name: &str| Event::Namespace { name: name.to_owned(), origin };
-    let events = match &change {
-        CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
-        CatalogueChange::DropNamespace { name } => vec![namespace(name)],
-        CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
-        CatalogueChange::DropTable { name }
-        | CatalogueChange::TruncateTable { name }
-        | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
-        CatalogueChange::RenameTable { from, to } => vec![table(from), table(to)],
-        CatalogueChange::ExchangeTables { one, other } => vec![table(one), table(other)],
-    };
+/// Applies a change at the time `now`; the events it causes.
+fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now: Timestamp) -> Result<Vec<Event>> {
+    let events = events_of(catalogue, &change, origin);
     match change {
         CatalogueChange::CreateNamespace(new) => create_namespace(catalogue, new)?,
         CatalogueChange::AlterNamespace(new) => alter_namespace(catalogue, new)?,
         CatalogueChange::DropNamespace { name } => drop_namespace(catalogue, &name)?,
+        CatalogueChange::RenameNamespace { from, to } => rename_namespace(catalogue, &from, &to)?,
         CatalogueChange::CreateTable(new) => create_table(catalogue, new)?,
         CatalogueChange::AlterTable(new) => alter_table(catalogue, new)?,
-        CatalogueChange::DropTable { name } => {
-            known_table(catalogue, &name)?;
-            catalogue.tables.remove(&name);
+        CatalogueChange::DropTable { name } => dropped::drop_for_good(catalogue, &name)?,
+        CatalogueChange::SetTableAside { name } => dropped::set_table_aside(catalogue, &name, now)?,
+        CatalogueChange::SetFamilyAside { table, family } => {
+            dropped::set_family_aside(catalogue, &table, &family, now)?;
         }
+        CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
+        CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
+        CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
         CatalogueChange::TruncateTable { name } => truncate(catalogue, &name)?,
         CatalogueChange::RenameTable { from, to } => rename(catalogue, &from, &to)?,
         CatalogueChange::ExchangeTables { one, other } => exchange(catalogue, &one, &other)?,
         CatalogueChange::SetTableState { name, state } => set_state(catalogue, &name, state)?,
+        CatalogueChange::RestoreFamily { table, family } => restore_family(catalogue, &table, &family)?,
+        CatalogueChange::UnsetForRestore { table, family, name } => {
+            unset_for_restore(catalogue, &table, &family, &name)?;
+        }
+        CatalogueChange::SetAttributeTime { key, time } => attribute_times::set(catalogue, key, time)?,
     }
     catalogue.version += 1;
     Ok(events)
+}
+
+fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) -> Vec<Event> {
+    let table = |name: &TableName| Event::Table { table: name.clone(), origin };
+    let namespace = |name: &str| Event::Namespace { name: name.to_owned(), origin };
+    match change {
+        CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
+        CatalogueChange::DropNamespace { name } => vec![namespace(name)],
+        CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
+        CatalogueChange::DropTable { name }
+        | CatalogueChange::SetTableAside { name }
+        | CatalogueChange::TruncateTable { name }
+        | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
+        CatalogueChange::SetFamilyAside { table: name, .. }
+        | CatalogueChange::Undrop { table: name, .. }
+        | CatalogueChange::RestoreFamily { table: name, .. }
+        | CatalogueChange::UnsetForRestore { table: name, .. } => vec![table(name)],
+        CatalogueChange::RenameTable { from, to } => vec![table(from), table(to)],
+        CatalogueChange::ExchangeTables { one, other } => vec![table(one), table(other)],
+        CatalogueChange::RenameNamespace { from, to } => {
+            let mut events = vec![namespace(from), namespace(to)];
+            for name in catalogue.tables.keys().filter(|name| name.namespace == *from) {
+                events.push(table(name));
+                events.push(table(&TableName { namespace: to.clone(), name: name.name.clone() }));
+            }
+            events
+        }
+        CatalogueChange::SetAttributeTime { .. } | CatalogueChange::ForgetDropped => Vec::new(),
+    }
 }
 
 fn create_namespace(catalogue: &mut Catalogue, new: NamespaceSchema) -> Result<()> {
@@ -158,7 +200,30 @@ fn drop_namespace(catalogue: &mut Catalogue, name: &str) -> Result<()> {
     catalogue.namespaces.remove(name).map(|_| ()).ok_or_else(|| no_namespace(name))
 }
 
-fn check_new_name(catalogue: &Catalogue, name: &TableName) -> Result<()> {
+fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) -> Result<()> {
+    check_namespace(to)?;
+    if RESERVED.contains(&from) {
+        return Err(Error::new(ErrorKind::Constraint, format!("Reserved namespace {from} cannot be renamed.")));
+    }
+    if catalogue.namespaces.contains_key(to) {
+        return Err(Error::new(ErrorKind::NamespaceExists, format!("Namespace {to} already exists")));
+    }
+    let mut moved = catalogue.namespaces.remove(from).ok_or_else(|| no_namespace(from))?;
+    moved.name = to.to_owned();
+    catalogue.namespaces.insert(to.to_owned(), moved);
+    let names: Vec<TableName> = catalogue.tables.keys().filter(|t| t.namespace == from).cloned().collect();
+    for name in names {
+        if let Some(mut table) = catalogue.tables.remove(&name) {
+            table.name.namespace = to.to_owned();
+            catalogue.tables.insert(table.name.clone(), table);
+        }
+    }
+    dropped::rename_namespace(catalogue, from, to);
+    attribute_times::rename_namespace(catalogue, from, to);
+    Ok(())
+}
+
+pub fn check_new_name(catalogue: &Catalogue, name: &TableName) -> Result<()> {
     TableName::new(&name.namespace, &name.name)?;
     let namespace = catalogue.namespaces.get(&name.namespace).ok_or_else(|| no_namespace(&name.namespace))?;
     if catalogue.tables.contains_key(name) {
@@ -183,40 +248,37 @@ fn check_new_name(catalogue: &Catalogue, name: &TableName) -> Result<()> {
 
 fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
     check_new_name(catalogue, &new.name)?;
-    check_schema(&mut new)?;
     new.id = new_table_id(catalogue);
     for family in new.families.values_mut() {
         family.id = new_family_id(catalogue);
     }
-    catalogue.tables.insert(new.name.clone(), new);
-    Ok(())
+    insert_table(catalogue, new)
 }
 
 fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
-    check_schema(&mut new)?;
     let old = known_table(catalogue, &new.name)?.clone();
     new.id = old.id;
     for (name, family) in &mut new.families {
         family.id = old.families.get(name).map_or_else(|| new_family_id(catalogue), |kept| kept.id);
     }
-    catalogue.tables.insert(new.name.clone(), new);
-    Ok(())
+    insert_table(catalogue, new)
 }
 
 /// Checks names and attributes, brings them into canonical form and derives the families' rules.
-fn check_schema(table: &mut TableSchema) -> Result<()> {
+pub fn insert_table(catalogue: &mut Catalogue, mut table: TableSchema) -> Result<()> {
     for (name, text) in &mut table.attributes {
         *text = table_attribute(name, text)?;
     }
     for (name, family) in &mut table.families {
         check_family(name)?;
         family.name.clone_from(name);
-        family.rules = derive_rules(&mut family.attributes, &family.metadata, &family.configuration)
+        family.rules = rules_of(family, catalogue.restored.contains(&family.id))
             .map_err(|e| e.context(format!("table {}, family {name}", table.name)))?;
     }
     for family in table.families.values() {
-        Settings::of(table, family).map_err(|e| e.context(format!("table {}", table.name)))?;
+        Settings::of(&table, family).map_err(|e| e.context(format!("table {}", table.name)))?;
     }
+    catalogue.tables.insert(table.name.clone(), table);
     Ok(())
 }
 
@@ -225,7 +287,7 @@ fn new_table_id(catalogue: &mut Catalogue) -> TableId {
     TableId(catalogue.next_table_id - 1)
 }
 
-fn new_family_id(catalogue: &mut Catalogue) -> FamilyId {
+pub fn new_family_id(catalogue: &mut Catalogue) -> FamilyId {
     catalogue.next_family_id += 1;
     FamilyId(catalogue.next_family_id - 1)
 }
@@ -278,8 +340,10 @@ impl Engine {
         let events = {
             let _one = self.altering.lock();
             self.log.check_poison()?;
-            let mut catalogue = (**self.catalogue.load()).clone();
-            let events = apply(&mut catalogue, change, origin)?;
+            let (before, now) = (self.catalogue.load_full(), self.now());
+            let mut catalogue = (*before).clone();
+            let events = apply(&mut catalogue, change, origin, now)?;
+            attribute_times::note(&before, &mut catalogue, now);
             save(&*self.options.env, &self.catalogue_path, &catalogue)?;
             self.catalogue.store(Arc::new(catalogue));
             events

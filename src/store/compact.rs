@@ -164,6 +164,7 @@ impl Engine {
     /// segments with little in them.
     pub fn compact_as_needed(&self) -> Result<()> {
         let mut pace = Pace::background(self);
+        self.forget_dropped()?;
         self.drop_undeclared(&mut pace)?;
         self.settle_shares()?;
         self.expire_segments(&mut pace)?;

@@ -78,10 +78,9 @@ impl Counted {
     }
 }
 
-/// The rules of all declared families.
+/// The rules of all families whose cells are kept.
 pub fn rules_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilyRules> {
-    let families = catalogue.tables.values().flat_map(|table| table.families.values());
-    families.map(|family| (family.id, family.rules.clone())).collect()
+    catalogue.stored_families().map(|family| (family.id, family.rules.clone())).collect()
 }
 
 impl Engine {

@@ -3,13 +3,16 @@
 //! Must not know of mounts, printing or SQLite.
 
 mod apply;
+mod attribute_times;
 mod catalogue;
 mod compact;
 mod cursor;
 mod doomed;
+mod dropped;
 mod engine;
 mod expire;
 mod flush;
+mod history;
 mod identity;
 mod memtable;
 mod open;
@@ -24,6 +27,7 @@ mod recovery;
 mod relocate;
 mod rename;
 mod reserve;
+mod restore;
 mod scan;
 mod serve;
 mod stats;

@@ -128,7 +128,7 @@ impl Engine {
         let (snapshot, now) = (self.snapshot(), self.now());
         let prefix = key::row_prefix(family.id, &column.row);
         let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
-        let view = if which == Versions::Live { View::Plain } else { View::WithKept };
+        let view = view(which);
         let columns = std::collections::BTreeSet::from([column.qualifier.clone()]);
         let plain = ReadRules::plain(&family.rules, now);
         let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view, ..plain };
@@ -146,7 +146,13 @@ impl Engine {
     }
 
     /// Families in which a row has a visible cell.
-    pub fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
+    pub fn list_families(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        range: TimeRange,
+        which: Versions,
+    ) -> Result<Vec<String>> {
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, table)?;
         let snapshot = self.snapshot();
@@ -154,7 +160,7 @@ impl Engine {
         for (name, family) in &table.families {
             let prefix = key::row_prefix(family.id, row);
             let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
-            if self.shows(&mut cursor, family, prefix, range)? {
+            if self.shows(&mut cursor, family, prefix, (range, which))? {
                 names.push(name.clone());
             }
         }
@@ -167,9 +173,9 @@ impl Engine {
         cursor: &mut Cursor<'_>,
         family: &FamilySchema,
         prefix: Vec<u8>,
-        time_range: TimeRange,
+        (time_range, which): (TimeRange, Versions),
     ) -> Result<bool> {
-        let rules = ReadRules { time_range, ..ReadRules::plain(&family.rules, self.now()) };
+        let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, self.now()) };
         Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
     }
 
@@ -218,7 +224,7 @@ impl Engine {
                 return Ok(None);
             }
             let Some(row) = next_row(&mut walks)? else { return Ok(None) };
-            if self.row_shows(&snapshot, &mut walks, &row, listing.time_range)? {
+            if self.row_shows(&snapshot, &mut walks, &row, (listing.time_range, listing.which))? {
                 rows.push(row.clone());
             }
             last = Some(row);
@@ -231,7 +237,7 @@ impl Engine {
         snapshot: &Snapshot,
         walks: &mut [FamilyWalk<'_>],
         row: &[u8],
-        range: TimeRange,
+        range: (TimeRange, Versions),
     ) -> Result<bool> {
         let mut shows = false;
         for walk in walks {
@@ -253,7 +259,7 @@ impl Engine {
         snapshot: &Snapshot,
         walk: &mut FamilyWalk<'_>,
         prefix: Vec<u8>,
-        range: TimeRange,
+        range: (TimeRange, Versions),
     ) -> Result<bool> {
         let kind = walk.cursor.peek()?.and_then(key::decode_suffix).map(|(_, kind, _)| kind);
         if !walk.plain || kind != Some(CellKind::Put) {
@@ -265,6 +271,13 @@ impl Engine {
         // The cell that was taken is needed once more.
         let mut again = self.row_cursor(snapshot, &prefix, FEW);
         self.shows(&mut again, &walk.schema, prefix, range)
+    }
+}
+
+fn view(which: Versions) -> View {
+    match which {
+        Versions::Live => View::Plain,
+        Versions::LiveAndKept => View::WithKept,
     }
 }
 

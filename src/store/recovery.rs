@@ -44,7 +44,7 @@ type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMar
 
 impl<'a> Recovery<'a> {
     pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index) -> Self {
-        let families = catalogue.tables.values().flat_map(|t| t.families.values().map(|f| f.id)).collect();
+        let families = catalogue.stored_families().map(|family| family.id).collect();
         let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
         Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None }
     }

@@ -24,6 +24,12 @@ impl<'a> Place<'a> {
         self.planner.engine.newest_in(snapshot, self.family, self.planner.row, &self.key.qualifier, range)
     }
 
+    /// The version of a time, live or kept.
+    fn version(&self, timestamp: Timestamp) -> Result<Option<CellInfo>> {
+        let (planner, qualifier) = (&self.planner, &self.key.qualifier);
+        planner.engine.version_in(&planner.snapshot, (self.family, planner.row), qualifier, timestamp)
+    }
+
     /// The source's version as a put here.
     fn put(&self, source: &CellInfo, time: Time) -> Result<Planned<'a>> {
         let qualifier = self.key.qualifier.clone();
@@ -143,12 +149,14 @@ impl Engine {
         self.make_room()?;
         let lock = self.lock_row(table, &column.row);
         let place = self.place(table, column)?;
-        let stored = place.newest(TimeRange::at(cell.timestamp))?.ok_or_else(|| not_found(column))?;
+        let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
         let tags = Tags {
             mtime: mtime.or(stored.tags.mtime),
             ttl_ms: ttl_ms.unwrap_or(stored.tags.ttl_ms),
+            // A deleted version that is kept stays deleted.
+            ended_at: stored.deleted_at,
+            written_at: stored.deleted_at.map(|_| stored.tags.written_at.unwrap_or(place.planner.now)),
             erases: true,
-            ..stored.tags.clone()
         };
         let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
         let value = Value::Shared(stored);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, RenameCell, RowListing, Rows, Status, Subscriber,
-    Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
+    Status, Subscriber, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -50,8 +50,19 @@ impl Backend for Store {
         self.engine.rename_directory(from, to, origin)
     }
 
-    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange) -> Result<Vec<String>> {
-        self.engine.list_families(table, row, range)
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
+        self.engine.list_families(table, row, range, which)
+    }
+
+    fn list_history(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.engine.list_history((table, row, family), from, limit)
     }
 
     fn list_columns(

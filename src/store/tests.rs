@@ -101,7 +101,8 @@ fn value(store: &Store, row: &str, qualifier: &str) -> Option<Vec<u8>> {
 }
 
 fn rows(store: &Store) -> Vec<String> {
-    let listing = RowListing { table: table(), after: None, before: vec![], time_range: TimeRange::ALL, limit: 10_000 };
+    let (time_range, which) = (TimeRange::ALL, Versions::Live);
+    let listing = RowListing { table: table(), after: None, before: vec![], time_range, which, limit: 10_000 };
     store.list_rows(&listing).unwrap().into_iter().map(|row| String::from_utf8(row).unwrap()).collect()
 }
 
@@ -117,7 +118,7 @@ fn what_was_put_is_read_before_and_after_flush_and_reopen() {
         assert_eq!(value(store, "r1", "a").unwrap(), b"two");
         assert_eq!(value(store, "r2", "b").unwrap(), vec![7; 200_000]);
         assert_eq!(rows(store), ["r1", "r2"]);
-        assert_eq!(store.list_families(&table(), b"r1", TimeRange::ALL).unwrap(), ["f"]);
+        assert_eq!(store.list_families(&table(), b"r1", TimeRange::ALL, Versions::Live).unwrap(), ["f"]);
         let columns = store.list_columns(&table(), b"r1", "f", None, TimeRange::ALL, 10).unwrap();
         assert_eq!(columns.len(), 1);
         let versions = store.list_versions(&column("r1", "a"), Versions::Live, None, 10).unwrap();

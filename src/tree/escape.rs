@@ -4,9 +4,7 @@
 //! digits or `~` follow, a leading `.` of a row key, the first dot of `.` and `..`, and in qualifiers the
 //! last `@` of a name that would read as one with a suffix. Must not know the store.
 
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher24};
+use sha2::{Digest, Sha256};
 
 use super::suffix;
 
@@ -146,22 +144,23 @@ fn hex_value(digit: u8) -> u8 {
     if digit.is_ascii_digit() { digit - b'0' } else { digit - b'A' + 10 }
 }
 
-/// The file name of a key, shortened with a hash keyed by `hash_key` when it is longer than `limit` bytes.
-pub fn file_name(level: Level, key: &[u8], hash_key: &[u8; 16], limit: usize) -> Vec<u8> {
+/// The file name of a key, shortened with a hash when it is longer than `limit` bytes. The same in every store,
+/// so that a backup can go to any.
+pub fn file_name(level: Level, key: &[u8], limit: usize) -> Vec<u8> {
     let full = escape(level, key);
-    if full.len() <= limit { full } else { shorten(&full, key, hash_key, limit) }
+    if full.len() <= limit { full } else { shorten(&full, key, limit) }
 }
 
-fn shorten(full: &[u8], key: &[u8], hash_key: &[u8; 16], limit: usize) -> Vec<u8> {
+fn shorten(full: &[u8], key: &[u8], limit: usize) -> Vec<u8> {
     let mut cut = limit - HASH_TAIL_LEN;
     while !is_boundary(full, cut) {
         cut -= 1;
     }
-    let mut hasher = SipHasher24::new_with_key(hash_key);
-    hasher.write(key);
+    // Nobody can make two keys with one name: half of SHA-256 is enough for that.
+    let hash = Sha256::digest(key);
     let mut name = full[..cut].to_vec();
     name.extend_from_slice(b"%~");
-    name.extend_from_slice(hex::encode(hasher.finish128().as_bytes()).as_bytes());
+    name.extend_from_slice(hex::encode(&hash[..16]).as_bytes());
     name
 }
 
@@ -256,10 +255,9 @@ mod tests {
 
     #[test]
     fn long_keys_are_shortened_at_a_boundary() {
-        let secret = [7; 16];
         for key in [vec![b'a'; 300], vec![0_u8; 200], "é".repeat(200).into_bytes(), vec![0xFF; 32_767]] {
             for limit in [NAME_MAX, STEM_MAX] {
-                let name = file_name(Level::Qualifier, &key, &secret, limit);
+                let name = file_name(Level::Qualifier, &key, limit);
                 assert!(name.len() <= limit && std::str::from_utf8(&name).is_ok());
                 match parse(Level::Qualifier, &name) {
                     Parsed::Short { prefix } => assert!(key.starts_with(&prefix)),
@@ -267,10 +265,7 @@ mod tests {
                 }
             }
         }
-        assert_ne!(
-            file_name(Level::Row, &[b'a'; 300], &secret, NAME_MAX),
-            file_name(Level::Row, &[b'a'; 301], &secret, NAME_MAX)
-        );
+        assert_ne!(file_name(Level::Row, &[b'a'; 300], NAME_MAX), file_name(Level::Row, &[b'a'; 301], NAME_MAX));
     }
 
     proptest! {

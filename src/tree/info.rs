@@ -69,6 +69,7 @@ fn rows(backend: &dyn Backend, table: &TableName) -> Result<String> {
         after: None,
         before: Vec::new(),
         time_range: TimeRange::ALL,
+        which: crate::backend::Versions::Live,
         limit: ROWS_COUNTED + 1,
     };
     let counted = backend.list_rows(&listing)?.len();

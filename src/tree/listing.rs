@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX};
+use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
 use super::resolve::Tree;
 use super::{schema, suffix};
@@ -26,6 +27,9 @@ pub struct Entry {
 impl Tree {
     /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
     pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        if dir.view == View::History {
+            return self.page_history(dir, after, limit);
+        }
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
@@ -54,14 +58,20 @@ impl Tree {
         }
     }
 
-    fn page_namespaces(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub(super) fn page_namespaces(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
         let catalogue = self.backend.catalogue()?;
         let names = catalogue.namespaces.keys().filter(|name| *name != "hbase");
         let entries = names.map(|name| plain(name.clone(), dir.sibling(Place::Namespace(name.as_str().into()))));
         Ok(after_cursor(entries, after, limit))
     }
 
-    fn page_tables(&self, dir: &NodeKey, namespace: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub(super) fn page_tables(
+        &self,
+        dir: &NodeKey,
+        namespace: &str,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
         let catalogue = self.backend.catalogue()?;
         let tables = catalogue.tables.keys().filter(|table| table.namespace == namespace);
         let entries = tables.map(|table| plain(table.name.clone(), dir.sibling(Place::Table(Arc::new(table.clone())))));
@@ -74,17 +84,19 @@ impl Tree {
             after: after.map(<[u8]>::to_vec),
             before: Vec::new(),
             time_range: dir.view.time_range(),
+            which: Versions::Live,
             limit,
         };
         // Order: what is not stored before what is: a commit in between moves it on, and it is met twice.
-        let mut made = if dir.view == View::Plain { self.uncommitted.rows(table, after, limit) } else { Vec::new() };
+        let mut made =
+            if dir.view == View::Plain { self.uncommitted.dirs.rows(table, after, None, limit)? } else { Vec::new() };
         let mut rows = self.backend.list_rows(&listing)?;
         if rows.len() == limit {
             made.retain(|row| Some(row) <= rows.last());
         }
         merge_names(&mut rows, made, limit);
         let entry = |row: Vec<u8>| Entry {
-            name: escape::file_name(Level::Row, &row, &self.hash_key, NAME_MAX),
+            name: escape::file_name(Level::Row, &row, NAME_MAX),
             cursor: row.clone(),
             key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
             cell: None,
@@ -94,8 +106,8 @@ impl Tree {
 
     fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
         // Order: as for rows.
-        let mut names = if dir.view == View::Plain { self.uncommitted.families(row) } else { Vec::new() };
-        match self.backend.list_families(&row.table, &row.row, dir.view.time_range()) {
+        let mut names = if dir.view == View::Plain { self.uncommitted.dirs.families(row)? } else { Vec::new() };
+        match self.backend.list_families(&row.table, &row.row, dir.view.time_range(), Versions::Live) {
             Err(e) if e.kind == ErrorKind::NoSuchTable => {}
             stored => names.extend(stored?),
         }
@@ -140,7 +152,7 @@ impl Tree {
         }
         columns.truncate(limit);
         let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
-            name: escape::file_name(Level::Qualifier, &qualifier, &self.hash_key, NAME_MAX),
+            name: escape::file_name(Level::Qualifier, &qualifier, NAME_MAX),
             cursor: qualifier.clone(),
             key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))),
             cell,
@@ -179,21 +191,16 @@ impl Tree {
     }
 }
 
-/// Whether `q@ts` reads it: a version that its own tombstone ended is seen only below `.history`.
-fn is_readable(cell: &CellInfo) -> bool {
-    cell.deleted_at.is_none_or(|end| end > cell.timestamp)
-}
-
-fn plain(name: String, key: NodeKey) -> Entry {
+pub(super) fn plain(name: String, key: NodeKey) -> Entry {
     Entry { cursor: name.clone().into_bytes(), name: name.into_bytes(), key, cell: None }
 }
 
-fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {
+pub(super) fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {
     entries.filter(|e| after.is_none_or(|after| e.cursor.as_slice() > after)).take(limit).collect()
 }
 
 /// Merges two ascending lists without duplicates, keeping the first `limit`.
-fn merge_names(into: &mut Vec<Vec<u8>>, more: Vec<Vec<u8>>, limit: usize) {
+pub(super) fn merge_names(into: &mut Vec<Vec<u8>>, more: Vec<Vec<u8>>, limit: usize) {
     if more.is_empty() {
         return;
     }

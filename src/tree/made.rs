@@ -1,148 +1,204 @@
 //! What exists in a mount without a stored cell: directories made by `mkdir` or emptied and not removed
 //! since, and files that were created and are not committed yet.
 //!
-//! Forgotten at unmount. Bounded: past [`MADE_MAX`] entries the caller is told to prune those that hold
-//! cells by now, and `mkdir` is refused when that does not help.
+//! Forgotten at unmount. Many directories are spilled to disk, so that memory stays bounded.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::path::Path;
 
 use parking_lot::Mutex;
 
 use super::place::{FamilyPlace, RowPlace};
+use crate::Result;
+use crate::index::{SpillMap, first_part, join_key, past_key};
 use crate::model::{ColumnKey, Qualifier, TableName};
-use crate::{Error, ErrorKind, Result};
 
-/// Most directories that are remembered (about 150 bytes each).
-pub const MADE_MAX: usize = 200_000;
+/// Memory that directories may take before they are spilled, bytes.
+const MEMORY_MAX: usize = 4 << 20;
+/// Entries that are looked at together.
+const PAGE: usize = 256;
 
 /// What one mount shows beyond the store.
-#[derive(Debug, Default)]
 pub struct Uncommitted {
-    sets: Mutex<Sets>,
-}
-
-#[derive(Debug, Default)]
-struct Sets {
-    rows: BTreeSet<RowPlace>,
-    families: BTreeSet<FamilyPlace>,
+    pub dirs: MadeDirs,
     /// Bounded by the number of open handles.
-    cells: BTreeSet<ColumnKey>,
+    cells: Mutex<BTreeSet<ColumnKey>>,
 }
 
 impl Uncommitted {
+    pub fn new(spill_dir: &Path) -> Self {
+        Self { dirs: MadeDirs::new(spill_dir), cells: Mutex::default() }
+    }
+
     /// Remembers a created file until it is committed.
     pub fn add_cell(&self, column: &ColumnKey) {
-        self.sets.lock().cells.insert(column.clone());
+        self.cells.lock().insert(column.clone());
     }
 
     /// Forgets a created file: it was committed or unlinked.
     pub fn remove_cell(&self, column: &ColumnKey) {
-        self.sets.lock().cells.remove(column);
+        self.cells.lock().remove(column);
     }
 
     /// Created files of a family after `after`, ascending.
     pub fn cells(&self, family: &FamilyPlace, after: Option<&[u8]>, limit: usize) -> Vec<Qualifier> {
-        let sets = self.sets.lock();
+        let cells = self.cells.lock();
         let from = match after {
             None => Bound::Included(family.column(Vec::new())),
             Some(qualifier) => Bound::Excluded(family.column(qualifier.to_vec())),
         };
         let of_family = |c: &&ColumnKey| c.table == family.table && c.row == family.row && c.family == family.family;
-        let names = sets.cells.range((from, Bound::Unbounded)).take_while(of_family).map(|c| c.qualifier.clone());
+        let names = cells.range((from, Bound::Unbounded)).take_while(of_family).map(|c| c.qualifier.clone());
         names.take(limit).collect()
+    }
+}
+
+/// Directories of rows and of their families, ordered as the tree lists them.
+pub struct MadeDirs {
+    /// Key of a table, a row, then nothing (the row itself) or the family.
+    map: SpillMap,
+}
+
+impl MadeDirs {
+    pub fn new(spill_dir: &Path) -> Self {
+        Self { map: SpillMap::new(spill_dir, MEMORY_MAX) }
     }
 
     /// Remembers a row's directory.
     pub fn add_row(&self, place: &RowPlace) -> Result<()> {
-        let mut sets = self.sets.lock();
-        if !sets.rows.contains(place) {
-            sets.check_room()?;
-            sets.rows.insert(place.clone());
-        }
-        Ok(())
+        self.map.insert(row_key(place), Vec::new())
     }
 
     /// Remembers a family's directory.
     pub fn add_family(&self, place: &FamilyPlace) -> Result<()> {
-        let mut sets = self.sets.lock();
-        if !sets.families.contains(place) {
-            sets.check_room()?;
-            sets.families.insert(place.clone());
-        }
-        Ok(())
+        self.map.insert(family_key(place), Vec::new())
     }
 
-    pub fn has_row(&self, place: &RowPlace) -> bool {
-        let sets = self.sets.lock();
-        sets.rows.contains(place) || sets.first_family(place).is_some()
+    /// Whether a row's directory, or one of a family in it, is remembered.
+    pub fn has_row(&self, place: &RowPlace) -> Result<bool> {
+        let key = row_key(place);
+        Ok(!self.map.is_untouched() && !self.map.range(&key, &past_key(&key), 1)?.is_empty())
     }
 
-    pub fn has_family(&self, place: &FamilyPlace) -> bool {
-        self.sets.lock().families.contains(place)
+    /// Whether a row's directory itself is remembered.
+    pub fn has_made_row(&self, place: &RowPlace) -> Result<bool> {
+        Ok(!self.map.is_untouched() && self.map.get(&row_key(place))?.is_some())
+    }
+
+    pub fn has_family(&self, place: &FamilyPlace) -> Result<bool> {
+        Ok(!self.map.is_untouched() && self.map.get(&family_key(place))?.is_some())
     }
 
     /// Forgets a row's directory; true if it was remembered.
-    pub fn remove_row(&self, place: &RowPlace) -> bool {
-        self.sets.lock().rows.remove(place)
+    pub fn remove_row(&self, place: &RowPlace) -> Result<bool> {
+        self.map.remove(&row_key(place))
     }
 
     /// Forgets a family's directory; true if it was remembered.
-    pub fn remove_family(&self, place: &FamilyPlace) -> bool {
-        self.sets.lock().families.remove(place)
+    pub fn remove_family(&self, place: &FamilyPlace) -> Result<bool> {
+        self.map.remove(&family_key(place))
     }
 
     /// Forgets everything of a table.
-    pub fn remove_table(&self, table: &TableName) {
-        let mut sets = self.sets.lock();
-        sets.rows.retain(|place| place.table != *table);
-        sets.families.retain(|place| place.table != *table);
+    pub fn remove_table(&self, table: &TableName) -> Result<()> {
+        let key = table_key(table);
+        self.map.remove_range(&key, &past_key(&key))
     }
 
-    /// Rows of a table after `after`, ascending.
-    pub fn rows(&self, table: &TableName, after: Option<&[u8]>, limit: usize) -> Vec<Vec<u8>> {
-        let sets = self.sets.lock();
-        let place = |row: &[u8]| RowPlace { table: table.clone(), row: row.to_vec() };
-        let from = after.map_or(Bound::Included(place(b"")), |row| Bound::Excluded(place(row)));
-        let rows = sets.rows.range((from, Bound::Unbounded)).take_while(|p| p.table == *table).map(|p| p.row.clone());
-        rows.take(limit).collect()
+    /// Rows of a table after `after` and, if given, up to and including `until`, ascending.
+    pub fn rows(
+        &self,
+        table: &TableName,
+        after: Option<&[u8]>,
+        until: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Vec<u8>>> {
+        let mut rows: Vec<Vec<u8>> = Vec::new();
+        if self.map.is_untouched() {
+            return Ok(rows);
+        }
+        let table_key = table_key(table);
+        let end_of = |row: &[u8]| past_key(&[table_key.as_slice(), &join_key(&[row])].concat());
+        let mut from = after.map_or_else(|| table_key.clone(), end_of);
+        let end = until.map_or_else(|| past_key(&table_key), end_of);
+        loop {
+            let page = self.map.range(&from, &end, PAGE)?;
+            for row in page.iter().filter_map(|(key, _)| first_part(&key[table_key.len()..])) {
+                if rows.last() != Some(&row) {
+                    if rows.len() == limit {
+                        return Ok(rows);
+                    }
+                    rows.push(row);
+                }
+            }
+            match rows.last() {
+                Some(last) if page.len() == PAGE => from = end_of(last),
+                _ => return Ok(rows),
+            }
+        }
     }
 
     /// Families of a row, ascending.
-    pub fn families(&self, row: &RowPlace) -> Vec<String> {
-        let sets = self.sets.lock();
-        sets.families_of(row).map(|place| place.family.clone()).collect()
-    }
-
-    /// All remembered places, to find out which hold cells by now.
-    pub fn snapshot(&self) -> (Vec<RowPlace>, Vec<FamilyPlace>) {
-        let sets = self.sets.lock();
-        (sets.rows.iter().cloned().collect(), sets.families.iter().cloned().collect())
-    }
-
-    /// Whether an add would be refused.
-    pub fn is_full(&self) -> bool {
-        self.sets.lock().check_room().is_err()
+    pub fn families(&self, row: &RowPlace) -> Result<Vec<String>> {
+        if self.map.is_untouched() {
+            return Ok(Vec::new());
+        }
+        let key = row_key(row);
+        // A row has no more of them than its table.
+        let entries = self.map.range(&key, &past_key(&key), usize::MAX >> 1)?;
+        let name = |entry: Vec<u8>| String::from_utf8(entry[key.len()..].to_vec()).ok();
+        Ok(entries.into_iter().filter_map(|(entry, _)| name(entry)).filter(|name| !name.is_empty()).collect())
     }
 }
 
-impl Sets {
-    fn check_room(&self) -> Result<()> {
-        if self.rows.len() + self.families.len() >= MADE_MAX {
-            let text =
-                format!("{MADE_MAX} empty directories are the most that a mount keeps; fill or remove some first");
-            return Err(Error::new(ErrorKind::TooMany, text));
+fn table_key(table: &TableName) -> Vec<u8> {
+    join_key(&[table.namespace.as_bytes(), table.name.as_bytes()])
+}
+
+fn row_key(place: &RowPlace) -> Vec<u8> {
+    [table_key(&place.table), join_key(&[&place.row])].concat()
+}
+
+fn family_key(place: &FamilyPlace) -> Vec<u8> {
+    [table_key(&place.table), join_key(&[&place.row]), place.family.clone().into_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(row: &[u8]) -> RowPlace {
+        RowPlace { table: TableName::parse("t").unwrap(), row: row.to_vec() }
+    }
+
+    fn family(of: &[u8], family: &str) -> FamilyPlace {
+        FamilyPlace { table: TableName::parse("t").unwrap(), row: of.to_vec(), family: family.to_owned() }
+    }
+
+    #[test]
+    fn rows_are_listed_once_and_in_order_whatever_their_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let made = MadeDirs::new(directory.path());
+        let mut names: Vec<Vec<u8>> = (0..=255).map(|b| vec![b]).collect();
+        names.extend([vec![0, 0], vec![0, 1], vec![0, 255], vec![1, 0], b"row".to_vec()]);
+        for name in &names {
+            made.add_row(&row(name)).unwrap();
+            made.add_family(&family(name, "f")).unwrap();
+            made.add_family(&family(name, "g")).unwrap();
         }
-        Ok(())
-    }
-
-    fn families_of(&self, row: &RowPlace) -> impl Iterator<Item = &FamilyPlace> {
-        let from = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: String::new() };
-        let of = (row.table.clone(), row.row.clone());
-        self.families.range(from..).take_while(move |place| place.table == of.0 && place.row == of.1)
-    }
-
-    fn first_family(&self, row: &RowPlace) -> Option<&FamilyPlace> {
-        self.families_of(row).next()
+        let table = row(b"").table;
+        names.sort();
+        assert_eq!(made.rows(&table, None, None, 1000).unwrap(), names);
+        assert_eq!(made.rows(&table, Some(&[0]), None, 3).unwrap(), names[1..4]);
+        assert_eq!(made.rows(&table, Some(&[0, 1]), Some(&[1, 0]), 1000).unwrap(), [vec![0, 255], vec![1], vec![1, 0]]);
+        assert_eq!(made.families(&row(&[0, 1])).unwrap(), ["f", "g"]);
+        assert!(made.remove_row(&row(b"row")).unwrap());
+        assert!(made.has_row(&row(b"row")).unwrap(), "its families are there");
+        made.remove_family(&family(b"row", "f")).unwrap();
+        made.remove_family(&family(b"row", "g")).unwrap();
+        assert!(!made.has_row(&row(b"row")).unwrap());
+        made.remove_table(&table).unwrap();
+        assert!(made.rows(&table, None, None, 1).unwrap().is_empty());
     }
 }

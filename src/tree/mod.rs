@@ -3,8 +3,12 @@
 //! Knows the backend's contract; must not know handles, inodes, errno or FUSE.
 
 pub mod escape;
+mod facts;
+pub mod history;
+mod history_list;
 pub mod info;
 pub mod json;
+pub mod keys;
 pub mod listing;
 pub mod made;
 pub mod place;

@@ -13,13 +13,15 @@ pub enum View {
     Plain,
     /// Versions up to this time; read-only.
     At(Timestamp),
+    /// Every version by its own name, live or kept: what a backup copies and a restore writes.
+    History,
 }
 
 impl View {
     /// The range of timestamps that reads of this view see.
     pub fn time_range(self) -> TimeRange {
         match self {
-            View::Plain => TimeRange::ALL,
+            View::Plain | View::History => TimeRange::ALL,
             View::At(t) => TimeRange::until(t),
         }
     }
@@ -40,6 +42,30 @@ pub struct FamilyPlace {
     pub family: String,
 }
 
+/// A directory of the history that waits for the key of its row's shortened name: of the row, or of a family in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WaitingPlace {
+    pub table: TableName,
+    /// The row's shortened name.
+    pub name: Vec<u8>,
+    pub family: Option<String>,
+}
+
+/// A directory of the history that takes scratch files.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ScratchDir {
+    Row(RowPlace),
+    Family(FamilyPlace),
+    Waiting(WaitingPlace),
+}
+
+/// A file of the history that is no version: a program's temporary file, or one that waits for its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScratchPlace {
+    pub dir: ScratchDir,
+    pub name: Vec<u8>,
+}
+
 /// A directory or file of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -52,10 +78,18 @@ pub enum Place {
     Cell(Arc<ColumnKey>),
     /// `q@ts`.
     Version(Arc<ColumnKey>, Timestamp),
+    /// `q@ts.deleted.T` of the history: a deleted version that is kept, and the time of the tombstone that ended it.
+    Ended(Arc<ColumnKey>, Timestamp, Timestamp),
     /// `q@`: the directory of versions.
     Versions(Arc<ColumnKey>),
     /// `q@key`: the full qualifier.
     KeyFile(Arc<ColumnKey>),
+    /// `row/.key`: the full row key.
+    RowKey(Arc<RowPlace>),
+    /// See [`ScratchPlace`].
+    Scratch(Arc<ScratchPlace>),
+    /// See [`WaitingPlace`].
+    Waiting(Arc<WaitingPlace>),
     /// `q@counter`: an 8-byte counter as a decimal; a write of `+5` or `-1` increments it.
     Counter(Arc<ColumnKey>),
     /// `row/.json`: the whole row; a write patches it.
@@ -164,7 +198,10 @@ impl Place {
         match self {
             Place::Cell(_)
             | Place::Version(..)
+            | Place::Ended(..)
+            | Place::Scratch(_)
             | Place::KeyFile(_)
+            | Place::RowKey(_)
             | Place::Counter(_)
             | Place::Json(_)
             | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
@@ -174,13 +211,20 @@ impl Place {
         }
     }
 
+    /// Whether it is a file whose bytes a program writes through a session: a cell, a version, a scratch file.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Place::Cell(_) | Place::Version(..) | Place::Ended(..) | Place::Scratch(_))
+    }
+
     /// The table that a place is or is in.
     pub fn table(&self) -> Option<&TableName> {
         match self {
             Place::Table(table) => Some(table),
             Place::Row(row) => Some(&row.table),
             Place::Family(family) => Some(&family.table),
-            Place::Json(row) => Some(&row.table),
+            Place::Json(row) | Place::RowKey(row) => Some(&row.table),
+            Place::Scratch(scratch) => Some(scratch.dir.table()),
+            Place::Waiting(waiting) => Some(&waiting.table),
             Place::Times(base) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
@@ -197,6 +241,8 @@ impl Place {
             Place::Family(family) => Place::Family(Arc::new(FamilyPlace { table, ..family.as_ref().clone() })),
             Place::Cell(column) => Place::Cell(moved(column, table)),
             Place::Version(column, timestamp) => Place::Version(moved(column, table), *timestamp),
+            Place::Ended(column, timestamp, end) => Place::Ended(moved(column, table), *timestamp, *end),
+            Place::RowKey(row) => Place::RowKey(Arc::new(RowPlace { table, row: row.row.clone() })),
             Place::Versions(column) => Place::Versions(moved(column, table)),
             Place::KeyFile(column) => Place::KeyFile(moved(column, table)),
             Place::Counter(column) => Place::Counter(moved(column, table)),
@@ -222,6 +268,7 @@ impl Place {
         let moved = Arc::new(ColumnKey { table, row, family: family(&column.family), qualifier });
         Some(match self {
             Place::Version(_, timestamp) => Place::Version(moved, *timestamp),
+            Place::Ended(_, timestamp, end) => Place::Ended(moved, *timestamp, *end),
             Place::Versions(_) => Place::Versions(moved),
             Place::KeyFile(_) => Place::KeyFile(moved),
             Place::Counter(_) => Place::Counter(moved),
@@ -234,6 +281,7 @@ impl Place {
         match self {
             Place::Cell(column)
             | Place::Version(column, _)
+            | Place::Ended(column, ..)
             | Place::Versions(column)
             | Place::Counter(column)
             | Place::KeyFile(column) => Some(column),
@@ -255,7 +303,32 @@ impl SchemaPlace {
     }
 }
 
+impl ScratchDir {
+    /// The table that it is in.
+    pub fn table(&self) -> &TableName {
+        match self {
+            ScratchDir::Row(row) => &row.table,
+            ScratchDir::Family(family) => &family.table,
+            ScratchDir::Waiting(waiting) => &waiting.table,
+        }
+    }
+
+    /// Its place in the tree.
+    pub fn place(&self) -> Place {
+        match self {
+            ScratchDir::Row(row) => Place::Row(Arc::new(row.clone())),
+            ScratchDir::Family(family) => Place::Family(Arc::new(family.clone())),
+            ScratchDir::Waiting(waiting) => Place::Waiting(Arc::new(waiting.clone())),
+        }
+    }
+}
+
 impl FamilyPlace {
+    /// The row that it is in.
+    pub fn row_place(&self) -> RowPlace {
+        RowPlace { table: self.table.clone(), row: self.row.clone() }
+    }
+
     /// The column of this family with that qualifier.
     pub fn column(&self, qualifier: Vec<u8>) -> ColumnKey {
         ColumnKey { table: self.table.clone(), row: self.row.clone(), family: self.family.clone(), qualifier }

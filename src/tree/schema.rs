@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use super::place::{FreeMap, SchemaPlace};
 use super::resolve::{Facts, absent, text};
-use crate::model::{Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema, TableName, TableSchema};
+use crate::model::{
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema,
+    TableName, TableSchema,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// The directory of a table's own attributes.
@@ -100,10 +103,61 @@ pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>
             free_map(catalogue, table, family.as_deref(), *map).map(|_| Facts::Dir)
         }
         SchemaPlace::NamespaceProperty(..) | SchemaPlace::Attribute { .. } | SchemaPlace::FreeKey { .. } => {
-            value(catalogue, place).map(|value| text(format!("{value}\n").into_bytes()))
+            value(catalogue, place).map(|value| {
+                let mtime = attribute_key(catalogue, place).and_then(|key| catalogue.times.get(&key).copied());
+                Facts::Text { bytes: format!("{value}\n").into_bytes(), mtime: mtime.unwrap_or_default() }
+            })
         }
         SchemaPlace::Scratch { .. } => None,
     })
+}
+
+/// As [`facts`] in the history, which also shows what a family has without its being set: a restored family
+/// keeps everything until it is told otherwise.
+pub fn history_facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>> {
+    let found = facts(catalogue, place)?;
+    Ok(found.or_else(|| implied(catalogue, place).map(|value| text(format!("{value}\n").into_bytes()))))
+}
+
+/// Attributes that a backup needs although they are not set, and what HBase has for them.
+const IMPLIED: [(&str, &str); 2] = [("KEEP_DELETED_CELLS", "FALSE"), ("VERSIONS", "1")];
+
+/// Whether an attribute of a family is one of those.
+pub fn is_implied(name: &str) -> bool {
+    IMPLIED.iter().any(|(implied, _)| *implied == name)
+}
+
+/// The value of such an attribute where it is not set.
+pub fn implied(catalogue: &Catalogue, place: &SchemaPlace) -> Option<&'static str> {
+    let SchemaPlace::Attribute { table, family: Some(family), name } = place else { return None };
+    let schema = catalogue.tables.get(table)?.families.get(family)?;
+    let unset = !schema.attributes.contains_key(name) && !catalogue.restored.contains(&schema.id);
+    IMPLIED.iter().find(|(implied, _)| unset && implied == name).map(|(_, value)| *value)
+}
+
+/// The key of an attribute in the catalogue, whether it is set or not.
+pub fn attribute_key(catalogue: &Catalogue, place: &SchemaPlace) -> Option<AttributeKey> {
+    let owner_of = |table: &TableName, family: &Option<String>| {
+        let schema = catalogue.tables.get(table)?;
+        Some(match family {
+            None => AttributeOwner::Table(schema.id),
+            Some(family) => AttributeOwner::Family(schema.families.get(family)?.id),
+        })
+    };
+    let (owner, map, name) = match place {
+        SchemaPlace::NamespaceProperty(namespace, name) => {
+            (AttributeOwner::Namespace(namespace.clone()), AttributeMap::Attributes, name)
+        }
+        SchemaPlace::Attribute { table, family, name } => (owner_of(table, family)?, AttributeMap::Attributes, name),
+        SchemaPlace::FreeKey { table, family, map: FreeMap::Metadata, name } => {
+            (owner_of(table, family)?, AttributeMap::Metadata, name)
+        }
+        SchemaPlace::FreeKey { table, family, name, .. } => {
+            (owner_of(table, family)?, AttributeMap::Configuration, name)
+        }
+        _ => return None,
+    };
+    Some(AttributeKey { owner, map, name: name.clone() })
 }
 
 /// The text of an attribute that is set.
@@ -168,6 +222,18 @@ pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlac
     }
 }
 
+/// As [`list`] in the history: with what is implied.
+pub fn list_history(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlace)> {
+    let mut entries = list(catalogue, dir);
+    if let SchemaPlace::Family(..) = dir {
+        let names =
+            IMPLIED.iter().filter_map(|(name, _)| Some(((*name).to_owned(), target(dir, name.as_bytes()).ok()?)));
+        entries.extend(names.filter(|(_, place)| implied(catalogue, place).is_some()));
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    entries
+}
+
 fn with_free_maps(catalogue: &Catalogue, table: &TableName, family: Option<&str>) -> Vec<String> {
     let attributes = catalogue.tables.get(table).and_then(|t| attribute_map(t, family));
     let mut names: Vec<String> = attributes.map(|m| m.keys().cloned().collect()).unwrap_or_default();
@@ -227,13 +293,6 @@ pub fn add_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Res
         return Err(Error::new(ErrorKind::FamilyExists, text));
     }
     schema.families.insert(family.to_owned(), new_family(family));
-    Ok(CatalogueChange::AlterTable(schema))
-}
-
-/// The change that takes a family out of its table, with its cells.
-pub fn drop_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
-    let mut schema = table_schema(catalogue, table)?;
-    schema.families.remove(family).ok_or_else(|| gone(ErrorKind::NoSuchFamily, family))?;
     Ok(CatalogueChange::AlterTable(schema))
 }
 

@@ -6,6 +6,13 @@ use super::reader::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View};
 use crate::model::{CellKind, KeepDeleted, Qualifier, StoredCell, Timestamp};
 
+/// A version: what only the last put of counts.
+type Version = (Qualifier, Timestamp);
+
+fn is_version(version: Option<&Version>, cell: &StoredCell) -> bool {
+    version.is_some_and(|(q, t)| *t == cell.timestamp && *q == cell.qualifier)
+}
+
 /// Judges the cells of one row and family, one after the other.
 pub(super) struct ClassicMatcher<'a> {
     rules: ReadRules<'a>,
@@ -14,6 +21,12 @@ pub(super) struct ClassicMatcher<'a> {
     deletes: DeleteTracker,
     versions: VersionTracker,
     kept: VersionTracker,
+    /// Restored versions matter: the range ends in the past, or they are listed.
+    wants_restored: bool,
+    /// A restored deleted version: kept unless a live put of the same timestamp follows.
+    pending: Option<StoredCell>,
+    /// A put of this version has been judged.
+    settled: Option<Version>,
 }
 
 impl<'a> ClassicMatcher<'a> {
@@ -23,11 +36,31 @@ impl<'a> ClassicMatcher<'a> {
             if rules.columns.is_some() && rules.view != View::Raw { Counting::Explicit } else { Counting::Wildcard };
         let versions = VersionTracker::new(counting, limit(&rules), min_versions, oldest);
         let kept = VersionTracker::new(Counting::Wildcard, rules.family.versions, 0, oldest);
-        Self { rules, oldest, expiry: Expiry::default(), deletes: DeleteTracker::default(), versions, kept }
+        let in_the_past = rules.time_range.max < i64::MAX;
+        let wants_restored =
+            rules.family.keep_deleted != KeepDeleted::False && (in_the_past || rules.view == View::WithKept);
+        Self {
+            rules,
+            oldest,
+            expiry: Expiry::default(),
+            deletes: DeleteTracker::default(),
+            versions,
+            kept,
+            wants_restored,
+            pending: None,
+            settled: None,
+        }
     }
 
     /// Judges the next cell; what is visible goes to `out`.
     pub fn push(&mut self, cell: StoredCell, out: &mut impl Extend<VisibleCell>) -> Flow {
+        let follows = self
+            .pending
+            .as_ref()
+            .is_some_and(|p| p.timestamp == cell.timestamp && p.qualifier == cell.qualifier && cell.kind.is_put());
+        if !follows {
+            self.finish(out);
+        }
         if self.rules.family.min_versions == 0 && cell.timestamp.0 < self.oldest {
             return Flow::NextColumn;
         }
@@ -39,11 +72,49 @@ impl<'a> ClassicMatcher<'a> {
                 self.track(&cell);
                 return Flow::Next;
             }
+            if cell.tags.ended_at.is_some() {
+                return self.restored(cell);
+            }
             if let Some(deletion) = self.deletes.deletion(&cell) {
-                return self.deleted(cell, deletion, out);
+                // Of several puts of a timestamp the last counts, here the restored one.
+                return if self.pending.is_some() { Flow::Next } else { self.deleted(cell, deletion, out) };
+            }
+            self.pending = None;
+            if self.wants_restored {
+                self.settled = Some((cell.qualifier.clone(), cell.timestamp));
             }
         }
         self.counted(cell, out)
+    }
+
+    /// No put of the pending version follows: it is kept.
+    pub fn finish(&mut self, out: &mut impl Extend<VisibleCell>) {
+        let Some(cell) = self.pending.take() else { return };
+        let end = cell.tags.ended_at.unwrap_or(cell.timestamp);
+        self.settled = Some((cell.qualifier.clone(), cell.timestamp));
+        if self.rules.view == View::WithKept {
+            self.keep(cell, end, out);
+        } else if end.0 >= self.rules.time_range.max {
+            self.counted(cell, out);
+        }
+    }
+
+    /// A put with its end: never live, ends and hides nothing.
+    fn restored(&mut self, cell: StoredCell) -> Flow {
+        if self.wants_restored
+            && !self.deletes.erased(&cell)
+            && self.pending.is_none()
+            && !is_version(self.settled.as_ref(), &cell)
+        {
+            self.pending = Some(cell);
+        }
+        Flow::Next
+    }
+
+    fn keep(&mut self, cell: StoredCell, end: Timestamp, out: &mut impl Extend<VisibleCell>) {
+        if self.rules.time_range.contains(cell.timestamp) && self.kept.count(&cell).is_included() {
+            out.extend([VisibleCell { cell, deleted_at: Some(end) }]);
+        }
     }
 
     fn track(&mut self, tombstone: &StoredCell) {
@@ -56,6 +127,9 @@ impl<'a> ClassicMatcher<'a> {
         if seen {
             self.deletes.add(tombstone);
         }
+        if tombstone.tags.erases {
+            self.deletes.add_eraser(tombstone);
+        }
     }
 
     fn deleted(&mut self, cell: StoredCell, deletion: Deletion, out: &mut impl Extend<VisibleCell>) -> Flow {
@@ -63,8 +137,9 @@ impl<'a> ClassicMatcher<'a> {
         if !lists_kept {
             return if deletion.ends_column() { Flow::NextColumn } else { Flow::Next };
         }
-        if self.rules.time_range.contains(cell.timestamp) && self.kept.count(&cell).is_included() {
-            out.extend([VisibleCell { cell, deleted_at: Some(deletion.at) }]);
+        if !self.deletes.erased(&cell) && !is_version(self.settled.as_ref(), &cell) {
+            self.settled = Some((cell.qualifier.clone(), cell.timestamp));
+            self.keep(cell, deletion.at, out);
         }
         Flow::Next
     }
@@ -139,6 +214,11 @@ pub(super) struct VersionTracker {
 impl VersionTracker {
     pub fn new(counting: Counting, limit: u32, min_versions: u32, oldest: i64) -> Self {
         Self { counting, limit, min_versions, oldest, column: None, count: 0, last: None, finished: false }
+    }
+
+    /// Whether the last cell that was included is a put of this one's version.
+    pub fn ends_with(&self, cell: &StoredCell) -> bool {
+        self.last == Some((cell.timestamp, CellKind::Put)) && self.column.as_ref() == Some(&cell.qualifier)
     }
 
     pub fn count(&mut self, cell: &StoredCell) -> Counted {

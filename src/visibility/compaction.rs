@@ -107,6 +107,8 @@ struct CompactionMatcher<'a> {
     tombstones: Tombstones,
     deletes: DeleteTracker,
     versions: VersionTracker,
+    /// Restored versions take places of their own, so that they never push out a live one.
+    restored: VersionTracker,
     /// The rest of this column goes.
     dropping: Option<Qualifier>,
 }
@@ -123,6 +125,7 @@ impl<'a> CompactionMatcher<'a> {
             tombstones,
             deletes: DeleteTracker::default(),
             versions,
+            restored: VersionTracker::new(Counting::Wildcard, family.versions, 0, oldest),
             dropping: None,
         }
     }
@@ -143,6 +146,12 @@ impl<'a> CompactionMatcher<'a> {
     }
 
     fn judge_put(&mut self, cell: &StoredCell) -> Verdict {
+        if self.deletes.erased(cell) {
+            return Verdict::Drop;
+        }
+        if let Some(end) = cell.tags.ended_at {
+            return self.judge_restored(cell, end);
+        }
         match self.deletes.deletion(cell) {
             Some(deletion) if deletion.ends_column() => self.drop_column(cell),
             Some(_) => Verdict::Drop,
@@ -150,15 +159,26 @@ impl<'a> CompactionMatcher<'a> {
         }
     }
 
-    fn judge_tombstone(&mut self, cell: &StoredCell) -> Verdict {
-        let expired = cell.timestamp.0 < self.oldest;
-        let retained = match self.family.keep_deleted {
+    fn judge_restored(&mut self, cell: &StoredCell, end: Timestamp) -> Verdict {
+        let retained = self.retains(end) && !self.versions.ends_with(cell);
+        if retained && self.restored.count(cell) == Counted::Included { Verdict::Keep } else { Verdict::Drop }
+    }
+
+    fn retains(&self, tombstone: Timestamp) -> bool {
+        match self.family.keep_deleted {
             KeepDeleted::False => false,
             KeepDeleted::True => true,
-            KeepDeleted::Ttl => !expired,
-        };
+            KeepDeleted::Ttl => tombstone.0 >= self.oldest,
+        }
+    }
+
+    fn judge_tombstone(&mut self, cell: &StoredCell) -> Verdict {
+        let retained = self.retains(cell.timestamp);
         if !retained {
             self.deletes.add(cell);
+        }
+        if cell.tags.erases {
+            self.deletes.add_eraser(cell);
         }
         let Tombstones::Purge { earliest_put } = self.tombstones else { return Verdict::Keep };
         if self.too_young_to_purge(cell) {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::markers::covers;
 use crate::model::{CellKind, Qualifier, StoredCell, Timestamp, Tombstone};
 
 /// Why a cell is hidden, and the time of the tombstone that hides it.
@@ -24,6 +25,8 @@ pub(super) struct DeleteTracker {
     family: Option<Timestamp>,
     family_versions: HashSet<Timestamp>,
     column: Option<ColumnMarker>,
+    /// Erasing tombstones of the family and of the current column.
+    erasers: Vec<StoredCell>,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,17 @@ impl DeleteTracker {
             return;
         }
         self.column = Some(ColumnMarker { qualifier: cell.qualifier.clone(), kind, timestamp: cell.timestamp });
+    }
+
+    /// Remembers a tombstone that leaves nothing to be kept (ours; judged by the order of writing).
+    pub fn add_eraser(&mut self, tombstone: &StoredCell) {
+        self.erasers.retain(|old| old.kind.is_family_tombstone() || old.qualifier == tombstone.qualifier);
+        self.erasers.push(tombstone.clone());
+    }
+
+    /// Whether an erasing tombstone was written after this put that covers it.
+    pub fn erased(&self, put: &StoredCell) -> bool {
+        self.erasers.iter().any(|tombstone| covers(tombstone, put))
     }
 
     /// The tombstone that hides this put, if one does.

@@ -121,8 +121,9 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
 
     fn end(&mut self) {
         self.ended = true;
-        if let Matcher::NewVersion(m) = &mut self.matcher {
-            m.finish(&mut self.ready);
+        match &mut self.matcher {
+            Matcher::Classic(m) => m.finish(&mut self.ready),
+            Matcher::NewVersion(m) => m.finish(&mut self.ready),
         }
     }
 

@@ -22,11 +22,21 @@ impl Fixture {
         Self::with_options("")
     }
 
-    pub fn with_options(options: &str) -> Self {
+    /// A new store without tables, mounted.
+    pub fn empty() -> Self {
+        Self::mounted("")
+    }
+
+    fn mounted(options: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("mnt")).unwrap();
         let mut fixture = Self { directory, daemon: None };
         fixture.mount(options);
+        fixture
+    }
+
+    pub fn with_options(options: &str) -> Self {
+        let fixture = Self::mounted(options);
         fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
         fixture
     }

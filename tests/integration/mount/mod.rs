@@ -1,5 +1,6 @@
 //! The filesystem as programs see it, on a real mount.
 
+mod backup;
 mod cache;
 mod cells;
 mod directories;
@@ -11,6 +12,7 @@ mod lifecycle;
 mod model;
 mod names;
 mod programs;
+mod random_store;
 mod real_tree;
 mod refusals;
 mod renames;

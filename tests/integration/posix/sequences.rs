@@ -75,6 +75,9 @@ struct Side {
     open: Option<File>,
 }
 
+/// By name: length, sum of the bytes, and the time if it was set.
+type Listing = BTreeMap<String, (u64, u32, Option<i64>)>;
+
 /// What an operation answered: errno, or bytes.
 type Answer = Result<Vec<u8>, i32>;
 
@@ -134,7 +137,7 @@ impl Side {
     }
 
     /// Everything that is visible: names, lengths and sums of the bytes, times that were set, and the open file's own length.
-    fn visible(&self) -> (BTreeMap<String, (u64, u32, Option<i64>)>, Option<u64>) {
+    fn visible(&self) -> (Listing, Option<u64>) {
         let entries = fs::read_dir(&self.directory).unwrap().map(|entry| entry.unwrap());
         let file = |entry: fs::DirEntry| {
             let found = entry.metadata().unwrap();

@@ -1,0 +1,147 @@
+//! Tables and families that `rmdir` dropped: kept aside for a while, brought back or forgotten.
+
+use super::catalogue::{check_new_name, insert_table};
+use super::engine::{Engine, known_table};
+use crate::model::{
+    Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, Origin, TableId, TableName, Timestamp,
+};
+use crate::{Error, ErrorKind, Result};
+
+/// How long what was dropped is kept where PURGE_DELETED_AFTER is not set: 30 days.
+const KEPT_MS: i64 = 30 * 86_400_000;
+const PURGE_DELETED_AFTER: &str = "PURGE_DELETED_AFTER";
+
+/// When a dropped family goes for good; `None` = never by itself.
+fn end_of(family: &FamilySchema, now: Timestamp) -> Option<Timestamp> {
+    let kept = match family.rules.purge_deleted_after_ms {
+        _ if !family.attributes.contains_key(PURGE_DELETED_AFTER) => KEPT_MS,
+        Some(ms) => i64::try_from(ms).unwrap_or(i64::MAX),
+        None => return None,
+    };
+    Some(Timestamp(now.0.saturating_add(kept)))
+}
+
+/// Drops a table and keeps its cells for as long as the one of its families that keeps deleted cells longest.
+pub fn set_table_aside(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> Result<()> {
+    let table = known_table(catalogue, name)?.clone();
+    catalogue.tables.remove(name);
+    let ends = table.families.values().map(|family| end_of(family, now));
+    let until = ends.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
+    let until = until.unwrap_or(Some(Timestamp(now.0.saturating_add(KEPT_MS))));
+    catalogue.dropped.push(Dropped { what: DroppedThing::Table(table), at: now, until });
+    Ok(())
+}
+
+/// Drops a family and keeps its cells for a while.
+pub fn set_family_aside(catalogue: &mut Catalogue, table: &TableName, name: &str, now: Timestamp) -> Result<()> {
+    let mut schema = known_table(catalogue, table)?.clone();
+    let family = schema.families.remove(name).ok_or_else(|| {
+        Error::new(ErrorKind::NoSuchFamily, format!("table {table} has no family {}", name.escape_debug()))
+    })?;
+    let until = end_of(&family, now);
+    catalogue.dropped.push(Dropped { what: DroppedThing::Family(schema.id, family), at: now, until });
+    catalogue.tables.insert(table.clone(), schema);
+    Ok(())
+}
+
+/// Drops a table, or what was kept of one of that name, for good.
+pub fn drop_for_good(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
+    if let Some(table) = catalogue.tables.remove(name) {
+        forget_families_of(catalogue, table.id);
+        return Ok(());
+    }
+    let aside: Vec<TableId> = catalogue.dropped.iter().filter_map(|d| table_of(d, name)).collect();
+    if aside.is_empty() {
+        return known_table(catalogue, name).map(|_| ());
+    }
+    catalogue.dropped.retain(|dropped| table_of(dropped, name).is_none());
+    for id in aside {
+        forget_families_of(catalogue, id);
+    }
+    Ok(())
+}
+
+fn table_of(dropped: &Dropped, name: &TableName) -> Option<TableId> {
+    match &dropped.what {
+        DroppedThing::Table(table) if table.name == *name => Some(table.id),
+        _ => None,
+    }
+}
+
+fn forget_families_of(catalogue: &mut Catalogue, table: TableId) {
+    catalogue.dropped.retain(|d| !matches!(&d.what, DroppedThing::Family(of, _) if *of == table));
+}
+
+/// Brings back the table that was dropped last under a name.
+pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
+    let last = catalogue.dropped.iter().rposition(|dropped| table_of(dropped, name).is_some());
+    let last = last.ok_or_else(|| nothing(&format!("table {name}")))?;
+    if catalogue.tables.contains_key(name) {
+        let text = format!("there is a table {name} now; rename it, then bring the dropped one back");
+        return Err(Error::new(ErrorKind::TableExists, text));
+    }
+    check_new_name(catalogue, name)?;
+    if let DroppedThing::Table(table) = catalogue.dropped.remove(last).what {
+        catalogue.tables.insert(name.clone(), table);
+    }
+    Ok(())
+}
+
+/// Brings back the family that was dropped last under a name in a table.
+pub fn undrop_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -> Result<()> {
+    let mut schema = known_table(catalogue, table)?.clone();
+    let is_it = |d: &Dropped| matches!(&d.what, DroppedThing::Family(of, f) if *of == schema.id && f.name == name);
+    let last = catalogue.dropped.iter().rposition(is_it);
+    let last = last.ok_or_else(|| nothing(&format!("family {} of table {table}", name.escape_debug())))?;
+    if schema.families.contains_key(name) {
+        let text = format!("table {table} has a family {name} now; there can be only one of that name");
+        return Err(Error::new(ErrorKind::FamilyExists, text));
+    }
+    if let DroppedThing::Family(_, family) = catalogue.dropped.remove(last).what {
+        schema.families.insert(name.to_owned(), family);
+    }
+    insert_table(catalogue, schema)
+}
+
+fn nothing(what: &str) -> Error {
+    let text = format!("no dropped {what} is kept; `cellfs list --dropped` shows what is");
+    Error::new(ErrorKind::NotFound, text)
+}
+
+/// Forgets what has been kept long enough.
+pub fn forget(catalogue: &mut Catalogue, now: Timestamp) {
+    let (gone, kept) = std::mem::take(&mut catalogue.dropped).into_iter().partition(|d| is_due(d, now));
+    catalogue.dropped = kept;
+    let gone: Vec<Dropped> = gone;
+    for dropped in gone {
+        if let DroppedThing::Table(table) = dropped.what {
+            forget_families_of(catalogue, table.id);
+        }
+    }
+}
+
+fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
+    dropped.until.is_some_and(|until| until <= now)
+}
+
+/// What was dropped in a namespace follows it.
+pub fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) {
+    for dropped in &mut catalogue.dropped {
+        if let DroppedThing::Table(table) = &mut dropped.what
+            && table.name.namespace == from
+        {
+            table.name.namespace = to.to_owned();
+        }
+    }
+}
+
+impl Engine {
+    /// What was dropped and whose time has passed goes for good.
+    pub fn forget_dropped(&self) -> Result<()> {
+        let now = self.now();
+        if !self.catalogue.load().dropped.iter().any(|dropped| is_due(dropped, now)) {
+            return Ok(());
+        }
+        self.alter(CatalogueChange::ForgetDropped, Origin::default())
+    }
+}

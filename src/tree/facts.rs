@@ -1,0 +1,141 @@
+//! What is at a place: whether it exists, and what `stat` needs of it.
+
+use super::keys::KeyFileState;
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
+use super::resolve::{Facts, Tree, text};
+use super::schema;
+use crate::backend::{HistoryFrom, Versions};
+use crate::model::{CellInfo, ColumnKey, FileTime, TimeRange, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+impl Tree {
+    /// What is at a place; `None` when nothing is.
+    pub fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
+        if key.view == View::History {
+            return self.history_facts(&key.place);
+        }
+        match &key.place {
+            Place::Root | Place::Times(_) | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
+            Place::Info(_) => Ok(Some(text(Vec::new()))),
+            Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
+            Place::Namespace(name) => {
+                let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
+                Ok(exists.then_some(Facts::Dir))
+            }
+            Place::Table(table) => Ok(self.backend.catalogue()?.tables.contains_key(table).then_some(Facts::Dir)),
+            Place::Row(row) => Ok(self.row_exists(key.view, row)?.then_some(Facts::Dir)),
+            Place::Family(family) => Ok(self.family_exists(key.view, family)?.then_some(Facts::Dir)),
+            Place::Cell(column) => {
+                Ok(self.existing(self.backend.newest(column, key.view.time_range()))?.flatten().map(Facts::Cell))
+            }
+            Place::Version(column, ts) => {
+                if !key.view.time_range().contains(*ts) {
+                    return Ok(None);
+                }
+                Ok(self.existing(self.backend.newest(column, TimeRange::at(*ts)))?.flatten().map(Facts::Cell))
+            }
+            Place::Versions(column) => Ok(self.has_versions(column)?.then_some(Facts::Dir)),
+            Place::KeyFile(column) => {
+                let exists = self.key_file_exists(&key.place, || self.has_versions(column))?;
+                Ok(exists.then(|| key_text(&column.qualifier)))
+            }
+            Place::RowKey(row) => Ok(self.row_exists(key.view, row)?.then(|| key_text(&row.row))),
+            Place::Counter(column) => self.counter_facts(key.view, column),
+            Place::Json(row) => self.json_facts(key.view, row),
+            Place::Schema(schema) => schema::facts(self.backend.catalogue()?.as_ref(), schema),
+            // Only the history has them.
+            Place::Ended(..) | Place::Scratch(_) | Place::Waiting(_) => Ok(None),
+        }
+    }
+
+    /// A counter is a value of 8 bytes, big-endian (HBase: Bytes.toBytes(long)).
+    fn counter_facts(&self, view: View, column: &ColumnKey) -> Result<Option<Facts>> {
+        let newest = self.existing(self.backend.newest(column, view.time_range()))?.flatten();
+        let Some(cell) = newest.filter(|cell| cell.len() == 8) else { return Ok(None) };
+        let bytes = self.backend.read_value(&cell, 0, 8)?;
+        let value = bytes.try_into().map(i64::from_be_bytes);
+        let value = value.map_err(|_| Error::new(ErrorKind::Corrupt, "a counter was cut short"))?;
+        Ok(Some(Facts::Text { bytes: format!("{value}\n").into_bytes(), mtime: cell.mtime() }))
+    }
+
+    fn json_facts(&self, view: View, row: &RowPlace) -> Result<Option<Facts>> {
+        let Some(result) = self.existing(super::json::read(self.backend.as_ref(), row, view.time_range()))? else {
+            return Ok(None);
+        };
+        let newest = result.cells.iter().map(|cell| cell.timestamp).max().unwrap_or(Timestamp::ZERO);
+        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest.into() }))
+    }
+
+    /// A store that lacks the table or family holds nothing there.
+    pub(super) fn existing<T>(&self, answer: Result<T>) -> Result<Option<T>> {
+        match answer {
+            Ok(found) => Ok(Some(found)),
+            Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn row_exists(&self, view: View, place: &RowPlace) -> Result<bool> {
+        let which = match view {
+            View::Plain if self.uncommitted.dirs.has_row(place)? => return Ok(true),
+            View::History if self.restored.has_row(place)? => return Ok(true),
+            View::History => Versions::LiveAndKept,
+            View::Plain | View::At(_) => Versions::Live,
+        };
+        let families = self.backend.list_families(&place.table, &place.row, view.time_range(), which);
+        Ok(self.existing(families)?.is_some_and(|families| !families.is_empty()))
+    }
+
+    /// Whether the family's directory exists in that row.
+    pub fn family_exists(&self, view: View, place: &FamilyPlace) -> Result<bool> {
+        match view {
+            View::Plain if self.uncommitted.dirs.has_family(place)? => Ok(true),
+            View::History if self.restored.has_family(place)? => Ok(true),
+            _ => self.family_has_cells(view, place),
+        }
+    }
+
+    /// Whether a visible cell is stored there; in the history also a kept one.
+    fn family_has_cells(&self, view: View, place: &FamilyPlace) -> Result<bool> {
+        let (table, row, family) = (&place.table, &place.row, &place.family);
+        if view == View::History {
+            let versions = self.existing(self.backend.list_history(table, row, family, None, 1))?;
+            return Ok(versions.is_some_and(|versions| !versions.is_empty()));
+        }
+        let columns = self.backend.list_columns(table, row, family, None, view.time_range(), 1);
+        Ok(self.existing(columns)?.is_some_and(|columns| !columns.is_empty()))
+    }
+
+    /// Whether a row's directory is in the history.
+    pub(super) fn row_has_history(&self, place: &RowPlace) -> Result<bool> {
+        self.row_exists(View::History, place)
+    }
+
+    /// Whether a key file is there: since it was written, or with what is stored of its key.
+    pub(super) fn key_file_exists(&self, place: &Place, stored: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        match self.keys.key_file(place)? {
+            KeyFileState::Written => Ok(true),
+            KeyFileState::Unlinked => Ok(false),
+            KeyFileState::Untouched => stored(),
+        }
+    }
+
+    pub(super) fn has_versions(&self, column: &ColumnKey) -> Result<bool> {
+        let versions = self.backend.list_versions(column, Versions::LiveAndKept, None, 1);
+        Ok(self.existing(versions)?.is_some_and(|versions| !versions.is_empty()))
+    }
+
+    /// The version of exactly this time, live or kept.
+    pub fn version(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<CellInfo>> {
+        let from = HistoryFrom { qualifier: column.qualifier.clone(), before: Some(timestamp.next()) };
+        let (table, row, family) = (&column.table, &column.row, &column.family);
+        let found = self.existing(self.backend.list_history(table, row, family, Some(&from), 1))?;
+        let first = found.and_then(|versions| versions.into_iter().next());
+        Ok(first.filter(|(q, cell)| *q == column.qualifier && cell.timestamp == timestamp).map(|(_, cell)| cell))
+    }
+}
+
+/// The content of a key file.
+pub(super) fn key_text(key: &[u8]) -> Facts {
+    Facts::Text { bytes: key.to_vec(), mtime: FileTime::default() }
+}
