@@ -72,6 +72,16 @@ pub enum Event {
 /// Told of every committed change.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
+/// A compaction under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactionProgress {
+    pub table: TableName,
+    pub family: String,
+    pub kind: CompactionKind,
+    /// How much of the family it has looked at.
+    pub percent: u8,
+}
+
 /// Numbers about a store for `status`, `stats` and `df`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
@@ -80,7 +90,7 @@ pub struct Status {
     pub segments: u64,
     /// Bytes of all segment files.
     pub segment_bytes: u64,
-    /// Bytes of entries that the index still points to.
+    /// Bytes of entries that the index or the memtable points to; a value that several cells share counts once.
     pub live_bytes: u64,
     pub index_bytes: u64,
     pub memtable_cells: u64,
@@ -91,8 +101,10 @@ pub struct Status {
     pub synced_seq: u64,
     pub flushes: u64,
     pub compactions: u64,
-    /// What the background worker is doing now, in words; empty when idle.
+    /// What is done in the background now, in words; empty when idle.
     pub activity: String,
+    /// The compaction that is under way.
+    pub compaction: Option<CompactionProgress>,
     /// Why nothing is acknowledged any more.
     pub poisoned: Option<String>,
     pub last_error: Option<String>,
@@ -100,6 +112,43 @@ pub struct Status {
     pub disk_total: u64,
     pub disk_free: u64,
     pub disk_available: u64,
+}
+
+/// What is stored of a family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FamilyNumbers {
+    pub name: String,
+    /// Stored cells: tombstones, and versions that no compaction has dropped yet, among them.
+    pub cells: u64,
+    /// Those of them that are in memory.
+    pub unflushed: u64,
+    /// Bytes that these take in the log: keys and values as they are stored.
+    pub bytes: u64,
+    /// Rows with such a cell, at least and at most.
+    pub least_rows: u64,
+    pub most_rows: u64,
+    /// Flushes that no compaction has merged yet (HBase: files).
+    pub layers: u64,
+}
+
+/// What is stored under each qualifier of a family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FamilyColumns {
+    pub family: String,
+    /// Ascending; `None`: there are, or were, too many to count each.
+    pub columns: Option<Vec<ColumnNumbers>>,
+}
+
+/// The stored puts of one qualifier, over all rows; versions that no compaction has dropped yet among them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnNumbers {
+    pub qualifier: Qualifier,
+    pub cells: u64,
+    /// Bytes of their values as users see them.
+    pub bytes: u64,
+    /// No timestamp is smaller, none is greater; exact until a version is dropped.
+    pub oldest: Timestamp,
+    pub newest: Timestamp,
 }
 
 /// A page of a listing of rows.
@@ -195,6 +244,11 @@ pub trait Backend: Send + Sync {
         limit: usize,
     ) -> Result<Vec<CellInfo>>;
 
+    /// Whether any cell of a table may expire; true where that is not known.
+    fn may_expire(&self, _table: &TableName) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Live and kept versions of the columns of a row and family: columns ascending, versions newest first;
     /// fewer than `limit` only at the end.
     fn list_history(
@@ -230,6 +284,10 @@ pub trait Backend: Send + Sync {
     fn flush(&self, table: Option<&TableName>) -> Result<()>;
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
     fn status(&self) -> Result<Status>;
+    /// Numbers of each family of a table, in the order of their names, without a walk over what was flushed.
+    fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;
+    /// What is stored under each qualifier of a table's families; likewise.
+    fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
     /// The store's clock.

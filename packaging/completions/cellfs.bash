@@ -213,7 +213,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__describe)
-            opts="-h -V --json --help --version"
+            opts="-h -V --columns --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -62,6 +62,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand create" -s V -l version -d
 complete -c cellfs -n "__fish_cellfs_using_subcommand list" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand list" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand list" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -l columns -d 'Show each column instead: how many puts of it are stored (versions that no compaction has dropped yet among them), bytes of their values, and bounds of their timestamps, exact until a version was dropped. A family with more than 10,000 qualifiers is not counted'
 complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand describe" -s V -l version -d 'Print version'

@@ -29,7 +29,7 @@ pub enum Command {
     /// List tables
     List(StoreArgs),
     /// Show a table's attributes and families
-    Describe(TableArgs),
+    Describe(DescribeArgs),
     /// Drop a table with its cells, at once and for good
     Drop(TableArgs),
     /// Put a cell
@@ -88,6 +88,19 @@ pub struct TableArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+}
+
+#[derive(Args)]
+pub struct DescribeArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// Show each column instead: how many puts of it are stored (versions that no compaction has dropped yet among
+    /// them), bytes of their values, and bounds of their timestamps, exact until a version was dropped. A family
+    /// with more than 10,000 qualifiers is not counted
+    #[arg(long)]
+    pub columns: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@
 
 mod args;
 mod cells;
+mod columns;
 mod mount;
 mod output;
 mod shell;

@@ -17,6 +17,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let mut output = Output::new();
     if json {
         let mut object = serde_json::to_value(&status).unwrap_or_default();
+        object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
         object["store"] = json!(directory.display().to_string());
         object["mount_point"] = json!(hello.as_ref().map(|hello| &hello.mount_point));
         object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
@@ -29,7 +30,8 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {value}"));
     line("store", format!("{} ({mounted})", directory.display()))?;
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
-    line("segments", format!("{} ({} bytes, {} live)", status.segments, status.segment_bytes, status.live_bytes))?;
+    let (bytes, live) = (status.segment_bytes, status.live_bytes);
+    line("segments", format!("{} ({bytes} bytes: {live} live, {} dead)", status.segments, bytes.saturating_sub(live)))?;
     line("index", format!("{} bytes", status.index_bytes))?;
     line("sequence", format!("{} ({} indexed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
     line("flushes", status.flushes.to_string())?;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::Answer;
-use super::args::{CompactArgs, CreateArgs, FlushArgs, StoreArgs, TableArgs};
+use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, StoreArgs, TableArgs};
 use super::output::Output;
+use super::{Answer, columns};
 use crate::backend::CompactionKind;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
@@ -79,10 +79,14 @@ pub fn list(args: &StoreArgs, json: bool) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-pub fn describe(args: &TableArgs, json: bool) -> Result<Answer> {
+pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
     let name = TableName::parse(&args.table)?;
-    let catalogue = open_backend(&args.store, Absent::Refuse)?.catalogue()?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    let catalogue = backend.catalogue()?;
     let table = catalogue.tables.get(&name).ok_or_else(|| no_table(&name))?;
+    if args.columns {
+        return columns::print(backend.as_ref(), &name, json);
+    }
     let mut output = Output::new();
     if json {
         let families: BTreeMap<_, _> = table.families.values().map(|f| (&f.name, &f.attributes)).collect();

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Rows, Status, Subscriber, VersionRun,
-    Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -236,6 +236,14 @@ impl Backend for Client {
 
     fn status(&self) -> Result<Status> {
         expect!(self, Request::Status, Response::Status(status) => *status)
+    }
+
+    fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
+        expect!(self, Request::TableNumbers(table.clone()), Response::TableNumbers(numbers) => numbers)
+    }
+
+    fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
+        expect!(self, Request::TableColumns(table.clone()), Response::TableColumns(columns) => columns)
     }
 
     fn value_limit(&self) -> u64 {

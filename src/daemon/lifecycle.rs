@@ -133,9 +133,10 @@ fn serve(request: MountRequest, ready: impl FnOnce(())) -> Result<()> {
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
+    let closing = fs.closing();
     let mounted = Mounted::new(fs, invalidations.clone(), &request.mount_point, &request.settings)?;
     let mount_point = request.mount_point.clone();
-    server::listen(&directory, Control { backend, invalidations, mount_point: mount_point.clone() })?;
+    server::listen(&directory, Control { backend, invalidations, closing, mount_point: mount_point.clone() })?;
     let mut signals =
         signal_hook::iterator::Signals::new([SIGTERM, SIGINT]).map_err(|e| Error::io("wait for signals", &e))?;
     let at = mount_point.clone();

@@ -5,7 +5,10 @@ use std::io::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Status, VersionRun, Versions};
+use crate::backend::{
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, VersionRun,
+    Versions,
+};
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
@@ -41,6 +44,25 @@ pub enum Request {
     Flush(Option<TableName>),
     Compact(TableName, Option<String>, CompactionKind),
     Status,
+    TableNumbers(TableName),
+    TableColumns(TableName),
+}
+
+impl Request {
+    /// Whether what is stored in a column may matter for the answer.
+    pub fn may_concern(&self, column: &ColumnKey) -> bool {
+        let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
+        match self {
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status => false,
+            Self::Get(get) => in_row(&get.table, &get.row),
+            Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
+            Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
+            Self::ListFamilies(table, row, ..)
+            | Self::ListColumns(table, row, ..)
+            | Self::ListHistory(table, row, ..) => in_row(table, row),
+            _ => true,
+        }
+    }
 }
 
 /// What a daemon says of itself.
@@ -71,6 +93,8 @@ pub enum Response {
     Cells(Vec<CellInfo>),
     Run(VersionRun),
     Status(Box<Status>),
+    TableNumbers(Vec<FamilyNumbers>),
+    TableColumns(Vec<FamilyColumns>),
     Failed(Error),
 }
 

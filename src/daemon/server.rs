@@ -15,7 +15,7 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use super::protocol::{Hello, Request, Response, receive, send};
 use crate::backend::Backend;
-use crate::fs::Invalidations;
+use crate::fs::{Closing, Invalidations};
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the socket in the store's directory, which is its owner's alone.
@@ -31,6 +31,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(600);
 pub struct Control {
     pub backend: Arc<dyn Backend>,
     pub invalidations: Invalidations,
+    pub closing: Arc<Closing>,
     pub mount_point: PathBuf,
 }
 
@@ -104,6 +105,8 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
     while let Some(request) = receive(&mut input)? {
+        let request: Request = request;
+        control.closing.wait(|column| request.may_concern(column));
         if let Request::Scan(scan) = request {
             stream_rows(&mut output, control, &scan)?;
             continue;
@@ -162,6 +165,8 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Cells(backend.list_versions(&column, which, before, limit)?)
         }
         Request::Status => Response::Status(Box::new(backend.status()?)),
+        Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
+        Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
         Request::Scan(_) => return Err(Error::new(ErrorKind::Unsupported, "scans are answered row by row")),
         change => apply(backend, change)?,
     };

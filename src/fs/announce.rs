@@ -77,6 +77,7 @@ impl Fs {
 
     fn changed(&self, event: &Event) {
         self.tree.judged.changed(event);
+        self.changes.note(event);
         if let Event::Column { column, origin } = event {
             let node = self.nodes.find(&cell_key(column));
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {
@@ -161,7 +162,8 @@ impl Fs {
                 notices.push(Invalidation::Inode(node.ino));
             }
             let gone = matches!(self.tree.facts(&key), Ok(None)) && node.state().session.is_none();
-            if gone {
+            // How long such a name may be kept may be less than it was.
+            if gone || self.may_expire(&key).unwrap_or(true) {
                 notices.extend(self.entry_notice(&key));
             }
         }

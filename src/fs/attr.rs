@@ -3,12 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::MutexGuard;
+
 use super::Fs;
+use super::changes::Moment;
 use super::nodes::{Node, NodeState, ROOT_INO};
 use crate::model::{CellInfo, FileTime};
 use crate::tree::place::{InfoPlace, NodeKey, Place, View};
 use crate::tree::resolve::Facts;
 use crate::{Error, ErrorKind, Result};
+
+/// How often the store is asked again about what changes meanwhile, before the kernel is told not to keep it.
+const LOOKS: usize = 8;
 
 /// A directory or a regular file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,41 +78,91 @@ impl Fs {
 
     /// The node of an identity if it exists, with one look-up counted.
     pub(super) fn known(&self, key: &NodeKey) -> Result<Option<EntryReply>> {
-        if let Some(node) = self.nodes.find(key) {
-            let state = node.state();
-            if state.session.is_some() && !state.unlinked {
-                drop(state);
-                return Ok(Some(self.entry(key, None)));
+        self.await_closing(key);
+        for _ in 0..LOOKS {
+            if let Some(node) = self.nodes.find(key) {
+                let state = node.state();
+                if state.session.is_some() && !state.unlinked {
+                    drop(state);
+                    return Ok(Some(self.entry(key, None)));
+                }
+            }
+            if let Some(text) = self.own_facts(key)? {
+                return Ok(Some(self.entry(key, Some(text))));
+            }
+            let seen = self.changes.now();
+            let Some(facts) = self.tree.facts(key)? else { return Ok(None) };
+            if let Some(reply) = self.entry_since(seen, key, facts) {
+                return self.bounded(key, reply).map(Some);
             }
         }
-        if let Some(own) = self.own_facts(key)? {
-            return Ok(Some(self.entry(key, Some(own))));
+        let facts = self.tree.facts(key)?;
+        Ok(facts.map(|facts| EntryReply {
+            entry_ttl: Duration::ZERO,
+            attr_ttl: Duration::ZERO,
+            ..self.entry(key, Some(facts))
+        }))
+    }
+
+    /// As [`Fs::entry`], of what was read at a moment; `None` if it may have changed since.
+    pub(super) fn entry_since(&self, seen: Moment, key: &NodeKey, facts: Facts) -> Option<EntryReply> {
+        let node = self.nodes.look_up(key);
+        let state = node.state();
+        // Order: under the node's lock, which a commit holds until its version is noted there.
+        if self.changes.since(seen, key) {
+            drop(state);
+            self.forget(node.ino, 1);
+            return None;
         }
-        Ok(self.tree.facts(key)?.map(|facts| self.entry(key, Some(facts))))
+        let reply = self.reply(&node, key, state, Some(facts));
+        self.trim_nodes();
+        Some(reply)
     }
 
     /// Counts a look-up of `key` and answers it with what is known.
     pub(super) fn entry(&self, key: &NodeKey, facts: Option<Facts>) -> EntryReply {
         let node = self.nodes.look_up(key);
-        let mut state = node.state();
+        let reply = self.reply(&node, key, node.state(), facts);
+        self.trim_nodes();
+        reply
+    }
+
+    fn reply(
+        &self,
+        node: &Node,
+        key: &NodeKey,
+        mut state: MutexGuard<'_, NodeState>,
+        facts: Option<Facts>,
+    ) -> EntryReply {
         if let Some(Facts::Cell(cell)) = &facts {
             state.cell = Some(cell.clone());
         }
-        let attr = self.attr_of(&node, key, &state, facts.as_ref());
+        let attr = self.attr_of(node, key, &state, facts.as_ref());
         let ttl = self.ttl(key, &state);
-        drop(state);
-        self.trim_nodes();
         EntryReply { attr, entry_ttl: ttl, attr_ttl: ttl }
     }
 
     /// Attributes of a held node, and how long they may be kept.
     pub fn getattr(&self, ino: u64) -> Result<(Attr, Duration)> {
+        for _ in 0..LOOKS {
+            if let Some(answer) = self.attr_since(self.changes.now(), ino)? {
+                return Ok(answer);
+            }
+        }
+        let answer = self.attr_since(Moment::LAST, ino)?;
+        answer
+            .map(|(attr, _)| (attr, Duration::ZERO))
+            .ok_or_else(|| Error::new(ErrorKind::Busy, "it changes all the time"))
+    }
+
+    /// `None` if the store may have changed since.
+    fn attr_since(&self, seen: Moment, ino: u64) -> Result<Option<(Attr, Duration)>> {
         let node = self.node(ino)?;
         let key = node.key();
         {
             let state = node.state();
             if state.session.is_some() || state.unlinked {
-                return Ok((self.attr_of(&node, &key, &state, None), Duration::ZERO));
+                return Ok(Some((self.attr_of(&node, &key, &state, None), Duration::ZERO)));
             }
         }
         let facts = match self.own_facts(&key)? {
@@ -120,10 +176,13 @@ impl Fs {
             None => return Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
         };
         let mut state = node.state();
+        if self.changes.since(seen, &key) {
+            return Ok(None);
+        }
         if let Facts::Cell(cell) = &facts {
             state.cell = Some(cell.clone());
         }
-        Ok((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state)))
+        Ok(Some((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state))))
     }
 
     /// The kernel forgets `count` look-ups.
@@ -162,7 +221,7 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_)) || matches!(key.view, View::At(_));
+        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..)) || matches!(key.view, View::At(_));
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,
             (true, true) => 0o555,

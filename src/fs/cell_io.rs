@@ -175,6 +175,7 @@ impl Fs {
             Handle::Text(text) => return super::text::write(&text, offset, data),
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };
+        self.closing.ended(number);
         let mut state = file.node.state();
         let session = self.session(&file.node, &mut state)?;
         let offset = if file.append { session.content.len() } else { offset };
@@ -253,7 +254,16 @@ impl Fs {
             Handle::Dir(_) => Ok(()),
         };
         self.nodes.closed(handle.node());
+        self.closing.ended(number);
         done
+    }
+
+    /// What shows history waits for files of it that are just being closed.
+    pub(super) fn await_closing(&self, key: &NodeKey) {
+        let place = &key.place;
+        if matches!(place, Place::Versions(_) | Place::Version(..)) || key.view == View::History {
+            self.closing.wait(|column| place.column().is_none_or(|of| **of == *column));
+        }
     }
 
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {

@@ -27,7 +27,14 @@ impl Fs {
         match self.handles.get(number)? {
             Handle::File(file) => {
                 let mut state = file.node.state();
-                if !file.state.lock().written {
+                let (written, emptied) = {
+                    let own = file.state.lock();
+                    (own.written, own.emptied)
+                };
+                if !written {
+                    if let Some(column) = file.node.key().place.column().filter(|_| emptied && !state.unlinked) {
+                        self.closing.flushed(number, Arc::clone(column));
+                    }
                     return Ok(());
                 }
                 self.commit(&file, &mut state)?;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::changes::Moment;
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, EntryReply, Fs, Kind, not_permitted};
@@ -39,6 +40,8 @@ pub struct DirEntry {
 pub struct Cursor {
     /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
     page: VecDeque<Entry>,
+    /// When it was fetched.
+    seen: Moment,
     /// Cookie of the last entry that was passed.
     passed: u64,
     /// Key after which the next page starts.
@@ -97,6 +100,7 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
+        self.await_closing(&node.key());
         let cursor = Cursor { passed: DOTS, ..Cursor::default() };
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
     }
@@ -107,7 +111,7 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, _| add(entry)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, cookie| {
+        self.walk(&dir, offset, |entry, _, cookie| {
             let kind = if entry.key.place.is_dir() { Kind::Directory } else { Kind::File };
             let ino = self.nodes.number(&entry.key);
             Ok(add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }))
@@ -125,16 +129,13 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, reply| add(entry, reply)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, cookie| {
-            let facts = match (&entry.cell, entry.key.place.is_dir()) {
-                (Some(cell), _) => Some(Facts::Cell(cell.clone())),
-                (None, true) => Some(Facts::Dir),
-                (None, false) => match self.own_facts(&entry.key)? {
-                    Some(own) => Some(own),
-                    None => self.tree.facts(&entry.key)?,
-                },
-            };
-            let reply = self.entry(&entry.key, facts);
+        self.walk(&dir, offset, |entry, seen, cookie| {
+            // What is gone by now is left out.
+            let Some(mut reply) = self.listed(entry, seen)? else { return Ok(false) };
+            if self.may_expire(&entry.key)? {
+                // When that is would cost a search for each.
+                reply.entry_ttl = std::time::Duration::ZERO;
+            }
             let Attr { ino, kind, .. } = reply.attr;
             let full = add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }, &reply);
             if full {
@@ -142,6 +143,15 @@ impl Fs {
             }
             Ok(full)
         })
+    }
+
+    fn listed(&self, entry: &Entry, seen: Moment) -> Result<Option<EntryReply>> {
+        let reply = match &entry.cell {
+            Some(cell) => self.entry_since(seen, &entry.key, Facts::Cell(cell.clone())),
+            None if entry.key.place.is_dir() => Some(self.entry(&entry.key, Some(Facts::Dir))),
+            None => None,
+        };
+        if reply.is_some() { Ok(reply) } else { self.known(&entry.key) }
     }
 
     /// `.` and `..`; true when there was no room.
@@ -163,12 +173,18 @@ impl Fs {
     }
 
     /// Passes entries to `visit` with their cookies until it answers true, or the directory ends.
-    fn walk(&self, dir: &DirHandle, offset: u64, mut visit: impl FnMut(&Entry, u64) -> Result<bool>) -> Result<()> {
+    fn walk(
+        &self,
+        dir: &DirHandle,
+        offset: u64,
+        mut visit: impl FnMut(&Entry, Moment, u64) -> Result<bool>,
+    ) -> Result<()> {
         let key = dir.node.key();
         let mut cursor = dir.cursor.lock();
         cursor.seek(offset.max(DOTS));
         loop {
             if cursor.page.is_empty() && !cursor.ended {
+                cursor.seen = self.changes.now();
                 let page = self.tree.page(&key, cursor.fetched.as_deref(), PAGE)?;
                 cursor.ended = page.len() < PAGE;
                 if let Some(last) = page.last() {
@@ -177,7 +193,7 @@ impl Fs {
                 cursor.page = page.into();
             }
             let Some(entry) = cursor.page.front() else { return Ok(()) };
-            if visit(entry, cursor.passed + 1)? {
+            if visit(entry, cursor.seen, cursor.passed + 1)? {
                 return Ok(());
             }
             if let Some(entry) = cursor.page.pop_front() {

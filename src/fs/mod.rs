@@ -8,11 +8,14 @@
 mod announce;
 mod attr;
 mod cell_io;
+mod changes;
+mod closing;
 mod commit;
 mod content;
 mod counters;
 mod directory;
 pub mod errno;
+mod expiry;
 mod handles;
 mod history;
 mod nodes;
@@ -30,6 +33,7 @@ use std::sync::Arc;
 
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
+pub use closing::Closing;
 pub use counters::Operation;
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
@@ -65,10 +69,17 @@ pub struct Fs {
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
+    changes: changes::Changes,
+    closing: Arc<Closing>,
     mounted_at: FileTime,
 }
 
 impl Fs {
+    /// Files that are just being closed.
+    pub fn closing(&self) -> Arc<Closing> {
+        Arc::clone(&self.closing)
+    }
+
     /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
     pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
         let root = NodeKey::plain(Place::Root);
@@ -82,6 +93,8 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
+            changes: changes::Changes::default(),
+            closing: Arc::default(),
             invalidations,
         });
         fs.listen();

@@ -6,15 +6,18 @@ use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::meta::Meta;
+use super::columns::{self, ColumnStats};
+use super::meta::{Meta, Sums};
 use super::readers::Readers;
 use super::row::IndexRow;
+use super::shares;
+use crate::model::{FamilyId, Qualifier, SegmentId};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Which way a page of rows is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +65,7 @@ pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
     }
 }
 
-fn damaged_row() -> Error {
+pub(super) fn damaged_row() -> Error {
     let text = "a row of the index does not match its checksum; the index is rebuilt when the store is opened again";
     Error::new(ErrorKind::Corrupt, text)
 }
@@ -95,7 +98,7 @@ impl Index {
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
-        writer.execute_batch(setup).map_err(sql("make"))?;
+        writer.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
         put_meta(&writer, "store", store)?;
         put_meta(&writer, "format", &FORMAT.to_le_bytes())?;
         Ok(Self::with(path, writer, cache_bytes))
@@ -161,9 +164,11 @@ impl Index {
         let reader = self.readers.take()?;
         let result = read_page(&reader.connection, from, to, limit, direction, row);
         self.readers.put_back(reader);
-        if let Err(e) = &result
-            && e.kind == ErrorKind::Corrupt
-        {
+        self.condemn_if_damaged(result)
+    }
+
+    fn condemn_if_damaged<T>(&self, result: Result<T>) -> Result<T> {
+        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::Corrupt) {
             self.condemn();
         }
         result
@@ -177,27 +182,68 @@ impl Index {
         })
     }
 
-    /// Applies changes and the new state in one transaction; nothing of it holds after an error.
+    /// Applies changes, then the new state and the sums that `state` gives after them, in one transaction; nothing of it holds after an error. The state as it was stored.
     pub fn write(
         &self,
         changes: &mut dyn Iterator<Item = Result<Change>>,
-        meta: &mut dyn FnMut() -> Meta,
-    ) -> Result<()> {
+        state: impl FnOnce() -> (Meta, Sums),
+    ) -> Result<Meta> {
         let mut writer = self.writer.lock();
         let _paused = self.readers.pause();
         let tx = writer.transaction().map_err(sql("write"))?;
         apply(&tx, changes)?;
-        put_meta(&tx, "state", &encode_meta(&meta())?)?;
+        let (mut meta, sums) = state();
+        columns::apply(&tx, &sums.columns, &mut meta)?;
+        shares::apply(&tx, &sums.shares, &mut meta)?;
+        put_meta(&tx, "state", &encode_meta(&meta)?)?;
+        tx.commit().map_err(sql("commit to"))?;
+        Ok(meta)
+    }
+
+    /// Takes bytes out of the state that were thought to be shared and are not; `pending`: whether unflushed rows
+    /// may share values of a segment. The state as it was stored.
+    pub fn settle_shares(&self, mut meta: Meta, pending: &dyn Fn(SegmentId) -> bool) -> Result<Meta> {
+        self.in_transaction(|tx| {
+            let any = shares::settle(tx, &mut meta, pending)?;
+            if any { put_meta(tx, "state", &encode_meta(&meta)?) } else { Ok(()) }
+        })?;
+        Ok(meta)
+    }
+
+    /// Rebuild: counts shares, as if none had an entry with a row of its own.
+    pub fn fill_shares(&self, sums: &Sums, meta: &mut Meta) -> Result<()> {
+        self.in_transaction(|tx| shares::apply(tx, &sums.shares, meta))
+    }
+
+    /// Rebuild: these rows have their own entries.
+    pub fn mark_originals(&self, rows: &[IndexRow]) -> Result<()> {
+        self.in_transaction(|tx| shares::mark_originals(tx, rows))
+    }
+
+    /// Rebuild: counts the bytes of the rest.
+    pub fn count_orphans(&self, meta: &mut Meta) -> Result<()> {
+        self.in_transaction(|tx| shares::count_orphans(tx, meta))
+    }
+
+    fn in_transaction(&self, action: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let _paused = self.readers.pause();
+        let tx = writer.transaction().map_err(sql("write"))?;
+        action(&tx)?;
         tx.commit().map_err(sql("commit to"))
+    }
+
+    /// What is indexed under each qualifier of a family.
+    pub fn columns(&self, family: FamilyId) -> Result<Vec<(Qualifier, ColumnStats)>> {
+        let reader = self.readers.take()?;
+        let result = columns::read(&reader.connection, family);
+        self.readers.put_back(reader);
+        self.condemn_if_damaged(result)
     }
 
     /// Applies changes in one transaction and leaves the state as it is.
     pub fn fill(&self, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {
-        let mut writer = self.writer.lock();
-        let _paused = self.readers.pause();
-        let tx = writer.transaction().map_err(sql("write"))?;
-        apply(&tx, changes)?;
-        tx.commit().map_err(sql("commit to"))
+        self.in_transaction(|tx| apply(tx, changes))
     }
 
     /// Everything that was committed is on the disk when this returns.

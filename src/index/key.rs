@@ -177,6 +177,17 @@ pub fn qualifier_of(key: &[u8], row_prefix_len: usize) -> Option<Qualifier> {
     Some(take_escaped(&mut rest)?.into_owned())
 }
 
+/// The qualifier of a key as it stands there, with its end mark; the row part is `row_prefix_len` bytes long.
+pub fn escaped_qualifier(key: &[u8], row_prefix_len: usize) -> Option<&[u8]> {
+    key.get(row_prefix_len..key.len().checked_sub(SUFFIX)?)
+}
+
+/// The bytes of one escaped part.
+pub fn unescape(mut escaped: &[u8]) -> Option<Vec<u8>> {
+    let part = take_escaped(&mut escaped)?.into_owned();
+    escaped.is_empty().then_some(part)
+}
+
 /// All parts of a key; `None` if it is not one.
 pub fn decode(key: &[u8]) -> Option<CellKey> {
     let family = family_of(key)?;

@@ -3,14 +3,22 @@
 //! The only room that knows SQLite. Every row is verified against its own checksum when it is read,
 //! because SQLite does not see damage to its pages. Must not know rules of visibility.
 
+mod columns;
 mod db;
 pub mod key;
+mod lifetime;
 mod meta;
 mod readers;
 mod row;
+mod shares;
 mod spill;
 
+pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
 pub use db::{Change, Direction, Index, Opened};
-pub use meta::{Checkpoint, FamilyStats, Meta, SegmentStats};
+pub use lifetime::{Lifetime, Lifetimes};
+pub use meta::{
+    Checkpoint, ColumnsKept, FamilyStats, Layer, Meta, RowPart, SegmentStats, Sums, own_entry_bytes, same_row,
+};
 pub use row::IndexRow;
+pub use shares::ShareChanges;
 pub use spill::{SpillMap, first_part, join_key, past_key};

@@ -39,6 +39,11 @@ impl TableSchema {
         self.attributes.get("READONLY").is_some_and(|v| v == "true")
     }
 
+    /// COMPACTION_ENABLED: whether its families are compacted by themselves.
+    pub fn compaction_enabled(&self) -> bool {
+        self.attributes.get("COMPACTION_ENABLED").is_none_or(|v| v == "true")
+    }
+
     /// DURABILITY, SYNC_WAL where it is not set.
     pub fn durability(&self) -> Durability {
         match self.attributes.get("DURABILITY").map(String::as_str) {

@@ -123,6 +123,13 @@ pub struct Tags {
     pub erases: bool,
 }
 
+impl Tags {
+    /// Last millisecond at which a cell of this timestamp is alive by its own TTL; `None` if it has none.
+    pub fn alive_until(&self, timestamp: Timestamp) -> Option<i64> {
+        self.ttl_ms.map(|ttl| timestamp.0.saturating_add(i64::try_from(ttl).unwrap_or(i64::MAX)))
+    }
+}
+
 /// Where a value lies and how to know that it is the right one.
 ///
 /// Points at a cell entry of a segment: `head_len` bytes of head, then `stored_len` bytes of value.
@@ -152,6 +159,8 @@ pub struct StoredCell {
     pub generation: Generation,
     pub tags: Tags,
     pub value: ValueHandle,
+    /// Where the cell's own entry is (segment, offset), if the value is another entry's.
+    pub own: Option<(SegmentId, u64)>,
 }
 
 /// One version of a column as `stat` and listings need it, without its value.

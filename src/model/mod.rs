@@ -5,6 +5,7 @@
 pub mod attributes;
 mod catalogue;
 mod cell;
+pub mod describe;
 mod mutation;
 mod name;
 mod query;

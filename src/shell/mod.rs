@@ -6,7 +6,6 @@ mod arguments;
 mod commands;
 mod constants;
 mod convert;
-mod describe;
 mod eval;
 mod failure;
 mod interactive;

@@ -7,10 +7,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
+use crate::model::describe::SPLITS;
 use crate::model::{TableSchema, to_bytes_binary, to_string_binary};
-
-/// Key of the table's configuration that holds the split points, in hexadecimal, with commas.
-pub const SPLITS: &str = "cellfs.splits";
 
 /// The split points of a table.
 pub fn splits(table: &TableSchema) -> Vec<Vec<u8>> {

@@ -51,7 +51,8 @@ impl Engine {
         }
         let mut plan = planner.plan(mutations)?;
         plan.results.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
-        let events = events_of(table, &row, &plan.cells, origin);
+        let mut events = events_of(table, &row, &plan.cells, origin);
+        events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { row: &row, cell }).collect();
         let (seq, written) = self.commit(cells)?;
         drop(lock);
@@ -218,6 +219,7 @@ fn version_info(
         generation: Generation(0),
         tags: cell.tags.clone(),
         value,
+        own: None,
     };
     visibility::version_info(VisibleCell { cell, deleted_at: None }, rules, now)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, known_table};
+use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
 use super::{attribute_times, dropped};
 use crate::backend::Event;
@@ -273,6 +274,9 @@ pub fn insert_table(catalogue: &mut Catalogue, mut table: TableSchema) -> Result
         family.name.clone_from(name);
         family.rules = rules_of(family, catalogue.restored.contains(&family.id))
             .map_err(|e| e.context(format!("table {}, family {name}", table.name)))?;
+    }
+    for family in table.families.values() {
+        Settings::of(&table, family).map_err(|e| e.context(format!("table {}", table.name)))?;
     }
     catalogue.tables.insert(table.name.clone(), table);
     Ok(())

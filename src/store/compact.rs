@@ -1,40 +1,27 @@
-//! Compaction of families: what the rules of visibility drop leaves the index, piece by piece.
+//! Compaction of families: which part of one is judged when, and what is noted of it afterwards.
+//!
+//! A family's layers are what HBase has as files. Cells are not rewritten: that layers became one is noted in the
+//! state of the index alone.
 
-use super::cursor::{Cursor, stored_cell};
+use super::doomed::Gone;
 use super::engine::{Engine, family, known_table};
-use super::flush::Dropped;
+use super::flush::rules_by_id;
+use super::pace::Pace;
+use super::policy::{Choice, Settings, choose};
+use super::sweep::{Extent, Sweep, Swept, Uncovered, index_cursor};
 use crate::Result;
-use crate::backend::{CompactionKind, Event};
-use crate::index::{Change, Index, IndexRow, Meta, key};
+use crate::backend::{CompactionKind, CompactionProgress, Event};
+use crate::index::{FamilyStats, Layer, Meta, Sums, key};
 use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timestamp};
-use crate::visibility::{FlushMatcher, Verdict, major_compaction};
 
-/// Cells that are judged before the flush gets its turn.
+/// Cells of a dropped family that go at once.
 const PIECE: usize = 4096;
 
-/// Cells of one row and family, as they are in the index.
-type RowRun = Vec<(Vec<u8>, IndexRow)>;
-
-/// What a compaction looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Selection {
-    /// Everything that was flushed.
-    All { earliest_put: Timestamp },
-    /// Generations from this one on become one.
-    Since(Generation),
-}
-
-/// Changes of one piece.
-#[derive(Default)]
-struct Piece {
-    changes: Vec<Change>,
-    dropped: Dropped,
-    removed: RowRun,
-}
-
 impl Engine {
-    /// Compacts a family, or all of a table.
+    /// Compacts a family, or all of a table; at full speed.
     pub fn compact(&self, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
+        let _hurry = self.hurry.up();
+        self.wake(|_| ());
         let catalogue = self.catalogue.load_full();
         let schema = known_table(&catalogue, table)?;
         let families: Vec<&FamilySchema> = match name {
@@ -42,235 +29,177 @@ impl Engine {
             None => schema.families.values().collect(),
         };
         for family in families {
-            self.compact_family(family, kind)?;
+            let _one = self.compacting.lock();
+            if let Some(extent) = self.requested(family, kind) {
+                self.compact_extent(table, family, extent, &mut Pace::full(self))?;
+            }
         }
-        self.announce(&[Event::Table { table: table.clone(), origin: Origin(0) }]);
-        self.purge_segments()
+        self.purge_segments(&mut Pace::full(self))
     }
 
-    fn compact_family(&self, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
-        let _one = self.compacting.lock();
-        let Some(selection) = self.select(family, kind)? else { return Ok(()) };
-        let mut from = key::family_prefix(family.id);
-        while let Some(next) = self.compact_piece(family, selection, &from)? {
-            from = next;
-        }
+    /// What a compaction on request takes; `None`: there is nothing to do.
+    pub fn requested(&self, family: &FamilySchema, kind: CompactionKind) -> Option<Extent> {
+        let meta = self.meta.lock();
+        let layers = meta.families.get(&family.id).map_or(&[][..], |stats| &stats.layers);
+        let first = match kind {
+            CompactionKind::Major => 0,
+            CompactionKind::Minor if family.rules.new_version_behavior => return None,
+            // All but the oldest, three at most; one alone has nothing to be merged with.
+            CompactionKind::Minor if layers.len() < 3 => return None,
+            CompactionKind::Minor => 1.max(layers.len() - 3),
+        };
+        let after = if first == 0 { Generation(0) } else { layers[first - 1].last };
+        extent(kind, layers, after, layers.last()?.last)
+    }
+
+    /// Judges an extent and notes that its layers are one now. The caller holds `compacting`.
+    fn compact_extent(
+        &self,
+        table: &TableName,
+        family: &FamilySchema,
+        extent: Extent,
+        pace: &mut Pace<'_>,
+    ) -> Result<()> {
+        let all = self.meta.lock().families.get(&family.id).map_or(0, |stats| stats.cells);
+        let say = |percent| {
+            let progress =
+                CompactionProgress { table: table.clone(), family: family.name.clone(), kind: extent.kind, percent };
+            self.signals.state.lock().compaction = Some(progress);
+        };
+        say(0);
+        let mut progress = |looked: u64| say((looked * 100 / all.max(1)).min(99) as u8);
+        let swept = Sweep::new(self, family, extent).run(pace, &mut progress);
+        self.signals.state.lock().compaction = None;
+        let Some(swept) = swept? else { return Ok(()) };
+        let made = Layer {
+            rows: swept.rows,
+            earliest_put: swept.earliest_put,
+            made_at: self.now().0,
+            major: extent.kind == CompactionKind::Major,
+            // What else there is of it is known of the layers.
+            last: extent.upto,
+            cells: 0,
+            bytes: 0,
+        };
         self.change_meta(|meta| {
             meta.compactions += 1;
-            if matches!(selection, Selection::All { .. }) {
-                let stats = meta.families.entry(family.id).or_default();
-                (stats.changed, stats.compacted_at) = (0, self.now().0);
-            }
-        })
-    }
-
-    /// Changes the state alone.
-    pub fn change_meta(&self, change: impl FnOnce(&mut Meta)) -> Result<()> {
-        let _alone = self.maintenance.lock();
-        let mut meta = self.meta.lock().clone();
-        change(&mut meta);
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
-        *self.meta.lock() = meta;
+            meta.families.entry(family.id).or_default().merge_layers(extent.after, extent.upto, &made);
+            Sums::default()
+        })?;
+        self.announce_uncovered(table, family, swept);
         Ok(())
     }
 
-    /// Which cells take part; `None`: there is nothing to do.
-    fn select(&self, family: &FamilySchema, kind: CompactionKind) -> Result<Option<Selection>> {
-        if kind == CompactionKind::Minor && family.rules.new_version_behavior {
-            return Ok(None);
-        }
-        let mut earliest_put = Timestamp::MAX;
-        let mut generations = std::collections::BTreeSet::new();
-        let mut cursor = index_cursor(&self.index, &key::family_prefix(family.id), key::family_end(family.id));
-        if !(family.rules.new_version_behavior && kind == CompactionKind::Major) {
-            while let Some((key, row)) = cursor.pop()? {
-                generations.insert(row.generation);
-                if let Some((timestamp, kind, _)) = key::decode_suffix(&key)
-                    && kind.is_put()
-                {
-                    earliest_put = earliest_put.min(timestamp);
-                }
+    /// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
+    /// nothing else that a compaction does can be seen in a plain read.
+    fn announce_uncovered(&self, table: &TableName, family: &FamilySchema, swept: Swept) {
+        let origin = Origin(0);
+        let table = table.clone();
+        let events: Vec<Event> = match swept.uncovered {
+            Uncovered::TooMany => vec![Event::Table { table, origin }],
+            Uncovered::Rows(rows) => {
+                let of_family =
+                    |row| Event::Row { table: table.clone(), row, family: Some(family.name.clone()), origin };
+                rows.into_iter().map(of_family).collect()
             }
-        }
-        let all = Selection::All { earliest_put };
-        Ok(match kind {
-            CompactionKind::Major => Some(all),
-            // All but the oldest, three at most; one alone has nothing to be merged with.
-            CompactionKind::Minor => {
-                let newest: Vec<Generation> =
-                    generations.iter().rev().take(3.min(generations.len().saturating_sub(1))).copied().collect();
-                if newest.len() < 2 { None } else { newest.last().map(|g| Selection::Since(*g)) }
-            }
-        })
+        };
+        self.announce(&events);
     }
 
-    /// Compacts some rows from `from` on; where to go on.
-    fn compact_piece(&self, family: &FamilySchema, selection: Selection, from: &[u8]) -> Result<Option<Vec<u8>>> {
-        // Order: no flush in between, or a row would be judged on half of what is there.
+    /// Changes the state alone, and the sums beside it.
+    pub fn change_meta(&self, change: impl FnOnce(&mut Meta) -> Sums) -> Result<()> {
         let _alone = self.maintenance.lock();
-        let mut cursor = index_cursor(&self.index, from, key::family_end(family.id));
-        let mut piece = Piece::default();
-        let mut looked = 0;
-        let mut next = None;
-        while let Some(prefix) = next_prefix(&mut cursor)? {
-            if looked >= PIECE {
-                next = Some(prefix);
-                break;
-            }
-            looked += self.judge_row(family, selection, prefix, &mut cursor, &mut piece)?;
-        }
-        self.with_reserve(|| self.apply_piece(&piece))?;
-        Ok(next)
-    }
-
-    /// Judges one row; how many cells it has.
-    fn judge_row(
-        &self,
-        family: &FamilySchema,
-        selection: Selection,
-        prefix: Vec<u8>,
-        cursor: &mut Cursor<'_>,
-        piece: &mut Piece,
-    ) -> Result<usize> {
-        let end = key::prefix_end(&prefix);
-        let mut run = RowRun::new();
-        while cursor.peek()?.is_some_and(|key| key < end.as_slice())
-            && let Some(cell) = cursor.pop()?
-        {
-            run.push(cell);
-        }
-        let now = self.now();
-        let len = run.len();
-        match selection {
-            Selection::All { earliest_put } => {
-                let cells = run.iter().filter_map(|(key, row)| stored_cell(key, row.clone(), prefix.len()).map(Ok));
-                let mut gone = rustc_hash::FxHashSet::default();
-                major_compaction(&family.rules, now, earliest_put, cells, |cell| {
-                    let row = key::row_of(&prefix).unwrap_or_default();
-                    let (timestamp, kind, seq) = (cell.timestamp, cell.kind, cell.seq);
-                    gone.insert(key::cell_key(family.id, &row, &cell.qualifier, timestamp, kind, seq));
-                    Ok(())
-                })?;
-                run.into_iter().filter(|(key, _)| gone.contains(key)).for_each(|cell| piece.remove(cell));
-            }
-            Selection::Since(oldest) => merge_generations(family, oldest, run, prefix.len(), now, piece),
-        }
-        Ok(len)
-    }
-
-    fn apply_piece(&self, piece: &Piece) -> Result<()> {
-        if piece.changes.is_empty() {
-            return Ok(());
-        }
-        self.mark_dead(&piece.dropped)?;
         let mut meta = self.meta.lock().clone();
-        for (key, row) in &piece.removed {
-            count_out(&mut meta, key, row);
-        }
-        self.index.write(&mut piece.changes.iter().cloned().map(Ok), &mut || meta.clone())?;
+        let sums = change(&mut meta);
+        let state = (meta, sums);
+        let meta = self.index.write(&mut std::iter::empty(), || state)?;
         *self.meta.lock() = meta;
         Ok(())
     }
 
     /// Deletes the cells of families that are no longer declared; no marks are needed, because no rebuild
     /// takes them.
-    fn drop_undeclared(&self) -> Result<()> {
+    fn drop_undeclared(&self, pace: &mut Pace<'_>) -> Result<()> {
         let stored: Vec<FamilyId> = self.meta.lock().families.keys().copied().collect();
-        let declared = super::flush::rules_by_id(&self.catalogue.load());
+        let declared = rules_by_id(&self.catalogue.load());
         for id in stored.into_iter().filter(|id| !declared.contains_key(id)) {
             let _one = self.compacting.lock();
-            while self.drop_some(id)? {}
+            while self.drop_some(id)? {
+                if !pace.go_on() {
+                    return Ok(());
+                }
+            }
             self.change_meta(|meta| {
                 meta.families.remove(&id);
+                let mut sums = Sums::default();
+                sums.columns.forget(id);
+                sums
             })?;
         }
         Ok(())
     }
 
-    fn drop_some(&self, family: FamilyId) -> Result<bool> {
+    /// What was held to be shared while unflushed cells might have shared it.
+    pub fn settle_shares(&self) -> Result<()> {
         let _alone = self.maintenance.lock();
+        let meta = self.meta.lock().clone();
+        let meta = self.index.settle_shares(meta, &|segment| self.may_be_shared(segment))?;
+        *self.meta.lock() = meta;
+        Ok(())
+    }
+
+    fn drop_some(&self, family: FamilyId) -> Result<bool> {
         let mut cursor = index_cursor(&self.index, &key::family_prefix(family), key::family_end(family));
-        let mut piece = Piece::default();
-        while piece.removed.len() < PIECE
+        let mut gone = Vec::new();
+        while gone.len() < PIECE
             && let Some((key, row)) = cursor.pop()?
         {
-            piece.changes.push(Change::Delete(key.clone()));
-            piece.removed.push((key, row));
+            gone.push(Gone { key, row });
         }
-        let more = !piece.removed.is_empty();
-        self.with_reserve(|| self.apply_piece(&piece))?;
-        Ok(more)
+        self.with_reserve(|| self.remove_rows(&gone))?;
+        Ok(!gone.is_empty())
     }
 
-    /// What the background does by itself: dropped families, then segments.
+    /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, then
+    /// segments with little in them.
     pub fn compact_as_needed(&self) -> Result<()> {
+        let mut pace = Pace::background(self);
         self.forget_dropped()?;
-        self.drop_undeclared()?;
-        for family in self.due_for_major() {
-            super::worker::doing(self, &format!("major compaction of {}", family.name));
-            self.compact_family(&family, CompactionKind::Major)?;
+        self.drop_undeclared(&mut pace)?;
+        self.settle_shares()?;
+        self.expire_segments(&mut pace)?;
+        let catalogue = self.catalogue.load_full();
+        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+            for family in table.families.values() {
+                let settings = Settings::of(table, family)?;
+                let _one = self.compacting.lock();
+                if let Some(extent) = self.due(family, &settings) {
+                    self.compact_extent(&table.name, family, extent, &mut pace)?;
+                }
+                if !pace.go_on() {
+                    return Ok(());
+                }
+            }
         }
-        self.purge_segments()
+        self.purge_segments(&mut pace)
     }
 
-    /// New-version families in which much was written since the last time: there a compaction never
-    /// changes what a read sees.
-    fn due_for_major(&self) -> Vec<FamilySchema> {
-        let catalogue = self.catalogue.load();
+    /// What is to be compacted of a family now.
+    fn due(&self, family: &FamilySchema, settings: &Settings) -> Option<Extent> {
         let meta = self.meta.lock();
-        let due = |id: FamilyId| meta.families.get(&id).is_some_and(|f| f.changed > 100_000 && f.changed * 2 > f.cells);
-        let enabled =
-            catalogue.tables.values().filter(|t| t.attributes.get("COMPACTION_ENABLED").is_none_or(|v| v == "true"));
-        let families = enabled.flat_map(|table| table.families.values());
-        families.filter(|f| f.rules.new_version_behavior && due(f.id)).cloned().collect()
-    }
-}
-
-impl Piece {
-    fn remove(&mut self, (key, row): (Vec<u8>, IndexRow)) {
-        if let Some((_, kind, _)) = key::decode_suffix(&key) {
-            self.dropped.add(kind, &row);
-        }
-        self.changes.push(Change::Delete(key.clone()));
-        self.removed.push((key, row));
-    }
-}
-
-/// The generations from `oldest` on as one, without what a minor compaction drops.
-fn merge_generations(
-    family: &FamilySchema,
-    oldest: Generation,
-    run: RowRun,
-    prefix_len: usize,
-    now: Timestamp,
-    piece: &mut Piece,
-) {
-    let mut matcher = FlushMatcher::new(&family.rules, now);
-    for (key, mut row) in run.into_iter().filter(|(_, row)| row.generation >= oldest) {
-        let Some(cell) = stored_cell(&key, row.clone(), prefix_len) else { continue };
-        if matcher.judge(&cell) == Verdict::Drop {
-            piece.remove((key, row));
-        } else if row.generation != oldest {
-            row.generation = oldest;
-            piece.changes.push(Change::Put(key, row));
+        let stats: &FamilyStats = meta.families.get(&family.id)?;
+        let newest = stats.layers.last()?.last;
+        match choose(family.id, stats, &family.rules, settings, self.now()) {
+            Choice::Nothing => None,
+            Choice::Minor { after, upto } => extent(CompactionKind::Minor, &stats.layers, after, upto),
+            Choice::Major => extent(CompactionKind::Major, &stats.layers, Generation(0), newest),
         }
     }
 }
 
-/// The index alone.
-pub fn index_cursor<'s>(index: &'s Index, from: &[u8], end: Vec<u8>) -> Cursor<'s> {
-    Cursor::in_index(index, from, end, 256)
-}
-
-fn next_prefix(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
-    let key = cursor.peek()?;
-    Ok(key.and_then(|key| Some(key[..key::row_prefix_len(key)?].to_vec())))
-}
-
-fn count_out(meta: &mut Meta, key: &[u8], row: &IndexRow) {
-    meta.remove(row);
-    let (Some(family), Some((_, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
-    let stats = meta.families.entry(family).or_default();
-    stats.cells = stats.cells.saturating_sub(1);
-    stats.family_tombstones -= u64::from(kind.is_family_tombstone()).min(stats.family_tombstones);
+/// The layers behind `after` up to `upto`; `None` of none.
+fn extent(kind: CompactionKind, layers: &[Layer], after: Generation, upto: Generation) -> Option<Extent> {
+    let inside = layers.iter().filter(|layer| layer.last > after && layer.last <= upto);
+    let earliest_put: Timestamp = inside.map(|layer| layer.earliest_put).min()?;
+    Some(Extent { kind, after, upto, earliest_put })
 }

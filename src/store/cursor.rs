@@ -171,8 +171,8 @@ impl<'s> Cursor<'s> {
 pub fn stored_cell(key: &[u8], row: IndexRow, prefix_len: usize) -> Option<StoredCell> {
     let (timestamp, kind, seq) = key::decode_suffix(key)?;
     let qualifier = key::qualifier_of(key, prefix_len)?;
-    let IndexRow { value, generation, tags, .. } = row;
-    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value })
+    let IndexRow { value, generation, tags, own } = row;
+    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, own })
 }
 
 /// One row and family of a cursor.

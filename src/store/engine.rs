@@ -11,9 +11,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cursor::{Cursor, Snapshot};
 use super::memtable::{Frozen, Memtable, Memtables};
+use super::pace::Hurry;
 use super::recent::Recent;
 use super::{Background, StoreOptions};
-use crate::backend::{Event, Subscriber};
+use crate::backend::{CompactionProgress, Event, Subscriber};
 use crate::index::{Checkpoint, Index, Meta, key};
 use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
 use crate::wal::{Log, ValueReader};
@@ -35,6 +36,8 @@ pub struct FamilyTrack {
     pub latest_tombstone: AtomicI64,
     /// Whether any tombstone of a whole family may be stored.
     pub family_tombstones: AtomicBool,
+    /// Whether any cell with a TTL of its own may be stored.
+    pub expiring: AtomicBool,
 }
 
 /// What the background threads are told.
@@ -51,11 +54,14 @@ pub struct SignalState {
     pub flush: bool,
     /// Families whose cells were dropped or that may need a compaction.
     pub compact: bool,
+    pub flushing: bool,
+    /// What the compactor does besides compacting, in words.
     pub activity: String,
+    pub compaction: Option<CompactionProgress>,
     pub last_error: Option<String>,
 }
 
-/// See the module. Lock order: row locks, `room`, `flushing`, `maintenance`, the log's, `meta`.
+/// See the module. Lock order: row locks, `room`, `flushing`, `compacting`, `maintenance`, the log's, `meta`.
 pub struct Engine {
     pub options: StoreOptions,
     pub catalogue_path: PathBuf,
@@ -77,6 +83,7 @@ pub struct Engine {
     pub flushing: Mutex<()>,
     /// Held by the one who compacts.
     pub compacting: Mutex<()>,
+    pub hurry: Hurry,
     /// Held while rows of the index are replaced: flush against compaction.
     pub maintenance: Mutex<()>,
     /// Writers wait here while too much is frozen.

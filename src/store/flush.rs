@@ -9,26 +9,72 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cursor::stored_cell;
 use super::engine::Engine;
 use super::memtable::{Frozen, Indexed, Memtable, Memtables};
-use super::recovery::count_in;
 use crate::Result;
-use crate::index::{Change, IndexRow, Meta, key};
-use crate::model::{Catalogue, CellKind, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
+use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key};
+use crate::model::{Catalogue, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
-use crate::wal::{DeadMarks, NewCell, append_dead};
+use crate::wal::{NewCell, append_all_dead};
 
-/// Entries that were dropped, by segment: puts and tombstones apart.
+/// Offsets of entries that were dropped, by segment.
 #[derive(Default)]
-pub struct Dropped {
-    puts: BTreeMap<SegmentId, Vec<u64>>,
-    tombstones: BTreeMap<SegmentId, Vec<u64>>,
-}
+pub struct Dropped(BTreeMap<SegmentId, Vec<u64>>);
 
 impl Dropped {
     /// Adds the entry of a cell.
-    pub fn add(&mut self, kind: CellKind, row: &IndexRow) {
+    pub fn add(&mut self, row: &IndexRow) {
         let (segment, offset) = row.place();
-        let list = if kind.is_put() { &mut self.puts } else { &mut self.tombstones };
-        list.entry(segment).or_default().push(offset);
+        self.0.entry(segment).or_default().push(offset);
+    }
+}
+
+/// Sums over rows that are written to the index in order.
+#[derive(Default)]
+pub struct Counted {
+    meta: Meta,
+    sums: Sums,
+    /// What keys of the last row start with.
+    row: Vec<u8>,
+    now: Timestamp,
+}
+
+impl Counted {
+    pub fn new(meta: Meta, now: Timestamp) -> Self {
+        let sums = Sums { columns: ColumnChanges::new(&meta), ..Sums::default() };
+        Self { meta, sums, row: Vec::new(), now }
+    }
+
+    /// Counts the next row.
+    pub fn add(&mut self, key: &[u8], row: &IndexRow) {
+        let is_first = self.row.is_empty() || !key.starts_with(&self.row);
+        if is_first {
+            self.row.clear();
+            self.row.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
+        }
+        let at = RowPart { len: self.row.len(), is_first };
+        self.meta.count_in(key, row, at, self.now.0, &mut self.sums);
+    }
+
+    /// A row that is dropped instead, whose value others may share.
+    pub fn pass_by(&mut self, row: &IndexRow) {
+        self.meta.pass_by(row, &mut self.sums.shares);
+    }
+
+    /// Writes shares that a rebuild has counted so far, so that they take no more memory.
+    pub fn unload_shares(&mut self, index: &Index, most: usize) -> Result<()> {
+        if self.sums.shares.entries() > most {
+            self.sums.shares.orphan_all();
+            index.fill_shares(&self.sums, &mut self.meta)?;
+            self.sums.shares = ShareChanges::default();
+        }
+        Ok(())
+    }
+
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    pub fn finish(self) -> (Meta, Sums) {
+        (self.meta, self.sums)
     }
 }
 
@@ -64,16 +110,27 @@ impl Engine {
         meta.checkpoint = frozen.checkpoint;
         meta.flushes += 1;
         let generation = meta.generation;
-        let counted = std::cell::RefCell::new(meta);
-        let mut changes = frozen.table.iter().filter(|(key, _)| !gone.contains(key)).map(|(key, mut row)| {
+        let counted = std::cell::RefCell::new(Counted::new(meta, self.now()));
+        let mut changes = frozen.table.iter().filter_map(|(key, mut row)| {
+            if gone.contains(&key) {
+                if self.may_be_shared(row.value.segment) {
+                    counted.borrow_mut().pass_by(&row);
+                }
+                return None;
+            }
             row.generation = generation;
-            count_in(&mut counted.borrow_mut(), &key, &row);
-            Ok(Change::Put(key, row))
+            counted.borrow_mut().add(&key, &row);
+            Some(Ok(Change::Put(key, row)))
         });
-        self.index.write(&mut changes, &mut || counted.borrow().clone())?;
+        let meta = self.index.write(&mut changes, || counted.take().finish())?;
         drop(changes);
-        self.retire(frozen, counted.into_inner());
+        self.retire(frozen, meta);
         Ok(())
+    }
+
+    /// Whether unflushed rows share values of a segment.
+    pub fn may_be_shared(&self, segment: SegmentId) -> bool {
+        self.log.segments().get(segment).is_some_and(|segment| segment.shares() > 0)
     }
 
     /// The rows are in the index: the memtable goes.
@@ -112,7 +169,7 @@ impl Engine {
                 continue;
             }
             if judge.judge(&key, &row, rules) == Verdict::Drop {
-                dropped.add(key::decode_suffix(&key).map_or(CellKind::Put, |(_, kind, _)| kind), &row);
+                dropped.add(&row);
                 gone.insert(key);
             }
         }
@@ -122,15 +179,10 @@ impl Engine {
 
     /// Makes durable that entries were dropped.
     pub fn mark_dead(&self, dropped: &Dropped) -> Result<()> {
-        // Order: puts before the tombstones that covered them, both before the index forgets them; else a
-        // rebuild in between would bring a covered put back.
-        for list in [&dropped.puts, &dropped.tombstones] {
-            for (id, offsets) in list {
-                let marks: DeadMarks = offsets.iter().copied().collect();
-                append_dead(self.log.segments(), *id, &marks)?;
-            }
-        }
-        Ok(())
+        // Order: before the index forgets them; all at once, or a rebuild in between would bring back a put whose
+        // tombstone, or what had masked it, is marked already.
+        let marks = dropped.0.iter().map(|(id, offsets)| (*id, offsets.iter().copied().collect())).collect();
+        append_all_dead(self.log.segments(), &marks)
     }
 
     /// Takes the sequence of reads of a family's track.
@@ -138,6 +190,9 @@ impl Engine {
         let track = self.track(cell.family);
         track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
         self.recent.note((cell.family, cell.row, &cell.qualifier), cell.timestamp);
+        if cell.tags.ttl_ms.is_some() {
+            track.expiring.store(true, Ordering::Release);
+        }
         if cell.kind.is_family_tombstone() {
             track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
             track.family_tombstones.store(true, Ordering::Release);

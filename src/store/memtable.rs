@@ -8,7 +8,7 @@ use crossbeam_skiplist::SkipMap;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::index::{Checkpoint, IndexRow, Meta};
+use crate::index::{Checkpoint, IndexRow, Meta, own_entry_bytes};
 use crate::model::{FamilyId, Generation, SegmentId, Tags, Timestamp, ValueHandle};
 
 /// Memory of an entry besides its key: tower, handle, allocations.
@@ -30,6 +30,7 @@ pub struct Memtable {
     cells: SkipMap<Box<[u8]>, MemCell>,
     bytes: AtomicU64,
     count: AtomicU64,
+    stored: AtomicU64,
     /// Segments into which shared values point.
     shares: Mutex<Vec<SegmentId>>,
 }
@@ -75,6 +76,11 @@ impl MemCell {
         Self { value, tags, own }
     }
 
+    /// Bytes of the entry that it points to.
+    pub fn stored_bytes(&self) -> u64 {
+        u64::from(self.value.head_len) + u64::from(self.value.stored_len)
+    }
+
     /// As a row of the index, not flushed yet.
     pub fn to_row(&self) -> IndexRow {
         let tags = self.tags.as_deref().cloned().unwrap_or_default();
@@ -87,6 +93,7 @@ impl Memtable {
     pub fn insert(&self, key: Vec<u8>, cell: MemCell) {
         self.bytes.fetch_add(key.len() as u64 + OVERHEAD, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
+        self.stored.fetch_add(own_entry_bytes(&key, &cell.to_row()), Ordering::Relaxed);
         if cell.own.is_some() {
             self.shares.lock().push(cell.value.segment);
         }
@@ -96,6 +103,11 @@ impl Memtable {
     /// Memory that it takes, about.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of its cells' entries in the log.
+    pub fn stored_bytes(&self) -> u64 {
+        self.stored.load(Ordering::Relaxed)
     }
 
     pub fn len(&self) -> u64 {

@@ -7,15 +7,19 @@ mod attribute_times;
 mod catalogue;
 mod compact;
 mod cursor;
+mod doomed;
 mod dropped;
 mod engine;
+mod expire;
 mod flush;
 mod history;
 mod identity;
 mod memtable;
 mod open;
+mod pace;
 mod page;
 mod plan;
+mod policy;
 mod purge;
 mod read;
 mod recent;
@@ -26,6 +30,8 @@ mod reserve;
 mod restore;
 mod scan;
 mod serve;
+mod stats;
+mod sweep;
 mod worker;
 
 #[cfg(test)]
@@ -65,6 +71,10 @@ pub struct StoreOptions {
     /// Memory for pages of the index, all read connections together.
     pub reader_cache_bytes: u64,
     pub background: Background,
+    /// Percent of the time in which the background may compact while nobody waits for it.
+    pub background_share: u32,
+    /// Cells that a compaction holds in memory, each some 200 bytes, several times over.
+    pub compaction_cells: usize,
 }
 
 impl StoreOptions {
@@ -79,6 +89,8 @@ impl StoreOptions {
             sync_interval: Duration::from_secs(1),
             reader_cache_bytes: 32 << 20,
             background: Background::On,
+            background_share: 50,
+            compaction_cells: 32_768,
         }
     }
 }

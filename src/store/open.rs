@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::engine::{Engine, STRIPES, Signals};
 use super::memtable::{Indexed, Memtables};
+use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::Recovery;
 use super::{StoreOptions, catalogue, identity};
@@ -68,6 +69,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
         flushing: Mutex::new(()),
         compacting: Mutex::new(()),
+        hurry: Hurry::default(),
         maintenance: Mutex::new(()),
         room: Mutex::new(()),
         room_made: Condvar::new(),

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Engine;
 use super::flush::Dropped;
+use super::pace::Pace;
 use super::recovery::mark_rewritten;
-use crate::index::{Change, Direction, IndexRow, Meta, key};
-use crate::model::{CellKind, SegmentId, ValueHandle};
+use crate::index::{Change, Direction, IndexRow, Meta, Sums, key};
+use crate::model::{SegmentId, ValueHandle};
 use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
 
@@ -48,6 +49,13 @@ pub fn choose(mut candidates: Vec<Candidate>) -> BTreeSet<SegmentId> {
 
 /// Old and new place of a value.
 type Move = (ValueHandle, ValueHandle);
+
+/// A row before and after its value was copied.
+struct MovedRow {
+    key: Vec<u8>,
+    old: IndexRow,
+    new: IndexRow,
+}
 
 impl Engine {
     /// Where a value is now that may have been moved.
@@ -112,7 +120,7 @@ impl Engine {
     }
 
     /// Empties and deletes segments with little alive.
-    pub fn purge_segments(&self) -> Result<()> {
+    pub fn purge_segments(&self, pace: &mut Pace<'_>) -> Result<()> {
         let _one = self.compacting.lock();
         let mut chosen = choose(self.candidates());
         chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
@@ -121,9 +129,10 @@ impl Engine {
         }
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
-            self.move_cells(&mut chosen)?;
+            self.move_cells(&mut chosen, pace)?;
             self.purge_emptied(&chosen)
         });
+        super::worker::doing(self, "");
         for id in chosen {
             if let Some(segment) = self.log.segments().get(id) {
                 segment.keep();
@@ -138,16 +147,17 @@ impl Engine {
         let segments = self.log.segments();
         let covered = segments.ids().into_iter().filter(|id| *id < meta.checkpoint.segment);
         let candidate = |id| {
-            let stats = meta.segments.get(&id).copied().unwrap_or_default();
+            let stats = meta.segments.get(&id);
             let len = segments.get(id)?.len();
-            Some(Candidate { id, len, live: stats.live, live_bytes: stats.live_bytes })
+            let (live, live_bytes) = stats.map_or((0, 0), |stats| (stats.live, stats.live_bytes));
+            Some(Candidate { id, len, live, live_bytes })
         };
         covered.filter_map(candidate).collect()
     }
 
     /// Copies everything that the index has in the chosen segments; those that cannot be read are taken
     /// from the choice.
-    fn move_cells(&self, chosen: &mut BTreeSet<SegmentId>) -> Result<()> {
+    fn move_cells(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         let alive = |meta: &Meta| chosen.iter().any(|id| meta.segments.get(id).is_some_and(|s| s.live > 0));
         if !alive(&self.meta.lock()) {
             return Ok(());
@@ -156,6 +166,9 @@ impl Engine {
         let mut from = Vec::new();
         while let Some(next) = self.move_piece(chosen, &mut writer, &from)? {
             from = next;
+            if !pace.go_on() {
+                return Ok(());
+            }
             if writer.bytes() >= self.options.segment_bytes {
                 writer = Rewriter::create(self.log.segments())?;
             }
@@ -170,7 +183,6 @@ impl Engine {
         writer: &mut Rewriter,
         from: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        let _alone = self.maintenance.lock();
         let mut last = Vec::new();
         let mut hits = Vec::new();
         let count = self.index.page(from, &[0xFF; 8], PIECE, Direction::Ascending, &mut |key, row| {
@@ -181,54 +193,40 @@ impl Engine {
             }
             Ok(())
         })?;
-        self.move_rows(chosen, writer, hits)?;
+        let moved = copy_rows(chosen, writer, hits)?;
+        self.point_to_copies(chosen, writer, &moved)?;
         last.push(0);
         Ok((count == PIECE).then_some(last))
     }
 
-    fn move_rows(
-        &self,
-        chosen: &mut BTreeSet<SegmentId>,
-        writer: &mut Rewriter,
-        hits: Vec<(Vec<u8>, IndexRow)>,
-    ) -> Result<()> {
-        let mut meta = self.meta.lock().clone();
-        let (mut changes, mut moves, mut dropped) = (Vec::new(), Vec::new(), Dropped::default());
-        for (key, row) in hits {
-            let Some(entry) = entry_of(&key, &row) else { continue };
-            match writer.copy(&row.value, &entry) {
-                Ok(value) => {
-                    moves.push((row.value, value));
-                    let new = IndexRow { value, own: None, ..row.clone() };
-                    meta.remove(&row);
-                    meta.add(&new);
-                    if row.own.is_some_and(|(segment, _)| !chosen.contains(&segment)) {
-                        dropped.add(CellKind::Put, &row);
-                    }
-                    changes.push(Change::Put(key, new));
-                }
-                Err(e) if e.kind == ErrorKind::Corrupt => {
-                    log::error!("{e}");
-                    chosen.remove(&row.value.segment);
-                    chosen.remove(&row.place().0);
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        if changes.is_empty() {
+    fn point_to_copies(&self, chosen: &BTreeSet<SegmentId>, writer: &mut Rewriter, moved: &[MovedRow]) -> Result<()> {
+        if moved.is_empty() {
             return Ok(());
+        }
+        let moves: Vec<Move> = moved.iter().map(|one| (one.old.value, one.new.value)).collect();
+        let mut dropped = Dropped::default();
+        for one in moved.iter().filter(|one| one.old.own.is_some_and(|(segment, _)| !chosen.contains(&segment))) {
+            dropped.add(&one.old);
         }
         // Order: the copies are on the disk before anything says that the originals are not needed.
         writer.sync()?;
         self.note_moves(&moves)?;
         self.mark_dead(&dropped)?;
-        self.index.write(&mut changes.into_iter().map(Ok), &mut || meta.clone())?;
+        let _alone = self.maintenance.lock();
+        let mut meta = self.meta.lock().clone();
+        let mut sums = Sums::default();
+        for MovedRow { key, old, new } in moved {
+            meta.unpoint(key, old, self.may_be_shared(old.value.segment), &mut sums.shares);
+            meta.point(key, new, &mut sums.shares);
+        }
+        let mut changes = moved.iter().map(|one| Ok(Change::Put(one.key.clone(), one.new.clone())));
+        let meta = self.index.write(&mut changes, || (meta, sums))?;
         *self.meta.lock() = meta;
         Ok(())
     }
 
-    fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
-        let _alone = self.maintenance.lock();
+    pub fn purge_emptied(&self, chosen: &BTreeSet<SegmentId>) -> Result<()> {
+        let alone = self.maintenance.lock();
         let meta = self.meta.lock().clone();
         let empty = |id: &&SegmentId| meta.segments.get(id).is_none_or(|s| s.live == 0);
         let emptied: Vec<SegmentId> = chosen.iter().filter(empty).copied().collect();
@@ -241,14 +239,38 @@ impl Engine {
             mark_rewritten(self.log.segments(), *id)?;
             self.log.segments().purge(*id)?;
         }
-        let mut meta = meta;
-        emptied.iter().for_each(|id| {
-            meta.segments.remove(id);
-        });
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
-        *self.meta.lock() = meta;
-        Ok(())
+        drop(alone);
+        self.change_meta(|meta| {
+            let mut sums = Sums::default();
+            for id in &emptied {
+                meta.segments.remove(id);
+                sums.shares.forget(*id);
+            }
+            sums
+        })
     }
+}
+
+/// Copies what the rows point to; segments that cannot be read are taken from the choice.
+fn copy_rows(
+    chosen: &mut BTreeSet<SegmentId>,
+    writer: &mut Rewriter,
+    hits: Vec<(Vec<u8>, IndexRow)>,
+) -> Result<Vec<MovedRow>> {
+    let mut moved = Vec::new();
+    for (key, old) in hits {
+        let Some(entry) = entry_of(&key, &old) else { continue };
+        match writer.copy(&old.value, &entry) {
+            Ok(value) => moved.push(MovedRow { key, new: IndexRow { value, own: None, ..old.clone() }, old }),
+            Err(e) if e.kind == ErrorKind::Corrupt => {
+                log::error!("{e}");
+                chosen.remove(&old.value.segment);
+                chosen.remove(&old.place().0);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(moved)
 }
 
 fn entry_of(key: &[u8], row: &IndexRow) -> Option<Entry> {

@@ -2,14 +2,16 @@
 //!
 //! Must not know how the index stores its rows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
 use super::engine::FamilyTrack;
+use super::flush::Counted;
 use super::memtable::{MemCell, Memtable};
-use crate::index::{Change, Checkpoint, Index, IndexRow, Meta, Opened, key};
+use crate::index::{Change, Checkpoint, Direction, Index, IndexRow, Meta, Opened, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
 use crate::wal::{
     DeadMarks, Found, Replay, ReplayEvent, SegmentOrigin, Segments, append_dead, highest_synced, read_dead,
@@ -19,10 +21,13 @@ use crate::{Error, ErrorKind, Result};
 /// Cells that a rebuild sorts at once.
 const REBUILD_BATCH: usize = 200_000;
 
+/// Entries whose values are shared that a rebuild counts at once.
+const REBUILD_SHARES: usize = 20_000;
+
 /// The fold over the log that makes memtable, tracks and, if need be, the index.
 pub struct Recovery<'a> {
     segments: &'a Arc<Segments>,
-    families: std::collections::BTreeSet<FamilyId>,
+    families: BTreeSet<FamilyId>,
     index: &'a Index,
     pub memtable: Memtable,
     pub tracks: FxHashMap<FamilyId, Arc<FamilyTrack>>,
@@ -78,6 +83,7 @@ impl<'a> Recovery<'a> {
             let track = self.tracks.entry(*id).or_default();
             track.max_timestamp.fetch_max(stats.max_timestamp, Ordering::Relaxed);
             track.family_tombstones.fetch_or(stats.family_tombstones > 0, Ordering::Relaxed);
+            track.expiring.fetch_or(stats.expiring, Ordering::Relaxed);
         }
         for track in self.tracks.values() {
             track.opened_with.store(track.max_timestamp.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -256,8 +262,10 @@ impl<'a> Recovery<'a> {
             // Order: on the disk before the index covers it.
             self.secure()?;
         }
-        self.count(&mut meta)?;
-        self.index.write(&mut std::iter::empty(), &mut || meta.clone())?;
+        let mut counted = Counted::new(meta, self.segments.env().now());
+        self.count(&mut counted)?;
+        let state = counted.finish();
+        let meta = self.index.write(&mut std::iter::empty(), || state)?;
         self.take_stats(&meta);
         Ok(meta)
     }
@@ -286,41 +294,50 @@ impl<'a> Recovery<'a> {
         self.index.fill(&mut batch.drain(..).map(|(key, row)| Ok(Change::Put(key, row))))
     }
 
-    /// Sums over all rows, page by page.
-    fn count(&self, meta: &mut Meta) -> Result<()> {
+    /// Sums over all rows.
+    fn count(&self, counted: &mut Counted) -> Result<()> {
+        self.pages(&mut |page| {
+            page.iter().for_each(|(key, row)| counted.add(key, row));
+            counted.unload_shares(self.index, REBUILD_SHARES)
+        })?;
+        counted.unload_shares(self.index, 0)?;
+        let shared: BTreeSet<SegmentId> =
+            counted.meta().segments.iter().filter(|(_, stats)| stats.shares > 0).map(|(id, _)| *id).collect();
+        if shared.is_empty() {
+            return Ok(());
+        }
+        self.pages(&mut |page| {
+            let own = page.into_iter().map(|(_, row)| row).filter(|row| row.own.is_none());
+            let rows: Vec<IndexRow> = own.filter(|row| shared.contains(&row.value.segment)).collect();
+            if rows.is_empty() { Ok(()) } else { self.index.mark_originals(&rows) }
+        })?;
+        self.index.count_orphans(counted.meta())
+    }
+
+    /// All rows of the index, page by page.
+    fn pages(&self, each: &mut dyn FnMut(Vec<(Vec<u8>, IndexRow)>) -> Result<()>) -> Result<()> {
         let mut from = Vec::new();
         loop {
-            let mut last = Vec::new();
-            let count =
-                self.index.page(&from, &[0xFF; 8], 4096, crate::index::Direction::Ascending, &mut |key, row| {
-                    count_in(meta, key, &row);
-                    last.clear();
-                    last.extend_from_slice(key);
-                    Ok(())
-                })?;
+            let mut page = Vec::new();
+            let count = self.index.page(&from, &[0xFF; 8], 4096, Direction::Ascending, &mut |key, row| {
+                page.push((key.to_vec(), row));
+                Ok(())
+            })?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            from.clone_from(last);
+            from.push(0);
+            each(page)?;
             if count < 4096 {
                 return Ok(());
             }
-            last.push(0);
-            from = last;
         }
     }
-}
-
-/// Counts a row of the index into the sums.
-pub fn count_in(meta: &mut Meta, key: &[u8], row: &IndexRow) {
-    meta.add(row);
-    let (Some(family), Some((timestamp, kind, _))) = (key::family_of(key), key::decode_suffix(key)) else { return };
-    let stats = meta.families.entry(family).or_default();
-    stats.cells += 1;
-    stats.changed += 1;
-    stats.max_timestamp = stats.max_timestamp.max(timestamp.0);
-    stats.family_tombstones += u64::from(kind.is_family_tombstone());
 }
 
 fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::Entry) {
     let track = tracks.entry(entry.family).or_default();
     track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
+    track.expiring.fetch_or(entry.tags.ttl_ms.is_some(), Ordering::Relaxed);
     track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
 }
 

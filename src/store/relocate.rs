@@ -54,6 +54,7 @@ impl Engine {
         }
         let plan = planner.plan(vec![Mutation::Delete(markers)])?;
         cells.extend(plan.cells.into_iter().map(|cell| RowCell { row: &from.row, cell }));
+        let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
         let (seq, _) = self.commit(cells)?;
         drop(locks);
         self.settle(seq, to_table.durability().max(from_table.durability()))?;
@@ -64,6 +65,7 @@ impl Engine {
             origin,
         };
         self.announce(&[event(from), event(to)]);
+        self.announce(ttl.as_slice());
         Ok(())
     }
 

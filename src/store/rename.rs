@@ -122,7 +122,9 @@ impl Engine {
                 from.put(&back, Time::AfterNewest)?
             }
         };
+        let first_ttl = self.first_ttl(to_table, std::slice::from_ref(&target));
         let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
+        events.extend(first_ttl);
         events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
         let cells = vec![RowCell { row: &rename.to.row, cell: target }, RowCell { row: &rename.from.row, cell: other }];
         let (seq, written) = self.commit(cells)?;
@@ -159,7 +161,8 @@ impl Engine {
         let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
         let value = Value::Shared(stored);
         let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
-        let events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
+        let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
+        events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
         let (seq, written) = self.commit(vec![RowCell { row: &column.row, cell: put }])?;
         drop(lock);
         self.settle(seq, table.durability())?;

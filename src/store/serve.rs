@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, HistoryFrom, RenameCell, RowListing, Rows, Status, Subscriber, VersionRun,
-    Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -91,6 +91,10 @@ impl Backend for Store {
         self.engine.list_around(column, timestamp, count)
     }
 
+    fn may_expire(&self, table: &TableName) -> Result<bool> {
+        Ok(self.engine.may_expire(table))
+    }
+
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         self.engine.rename_cell(rename)
     }
@@ -123,6 +127,14 @@ impl Backend for Store {
 
     fn status(&self) -> Result<Status> {
         self.engine.status()
+    }
+
+    fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
+        self.engine.table_numbers(table)
+    }
+
+    fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
+        self.engine.table_columns(table)
     }
 
     fn value_limit(&self) -> u64 {

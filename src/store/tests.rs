@@ -1,5 +1,9 @@
 //! Tests of the store as a whole, on a simulated machine.
 
+mod columns;
+mod compaction;
+mod expiry;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +17,7 @@ fn options(env: &SimEnv) -> StoreOptions {
     let mut options = StoreOptions::new("/store");
     options.env = Arc::new(env.clone());
     options.background = Background::Off;
+    options.compaction_cells = 3;
     options
 }
 

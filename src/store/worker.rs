@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Background;
 use super::engine::{Engine, SignalState};
 use crate::Result;
-use crate::backend::Status;
+use crate::backend::{CompactionKind, CompactionProgress, Status};
 
 /// How often the compactor looks by itself.
 const LOOK: Duration = Duration::from_secs(60);
@@ -75,8 +75,9 @@ fn sync_loop(engine: &Engine) {
 fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
         if !engine.tables.load().frozen.is_empty() {
-            doing(engine, "flushing");
+            engine.signals.state.lock().flushing = true;
             let result = engine.flush_frozen();
+            engine.signals.state.lock().flushing = false;
             if result.is_err() {
                 // Not at full speed against a full disk.
                 wait(engine, Duration::from_secs(1), |_| false);
@@ -90,13 +91,22 @@ fn flush_loop(engine: &Engine) {
 fn compact_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
         note(engine, "compact", engine.compact_as_needed());
-        doing(engine, "");
     }
 }
 
-/// Says in the status what is going on.
+/// Says in the status what is going on, until it is said to be nothing.
 pub fn doing(engine: &Engine, what: &str) {
     engine.signals.state.lock().activity = what.to_owned();
+}
+
+fn activity(state: &SignalState) -> String {
+    let flushing = state.flushing.then(|| "flushing".to_owned());
+    let compacting = state.compaction.as_ref().map(|CompactionProgress { table, family, kind, percent }| {
+        let how = if *kind == CompactionKind::Major { "major compaction of" } else { "compacting" };
+        format!("{how} {table}:{family} {percent} %")
+    });
+    let other = (!state.activity.is_empty()).then(|| state.activity.clone());
+    flushing.into_iter().chain(compacting).chain(other).collect::<Vec<_>>().join(", ")
 }
 
 fn note(engine: &Engine, what: &str, result: Result<()>) {
@@ -104,9 +114,6 @@ fn note(engine: &Engine, what: &str, result: Result<()>) {
         let text = format!("{what}: {e}");
         log::error!("{text}");
         engine.signals.state.lock().last_error = Some(text);
-    }
-    if what == "flush" {
-        doing(engine, "");
     }
 }
 
@@ -117,6 +124,7 @@ impl Engine {
         let tables = self.tables.load();
         let memtable_cells = tables.all().map(|t| t.len()).sum();
         let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
+        let unflushed: u64 = tables.all().map(|t| t.stored_bytes()).sum();
         let meta = self.meta.lock();
         let state = self.signals.state.lock();
         let segments = self.log.segments();
@@ -124,7 +132,7 @@ impl Engine {
             cells: meta.cells() + memtable_cells,
             segments: segments.ids().len() as u64,
             segment_bytes: segments.total_len(),
-            live_bytes: meta.live_bytes(),
+            live_bytes: meta.live_bytes() + unflushed,
             index_bytes: self.index.bytes(),
             memtable_cells,
             memtable_bytes,
@@ -133,7 +141,8 @@ impl Engine {
             synced_seq: self.log.synced().0,
             flushes: meta.flushes,
             compactions: meta.compactions,
-            activity: state.activity.clone(),
+            activity: activity(&state),
+            compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
             last_error: state.last_error.clone(),
             disk_total: disk.total,

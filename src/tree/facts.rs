@@ -17,6 +17,7 @@ impl Tree {
         match &key.place {
             Place::Root | Place::Times(_) | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
+            Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
             Place::Namespace(name) => {
                 let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
                 Ok(exists.then_some(Facts::Dir))

@@ -69,9 +69,12 @@ impl Tree {
             which: Versions::LiveAndKept,
             limit,
         };
+        // Order: what is not stored before what is; see `page_rows`.
+        let mut made = self.restored.rows(table, listing.after.as_deref(), None, limit)?;
         let mut rows = self.existing(self.backend.list_rows(&listing))?.unwrap_or_default();
-        let until = if rows.len() < limit { None } else { rows.last().cloned() };
-        let made = self.restored.rows(table, listing.after.as_deref(), until.as_deref(), limit)?;
+        if rows.len() == limit {
+            made.retain(|row| Some(row) <= rows.last());
+        }
         merge_names(&mut rows, made, limit);
         entries.extend(rows.into_iter().map(|row| {
             let name = escape::file_name(Level::Row, &row, NAME_MAX);

@@ -176,7 +176,7 @@ impl Tree {
             return Ok(Some(qualifier));
         }
         let named = |q: &Qualifier| escape::file_name(Level::Qualifier, q, limit) == stem;
-        let made = self.uncommitted.cells(family, None, None, usize::MAX);
+        let made = self.uncommitted.cells(family, None, usize::MAX);
         let found = match made.into_iter().find(named) {
             Some(qualifier) => Some(qualifier),
             None => self.search_columns(family, prefix, &named)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX};
 use super::history_list::is_readable;
-use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
 use super::resolve::Tree;
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
@@ -49,6 +49,11 @@ impl Tree {
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
                 Ok(after_cursor(entries, after, limit))
             }
+            Place::TableInfo(table, TableNoun::Dir) => {
+                let place = |noun| dir.sibling(Place::TableInfo(Arc::clone(table), noun));
+                let entries = super::info::NOUNS.into_iter().map(|(name, noun)| plain(name.to_owned(), place(noun)));
+                Ok(after_cursor(entries, after, limit))
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -82,12 +87,14 @@ impl Tree {
             which: Versions::Live,
             limit,
         };
+        // Order: what is not stored before what is: a commit in between moves it on, and it is met twice.
+        let mut made =
+            if dir.view == View::Plain { self.uncommitted.dirs.rows(table, after, None, limit)? } else { Vec::new() };
         let mut rows = self.backend.list_rows(&listing)?;
-        if dir.view == View::Plain {
-            let until = if rows.len() < limit { None } else { rows.last().cloned() };
-            let made = self.uncommitted.dirs.rows(table, after, until.as_deref(), limit)?;
-            merge_names(&mut rows, made, limit);
+        if rows.len() == limit {
+            made.retain(|row| Some(row) <= rows.last());
         }
+        merge_names(&mut rows, made, limit);
         let entry = |row: Vec<u8>| Entry {
             name: escape::file_name(Level::Row, &row, NAME_MAX),
             cursor: row.clone(),
@@ -98,15 +105,14 @@ impl Tree {
     }
 
     fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
-        let mut names = match self.backend.list_families(&row.table, &row.row, dir.view.time_range(), Versions::Live) {
-            Err(e) if e.kind == ErrorKind::NoSuchTable => Vec::new(),
-            other => other?,
-        };
-        if dir.view == View::Plain {
-            names.extend(self.uncommitted.dirs.families(row)?);
-            names.sort();
-            names.dedup();
+        // Order: as for rows.
+        let mut names = if dir.view == View::Plain { self.uncommitted.dirs.families(row)? } else { Vec::new() };
+        match self.backend.list_families(&row.table, &row.row, dir.view.time_range(), Versions::Live) {
+            Err(e) if e.kind == ErrorKind::NoSuchTable => {}
+            stored => names.extend(stored?),
         }
+        names.sort();
+        names.dedup();
         let entry = |family: String| {
             let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
             Entry {
@@ -126,6 +132,9 @@ impl Tree {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Entry>> {
+        // Order: as for rows.
+        let mut created =
+            if dir.view == View::Plain { self.uncommitted.cells(family, after, limit) } else { Vec::new() };
         let range = dir.view.time_range();
         let stored = self.backend.list_columns(&family.table, &family.row, &family.family, after, range, limit);
         let stored = match stored {
@@ -133,15 +142,15 @@ impl Tree {
             other => other?,
         };
         let mut columns: Vec<_> = stored.into_iter().map(|(q, cell)| (q, Some(cell))).collect();
-        if dir.view == View::Plain {
-            let until = if columns.len() < limit { None } else { columns.last().map(|(q, _)| q.clone()) };
-            for qualifier in self.uncommitted.cells(family, after, until.as_deref(), limit) {
-                if let Err(at) = columns.binary_search_by(|(q, _)| q.cmp(&qualifier)) {
-                    columns.insert(at, (qualifier, None));
-                }
-            }
-            columns.truncate(limit);
+        if columns.len() == limit {
+            created.retain(|qualifier| Some(qualifier) <= columns.last().map(|(q, _)| q));
         }
+        for qualifier in created {
+            if let Err(at) = columns.binary_search_by(|(q, _)| q.cmp(&qualifier)) {
+                columns.insert(at, (qualifier, None));
+            }
+        }
+        columns.truncate(limit);
         let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
             name: escape::file_name(Level::Qualifier, &qualifier, NAME_MAX),
             cursor: qualifier.clone(),

@@ -41,14 +41,8 @@ impl Uncommitted {
         self.cells.lock().remove(column);
     }
 
-    /// Created files of a family after `after` and up to and including `until`, ascending.
-    pub fn cells(
-        &self,
-        family: &FamilyPlace,
-        after: Option<&[u8]>,
-        until: Option<&[u8]>,
-        limit: usize,
-    ) -> Vec<Qualifier> {
+    /// Created files of a family after `after`, ascending.
+    pub fn cells(&self, family: &FamilyPlace, after: Option<&[u8]>, limit: usize) -> Vec<Qualifier> {
         let cells = self.cells.lock();
         let from = match after {
             None => Bound::Included(family.column(Vec::new())),
@@ -56,7 +50,7 @@ impl Uncommitted {
         };
         let of_family = |c: &&ColumnKey| c.table == family.table && c.row == family.row && c.family == family.family;
         let names = cells.range((from, Bound::Unbounded)).take_while(of_family).map(|c| c.qualifier.clone());
-        names.take_while(|q| until.is_none_or(|until| q.as_slice() <= until)).take(limit).collect()
+        names.take(limit).collect()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod escape;
 mod facts;
 pub mod history;
 mod history_list;
+pub mod info;
 pub mod json;
 pub mod judged;
 pub mod keys;

@@ -100,6 +100,8 @@ pub enum Place {
     Schema(Arc<SchemaPlace>),
     /// `.info/errors` and its like.
     Info(InfoPlace),
+    /// `TABLE/.info` and what is below it.
+    TableInfo(Arc<TableName>, TableNoun),
 }
 
 /// What is below a `.schema`.
@@ -153,6 +155,25 @@ pub enum InfoPlace {
     Requests,
 }
 
+/// What is said about a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableNoun {
+    /// The directory.
+    Dir,
+    /// As HBase's shell describes it.
+    Describe,
+    /// Cells and bytes of each family.
+    Families,
+    /// Cells, bytes and timestamps of each qualifier.
+    Qualifiers,
+    /// How many there are.
+    Rows,
+    /// Bytes.
+    Size,
+    /// Numbers by name.
+    Stats,
+}
+
 /// Identity of a node: a place seen in a view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeKey {
@@ -185,6 +206,7 @@ impl Place {
             | Place::Json(_)
             | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
+            Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
             _ => true,
         }
     }

@@ -9,7 +9,8 @@ use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
 use super::made::{MadeDirs, Uncommitted};
 use super::place::{
-    FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace,
+    FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, TableNoun, View,
+    WaitingPlace,
 };
 use super::suffix::{self, Suffix};
 use super::{schema, times};
@@ -88,11 +89,14 @@ impl Tree {
             Place::Family(family) => self.family_target(family, name)?,
             Place::Versions(column) => version_target(column, name)?,
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
+            Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
             _ => return Err(absent(name)),
         };
-        if dir.view != View::Plain && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_)) {
+        if dir.view != View::Plain
+            && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_) | Place::TableInfo(..))
+        {
             return Err(absent(name));
         }
         Ok(dir.sibling(place))
@@ -108,6 +112,7 @@ impl Tree {
         match name {
             b".schema" => Ok(Place::Schema(Arc::new(SchemaPlace::Table(table.as_ref().clone())))),
             b".at" => Ok(Place::Times(Arc::new(Place::Table(Arc::clone(table))))),
+            b".info" => Ok(Place::TableInfo(Arc::clone(table), TableNoun::Dir)),
             _ => {
                 let row = self.row_named(table, name)?.ok_or_else(|| no_short_name(name))?;
                 Ok(Place::Row(Arc::new(RowPlace { table: table.as_ref().clone(), row })))
@@ -198,6 +203,7 @@ impl Tree {
             Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
+            Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
             Place::Info(InfoPlace::Dir) => b".info".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
             Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
@@ -223,6 +229,8 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Root => return None,
         Place::Namespace(_) | Place::Info(InfoPlace::Dir) => Place::Root,
         Place::Info(_) => Place::Info(InfoPlace::Dir),
+        Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
+        Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
         Place::Table(name) => Place::Namespace(name.namespace.as_str().into()),
         Place::Row(row) => table(&row.table),
         Place::Family(family) => {

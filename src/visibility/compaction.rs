@@ -40,12 +40,51 @@ impl<'a> FlushMatcher<'a> {
     }
 }
 
-/// Major compaction of one row and family: tells `drop` every cell that may go, in no particular order.
+/// Major compaction of one row and family, cell by cell: tells every cell that may go.
 ///
-/// `cells` are the stored ones in HBase's order. Unflushed ones (generation 0) may be among them and
-/// are never dropped; nor do they decide about others, which were all written before them.
-/// `earliest_put` is the smallest timestamp of a flushed put of the family, over all rows, before this
-/// compaction (classic families).
+/// What it drops of a column is told before anything of the next one, tombstones of the family at any time. A put
+/// may be hidden by others that go: until all of its column has gone, the oldest must go first, and each tombstone
+/// after the puts that it covers.
+pub struct MajorMatcher<'a>(Major<'a>);
+
+enum Major<'a> {
+    Classic(Box<CompactionMatcher<'a>>),
+    NewVersion(Box<newversion::Compaction<'a>>),
+}
+
+impl<'a> MajorMatcher<'a> {
+    /// `earliest_put` is the smallest timestamp of a flushed put of the family, over all rows, before this
+    /// compaction (classic families).
+    pub fn new(family: &'a FamilyRules, now: Timestamp, earliest_put: Timestamp) -> Self {
+        let tombstones = Tombstones::Purge { earliest_put };
+        Self(match family.new_version_behavior {
+            true => Major::NewVersion(Box::new(newversion::Compaction::new(family, now))),
+            false => Major::Classic(Box::new(CompactionMatcher::new(family, now, tombstones))),
+        })
+    }
+
+    /// Judges the next cell in HBase's order. Cells that are left out must all have been written after the others:
+    /// such do not decide about them.
+    pub fn push(&mut self, cell: StoredCell, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        match &mut self.0 {
+            Major::Classic(matcher) => match matcher.judge(&cell) {
+                Verdict::Drop => drop(cell),
+                Verdict::Keep => Ok(()),
+            },
+            Major::NewVersion(compaction) => compaction.push(cell, drop),
+        }
+    }
+
+    /// All cells have been seen.
+    pub fn finish(self, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        match self.0 {
+            Major::Classic(_) => Ok(()),
+            Major::NewVersion(compaction) => compaction.finish(drop),
+        }
+    }
+}
+
+/// Major compaction of cells that are at hand: [`MajorMatcher`] over those that were flushed (generation not 0).
 pub fn major_compaction(
     family: &FamilyRules,
     now: Timestamp,
@@ -53,18 +92,11 @@ pub fn major_compaction(
     cells: impl Iterator<Item = Result<StoredCell>>,
     mut drop: impl FnMut(StoredCell) -> Result<()>,
 ) -> Result<()> {
-    let flushed = cells.filter(|c| c.as_ref().map_or(true, |c| c.generation != Generation(0)));
-    if family.new_version_behavior {
-        return newversion::compact(family, now, flushed, &mut drop);
+    let mut matcher = MajorMatcher::new(family, now, earliest_put);
+    for cell in cells.filter(|c| c.as_ref().map_or(true, |c| c.generation != Generation(0))) {
+        matcher.push(cell?, &mut drop)?;
     }
-    let mut matcher = CompactionMatcher::new(family, now, Tombstones::Purge { earliest_put });
-    for cell in flushed {
-        let cell = cell?;
-        if matcher.judge(&cell) == Verdict::Drop {
-            drop(cell)?;
-        }
-    }
-    Ok(())
+    matcher.finish(&mut drop)
 }
 
 struct CompactionMatcher<'a> {

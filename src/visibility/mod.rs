@@ -15,7 +15,7 @@ mod reader;
 mod source;
 
 pub use column::{list_versions, newest, version_info};
-pub use compaction::{FlushMatcher, Verdict, major_compaction};
+pub use compaction::{FlushMatcher, MajorMatcher, Verdict, major_compaction};
 pub use reader::{FamilyReader, VisibleCell};
 pub use source::{CellSource, SliceSource};
 
@@ -78,9 +78,14 @@ fn oldest(family: &FamilyRules, now: Timestamp) -> i64 {
     }
 }
 
+/// Whether no read sees a cell of this timestamp any more because of the family's TTL, whatever else is stored.
+pub fn past_family_ttl(family: &FamilyRules, timestamp: Timestamp, now: Timestamp) -> bool {
+    family.min_versions == 0 && timestamp.0 < oldest(family, now)
+}
+
 /// Whether the cell's own TTL has passed.
 fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
-    cell.tags.ttl_ms.is_some_and(|ttl| last_alive(cell.timestamp, ttl) < now.0)
+    cell.tags.alive_until(cell.timestamp).is_some_and(|last| last < now.0)
 }
 
 /// Cells that their own TTL has ended, and older puts of the same timestamp where a change of attributes

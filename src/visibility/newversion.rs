@@ -231,30 +231,9 @@ impl<'a> NewVersionMatcher<'a> {
     }
 }
 
-/// Tells `drop` every cell that is neither live nor kept, and tombstones that cover nothing kept.
-pub(super) fn compact(
-    family: &FamilyRules,
-    now: Timestamp,
-    cells: impl Iterator<Item = Result<StoredCell>>,
-    drop: &mut impl FnMut(StoredCell) -> Result<()>,
-) -> Result<()> {
-    let mut compaction = Compaction {
-        expiry: Expiry::default(),
-        judge: Judge::new(family, now),
-        outcomes: Vec::new(),
-        column: Needs::default(),
-        family: Needs::default(),
-    };
-    for cell in cells {
-        compaction.push(cell?, drop)?;
-    }
-    compaction.judge.resolve(&mut compaction.outcomes);
-    compaction.settle(drop)?;
-    compaction.column.release(drop)?;
-    compaction.family.release(drop)
-}
-
-struct Compaction<'a> {
+/// Compaction of one row and family: tells `drop` every cell that is neither live nor kept, and tombstones that
+/// cover nothing kept.
+pub(super) struct Compaction<'a> {
     expiry: Expiry,
     judge: Judge<'a>,
     outcomes: Vec<Outcome>,
@@ -262,16 +241,35 @@ struct Compaction<'a> {
     family: Needs,
 }
 
-impl Compaction<'_> {
-    fn push(&mut self, cell: StoredCell, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
-        if self.expiry.ends(&cell, self.judge.now) {
-            return drop(cell);
+impl<'a> Compaction<'a> {
+    pub fn new(family: &'a FamilyRules, now: Timestamp) -> Self {
+        Self {
+            expiry: Expiry::default(),
+            judge: Judge::new(family, now),
+            outcomes: Vec::new(),
+            column: Needs::default(),
+            family: Needs::default(),
         }
+    }
+
+    /// All cells have been seen.
+    pub fn finish(mut self, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
+        self.judge.resolve(&mut self.outcomes);
+        self.settle(drop)?;
+        self.column.release(drop)?;
+        self.family.release(drop)
+    }
+
+    /// Judges the next cell. What is dropped of the column before it is told first.
+    pub fn push(&mut self, cell: StoredCell, drop: &mut impl FnMut(StoredCell) -> Result<()>) -> Result<()> {
         let leaves_column = self.judge.column.as_ref().is_some_and(|c| *c != cell.qualifier);
         self.judge.enter(&cell, &mut self.outcomes);
         self.settle(drop)?;
         if leaves_column {
             self.column.release(drop)?;
+        }
+        if self.expiry.ends(&cell, self.judge.now) {
+            return drop(cell);
         }
         // With MIN_VERSIONS expired versions may still be read by time range.
         if self.judge.family.min_versions == 0 && self.judge.expired(cell.timestamp) {

@@ -14,6 +14,7 @@ fn cell(qualifier: &str, timestamp: i64, kind: CellKind, seq: u64) -> StoredCell
         generation: Generation(1),
         tags: Tags::default(),
         value: ValueHandle::default(),
+        own: None,
     }
 }
 

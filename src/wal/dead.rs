@@ -4,7 +4,8 @@
 //! offsets u32 (`u32::MAX`: the whole segment), CRC-32C u32 of segment id, number and offsets, then the
 //! offsets u64. A torn block at the end is ignored: its transaction did not commit.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
 use super::record::{u32_at, u64_at};
 use super::segments::Segments;
@@ -100,17 +101,79 @@ pub fn append_dead(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Res
     }
     let path = segments.dead_path(id);
     let env = segments.env();
+    let segment = segments.get(id);
+    let known = segment.as_ref().and_then(|segment| segment.dead_len());
     let write = || {
         let exists = env.exists(&path)?;
         let file = if exists { env.open(&path)? } else { env.create_new(&path)? };
         // Order: after what is whole, over anything torn.
-        let end = whole_len(&*file, id)?;
+        let end = known.map_or_else(|| whole_len(&*file, id), Ok)?;
         file.set_len(end)?;
-        file.write_at(&block(id, marks), end)?;
+        let block = block(id, marks);
+        file.write_at(&block, end)?;
         file.sync()?;
-        if exists { Ok(()) } else { env.sync_dir(segments.dir()) }
+        if !exists {
+            env.sync_dir(segments.dir())?;
+        }
+        Ok(end + block.len() as u64)
     };
-    write().map_err(|e| Error::io(format!("write {}", path.display()), &e))
+    let written: std::io::Result<u64> = write();
+    if let Some(segment) = segment {
+        segment.set_dead_len(written.as_ref().ok().copied());
+    }
+    written.map(|_| ()).map_err(|e| Error::io(format!("write {}", path.display()), &e))
+}
+
+/// Adds marks to the companions of several segments: all of them or none, wherever the machine stops.
+pub fn append_all_dead(segments: &Segments, marks: &BTreeMap<SegmentId, DeadMarks>) -> Result<()> {
+    let path = pending_path(segments);
+    let io = |e: std::io::Error| Error::io(format!("write {}", path.display()), &e);
+    let several = marks.len() > 1;
+    if several {
+        let mut bytes: Vec<u8> = Vec::new();
+        for (id, marks) in marks {
+            let block = block(*id, marks);
+            bytes.extend_from_slice(&id.0.to_le_bytes());
+            bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&block);
+        }
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        // Order: what is marked together is on the disk in one piece before the first companion has any of it.
+        segments.env().replace_file(&path, &bytes).map_err(io)?;
+    }
+    for (id, marks) in marks {
+        append_dead(segments, *id, marks)?;
+    }
+    if several { segments.env().remove(&path).map_err(io) } else { Ok(()) }
+}
+
+/// Where marks of several segments are until all companions have them: for each the id u32, the length u32 and the
+/// block, then a CRC-32C u32 of it all.
+fn pending_path(segments: &Segments) -> PathBuf {
+    segments.dir().join("pending.drop")
+}
+
+/// Brings marks to where they were going when the machine stopped.
+pub(super) fn finish_pending(segments: &Segments) -> Result<()> {
+    let path = pending_path(segments);
+    let io = |e: std::io::Error| Error::io(format!("read {}", path.display()), &e);
+    let bytes = match segments.env().read_file(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(io(e)),
+    };
+    let whole =
+        bytes.split_last_chunk::<4>().filter(|(body, check)| crc32c::crc32c(body) == u32::from_le_bytes(**check));
+    let mut rest = whole.map_or(&[][..], |(body, _)| body);
+    while rest.len() >= 8 {
+        let (id, len) = (SegmentId(u32_at(rest, 0)), u32_at(rest, 4) as usize);
+        let block = rest.get(8..8 + len).unwrap_or_default();
+        if segments.get(id).is_some() {
+            append_dead(segments, id, &parse(id, block).0)?;
+        }
+        rest = rest.get(8 + len..).unwrap_or_default();
+    }
+    segments.env().remove(&path).map_err(io)
 }
 
 fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u64> {

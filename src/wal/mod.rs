@@ -15,7 +15,7 @@ mod segments;
 mod value;
 mod write;
 
-pub use dead::{DeadMarks, append_dead, read_dead};
+pub use dead::{DeadMarks, append_all_dead, append_dead, read_dead};
 pub use entry::{Entry, Head};
 pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 pub use log::{Appended, Log, LogOptions, NewCell};
@@ -25,3 +25,4 @@ pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
 pub use rewrite::Rewriter;
 pub use segments::{Segment, Segments};
 pub use value::{Codec, Prepared, prepare};
+pub use write::share_len;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use lru::LruCache;
 use parking_lot::{Mutex, RwLock};
 
+use super::dead::finish_pending;
 use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header};
 use crate::env::{Env, EnvFile};
 use crate::model::SegmentId;
@@ -23,6 +24,8 @@ pub struct Segment {
     len: AtomicU64,
     /// Entries of memtables that point into it from elsewhere.
     shares: AtomicU64,
+    /// Bytes of whole blocks of its companion, plus one; 0 = not known.
+    dead_len: AtomicU64,
     /// A compaction moves its cells elsewhere.
     retiring: AtomicBool,
 }
@@ -49,6 +52,16 @@ impl Segment {
 
     pub fn set_len(&self, len: u64) {
         self.len.store(len, Ordering::Release);
+    }
+
+    /// Bytes of whole blocks of its companion, where that is known.
+    pub fn dead_len(&self) -> Option<u64> {
+        self.dead_len.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// Remembers [`Segment::dead_len`], or that it is not known any more.
+    pub fn set_dead_len(&self, len: Option<u64>) {
+        self.dead_len.store(len.map_or(0, |len| len + 1), Ordering::Release);
     }
 
     /// Unflushed entries elsewhere that share its bytes.
@@ -103,6 +116,7 @@ impl Segments {
             segments.known.write().insert(id, Arc::new(segment));
         }
         segments.remove_stray_companions(&names)?;
+        finish_pending(&segments)?;
         Ok(segments)
     }
 

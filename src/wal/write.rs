@@ -4,10 +4,10 @@
 
 use std::os::unix::fs::FileExt;
 
-use super::entry::{HeadParts, head_len};
+use super::entry::{Entry, HeadParts, head_len, put_head};
 use super::log::NewCell;
 use super::record::RECORD_HEADER;
-use super::value::Source;
+use super::value::{Codec, Source};
 use crate::env::EnvFile;
 use crate::model::{SeqNo, ValueHandle};
 
@@ -30,6 +30,25 @@ pub(super) fn parts<'a>(cell: &'a NewCell<'_>, seq: SeqNo, shared: Option<ValueH
         shared,
         chunks: &cell.value.chunks,
     }
+}
+
+/// Bytes of the entry of a cell whose value is another's.
+pub fn share_len(entry: &Entry, value: &ValueHandle) -> u32 {
+    let parts = HeadParts {
+        family: entry.family,
+        row: &entry.row,
+        qualifier: &entry.qualifier,
+        timestamp: entry.timestamp,
+        kind: entry.kind,
+        seq: entry.seq,
+        tags: &entry.tags,
+        codec: Codec::None,
+        len: value.len,
+        stored_len: 0,
+        shared: Some(*value),
+        chunks: &[],
+    };
+    put_head(&mut Vec::new(), &parts).0
 }
 
 fn streamed_len(cells: &[NewCell<'_>]) -> u64 {

@@ -37,6 +37,8 @@ fn open(env: &SimEnv) -> Store {
     let mut options = StoreOptions::new("/store");
     options.env = Arc::new(env.clone());
     options.background = Background::Off;
+    // So few that compactions come by all their ways of holding cells.
+    options.compaction_cells = 3;
     Store::open(options).unwrap()
 }
 

@@ -170,7 +170,7 @@ impl Reference {
     ) {
         let value = self.values.add(value);
         let seq = SeqNo(self.seq);
-        let cell = StoredCell { qualifier, timestamp, kind, seq, generation: Generation(0), tags, value };
+        let cell = StoredCell { qualifier, timestamp, kind, seq, generation: Generation(0), tags, value, own: None };
         let same = |p: &Place| {
             p.family == family
                 && p.cell.qualifier == cell.qualifier

@@ -11,12 +11,12 @@ mod write;
 pub use general::version_text;
 
 use super::arguments::Arguments;
-use super::describe;
 use super::failure::{Failure, Outcome, refuse, table_name};
 use super::regions;
 use super::registry::Entry;
 use super::session::Session;
 use super::value::Value;
+use crate::model::describe;
 use crate::model::{RowKey, TableName, TableSchema, TableState, check_row};
 use crate::{Error, ErrorKind};
 

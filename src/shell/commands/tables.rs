@@ -4,13 +4,13 @@ use regex::Regex;
 
 use super::{Command, alter};
 use crate::model::to_string_binary;
-use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState};
+use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState, describe};
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::failure::{Failure, Outcome, refuse, table_name, words};
 use crate::shell::regions::{region_of, regions, set_splits, wanted_splits};
+use crate::shell::schema;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
-use crate::shell::{describe, schema};
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {
@@ -111,13 +111,9 @@ fn add_family(session: &mut Session<'_>, table: &mut TableSchema, name: &str, op
 
 fn describe_table(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = existing(session, arguments)?;
-    let state = if table.state == TableState::Enabled { "ENABLED" } else { "DISABLED" };
     let printer = &mut session.printer;
-    printer.line(&format!("Table {} is {state}", table.name))?;
-    printer.line(&format!("{}{}", table.name, describe::table_attributes(&table)))?;
-    printer.line("COLUMN FAMILIES DESCRIPTION")?;
-    for family in table.families.values() {
-        printer.line(&format!("{}\n", describe::family(family)))?;
+    for line in describe::lines(&table) {
+        printer.line(&line)?;
     }
     printer.rows(table.families.len() as u64)?;
     printer.line("Quota is disabled")?;

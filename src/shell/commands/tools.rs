@@ -51,9 +51,13 @@ fn major_compact(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Va
 }
 
 fn compaction_state(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    session.table(&arguments.text(0))?;
-    let busy = session.backend.status()?.activity.contains("compact");
-    let state = if busy { "MINOR" } else { "NONE" };
+    let table = session.table(&arguments.text(0))?;
+    let compaction = session.backend.status()?.compaction.filter(|compaction| compaction.table == table.name);
+    let state = match compaction.map(|compaction| compaction.kind) {
+        Some(CompactionKind::Major) => "MAJOR",
+        Some(CompactionKind::Minor) => "MINOR",
+        None => "NONE",
+    };
     session.printer.line(state)?;
     Ok(Value::text(state))
 }

@@ -211,3 +211,18 @@ fn mount_shared_memory_maps_commit() {
     let bytes = fs::read(&cell).unwrap();
     assert_eq!((&bytes[4999..5004], bytes.len()), (&b"aXYZa"[..], 10_000));
 }
+
+#[test]
+fn mount_history_waits_for_files_that_are_just_being_closed() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for n in 0..100 {
+        let cell = family.join(format!("q{n}"));
+        // Nothing is written: the commit comes with the RELEASE, after close(2) has returned.
+        drop(fs::File::create(&cell).unwrap());
+        assert_eq!(names(&super::fixture::suffixed(&cell, "@")).len(), 1, "{n}");
+        drop(fs::File::create(&cell).unwrap());
+        let column = format!("q{n}");
+        assert_eq!(super::model::stored(fixture.backend().as_ref(), "r", &column).as_deref(), Some(&b""[..]), "{n}");
+    }
+}

@@ -4,6 +4,7 @@
 mod fsx;
 mod messages;
 mod pjdfstest;
+mod sequences;
 
 use std::path::{Path, PathBuf};
 

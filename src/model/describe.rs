@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::attributes::{family_defaults, parse_seconds};
-use crate::model::{FamilySchema, TableSchema};
+use super::attributes::{family_defaults, parse_seconds};
+use super::{FamilySchema, TableSchema, TableState};
+
+/// Key of a table's configuration that holds its split points, in hexadecimal, with commas.
+pub const SPLITS: &str = "cellfs.splits";
 
 /// What HBase's descriptor has of its own, in its order; all else it shows as METADATA.
 const FAMILY_ORDER: &[&str] = &[
@@ -38,6 +41,18 @@ fn map(name: &str, entries: &BTreeMap<&str, &str>) -> Option<String> {
     (!pairs.is_empty()).then(|| format!("{name} => {{{}}}", pairs.join(", ")))
 }
 
+/// State, attributes and families of a table, each on a line; an empty one after each family.
+pub fn lines(table: &TableSchema) -> Vec<String> {
+    let state = if table.state == TableState::Enabled { "ENABLED" } else { "DISABLED" };
+    let mut lines = vec![
+        format!("Table {} is {state}", table.name),
+        format!("{}{}", table.name, table_attributes(table)),
+        "COLUMN FAMILIES DESCRIPTION".to_owned(),
+    ];
+    lines.extend(table.families.values().flat_map(|f| [family(f), String::new()]));
+    lines
+}
+
 /// `{NAME => 'f', ...}`.
 pub fn family(family: &FamilySchema) -> String {
     let mut parts = vec![pair("NAME", &family.name)];
@@ -65,7 +80,7 @@ pub fn table_attributes(table: &TableSchema) -> String {
         }
     }
     let others = table.attributes.iter().filter(|(name, _)| !TABLE_ORDER.contains(&name.as_str()));
-    let configuration = table.configuration.iter().filter(|(name, _)| *name != super::regions::SPLITS);
+    let configuration = table.configuration.iter().filter(|(name, _)| *name != SPLITS);
     let all = others.chain(&table.metadata).chain(configuration);
     let mut metadata: BTreeMap<&str, &str> = all.map(|(key, text)| (key.as_str(), text.as_str())).collect();
     metadata.entry(FILE_TRACKER.0).or_insert(FILE_TRACKER.1);

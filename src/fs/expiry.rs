@@ -1,0 +1,48 @@
+//! Directories that vanish with their last cell where cells expire: how long the kernel may keep their names.
+
+use std::time::Duration;
+
+use super::{EntryReply, Fs};
+use crate::Result;
+use crate::backend::Versions;
+use crate::model::{TimeRange, Timestamp};
+use crate::tree::place::{NodeKey, Place, View};
+
+impl Fs {
+    /// Whether a row or a family of one may vanish by itself.
+    pub(super) fn may_expire(&self, key: &NodeKey) -> Result<bool> {
+        match &key.place {
+            Place::Row(row) if key.view == View::Plain => self.tree.backend.may_expire(&row.table),
+            Place::Family(family) if key.view == View::Plain => self.tree.backend.may_expire(&family.table),
+            _ => Ok(false),
+        }
+    }
+
+    /// An answer to a look-up: a directory's name is not kept past the expiry of the cell that makes it exist.
+    pub(super) fn bounded(&self, key: &NodeKey, mut reply: EntryReply) -> Result<EntryReply> {
+        if self.may_expire(key)?
+            && let Some(at) = self.first_expiry(key)?
+        {
+            let left = u64::try_from(at.0 - self.tree.backend.now().0).unwrap_or(0);
+            reply.entry_ttl = reply.entry_ttl.min(Duration::from_millis(left));
+        }
+        Ok(reply)
+    }
+
+    /// When the first cell that is visible in a directory expires; `None`: never, or there is none.
+    fn first_expiry(&self, key: &NodeKey) -> Result<Option<Timestamp>> {
+        let (table, row, families) = match &key.place {
+            Place::Row(row) if !self.tree.uncommitted.dirs.has_row(row)? => {
+                let families = self.tree.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::Live)?;
+                (&row.table, &row.row, families)
+            }
+            Place::Family(place) if !self.tree.uncommitted.dirs.has_family(place)? => {
+                (&place.table, &place.row, vec![place.family.clone()])
+            }
+            _ => return Ok(None),
+        };
+        let Some(family) = families.first() else { return Ok(None) };
+        let first = self.tree.backend.list_columns(table, row, family, None, TimeRange::ALL, 1)?;
+        Ok(first.first().and_then(|(_, cell)| cell.expires_at))
+    }
+}

@@ -1,0 +1,286 @@
+//! Which compaction a family needs, from numbers alone (HBase: ExploringCompactionPolicy, SortedCompactionPolicy).
+//!
+//! Pure. Other than in HBase, a minor compaction reads the index of the whole family: it must be worth the walk.
+
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::index::{FamilyStats, Layer};
+use crate::model::{FamilyId, FamilyRules, FamilySchema, Generation, KeepDeleted, TableSchema, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+const MIN: &str = "hbase.hstore.compaction.min";
+/// The older name of [`MIN`].
+const THRESHOLD: &str = "hbase.hstore.compactionThreshold";
+const MAX: &str = "hbase.hstore.compaction.max";
+const RATIO: &str = "hbase.hstore.compaction.ratio";
+const MIN_SIZE: &str = "hbase.hstore.compaction.min.size";
+const PERIOD: &str = "hbase.hregion.majorcompaction";
+const JITTER: &str = "hbase.hregion.majorcompaction.jitter";
+
+/// A walk must judge this part of a family's cells (one in so many) ...
+const WORTH: u64 = 8;
+/// ... unless it has fewer than this.
+const SMALL: u64 = 1_000_000;
+/// New-version families: cells that must have come since the last major compaction before half of all is enough.
+const CHANGED: u64 = 100_000;
+
+/// When to compact, as CONFIGURATION of the family, else of the table, says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Fewest layers of a minor compaction.
+    pub min: usize,
+    /// Most layers of one, if that is worth the walk.
+    pub max: usize,
+    /// No layer is larger than the others together, times this.
+    pub ratio: f64,
+    /// Bytes below which the ratio does not matter.
+    pub min_size: u64,
+    /// Milliseconds between major compactions; 0 = none by age.
+    pub period: u64,
+    /// Part of the period by which it varies.
+    pub jitter: f64,
+}
+
+impl Default for Settings {
+    /// HBase's defaults.
+    fn default() -> Self {
+        Self { min: 3, max: 10, ratio: 1.2, min_size: 128 << 20, period: 7 * 24 * 3600 * 1000, jitter: 0.5 }
+    }
+}
+
+impl Settings {
+    /// Those of a family; refuses what is not a number, or out of range.
+    pub fn of(table: &TableSchema, family: &FamilySchema) -> Result<Self> {
+        let maps = [&family.configuration, &family.metadata, &table.configuration, &table.metadata];
+        let default = Self::default();
+        let min = number(&maps, MIN)?.or(number(&maps, THRESHOLD)?);
+        let max: Option<usize> = number(&maps, MAX)?;
+        let fraction = |key, least: f64, default| match number::<f64>(&maps, key)? {
+            Some(value) if value.is_finite() && value >= least => Ok(value),
+            Some(value) => Err(refused(key, &value.to_string())),
+            None => Ok(default),
+        };
+        let min = min.unwrap_or(default.min).max(2);
+        Ok(Self {
+            min,
+            max: max.unwrap_or(default.max).max(min),
+            ratio: fraction(RATIO, 0.0, default.ratio)?,
+            min_size: number(&maps, MIN_SIZE)?.unwrap_or(default.min_size),
+            period: number(&maps, PERIOD)?.unwrap_or(default.period),
+            jitter: fraction(JITTER, 0.0, default.jitter)?.min(1.0),
+        })
+    }
+}
+
+fn number<T: std::str::FromStr>(maps: &[&BTreeMap<String, String>], key: &str) -> Result<Option<T>> {
+    let text = maps.iter().find_map(|map| map.get(key));
+    text.map(|text| text.trim().parse().map_err(|_| refused(key, text))).transpose()
+}
+
+fn refused(key: &str, text: &str) -> Error {
+    Error::new(ErrorKind::IllegalArgument, format!("{key} is a number that is not negative, not '{text}'"))
+}
+
+/// What to do with a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    Nothing,
+    /// The layers behind `after` up to `upto` become one.
+    Minor {
+        after: Generation,
+        upto: Generation,
+    },
+    Major,
+}
+
+/// What to do with a family by itself.
+pub fn choose(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: &Settings, now: Timestamp) -> Choice {
+    if stats.layers.is_empty() {
+        return Choice::Nothing;
+    }
+    if is_old(id, stats, rules, settings, now) {
+        return Choice::Major;
+    }
+    if rules.new_version_behavior {
+        // There a minor one drops nothing, and a major one is never seen.
+        let due = stats.changed > CHANGED && stats.changed * 2 > stats.cells;
+        return if due { Choice::Major } else { Choice::Nothing };
+    }
+    match minor(stats, settings) {
+        None => Choice::Nothing,
+        // As in HBase, what takes all is a major compaction.
+        Some((0, end)) if end == stats.layers.len() => Choice::Major,
+        Some((start, end)) => {
+            let after = if start == 0 { Generation(0) } else { stats.layers[start - 1].last };
+            Choice::Minor { after, upto: stats.layers[end - 1].last }
+        }
+    }
+}
+
+/// Whether the time for a major compaction has come.
+fn is_old(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: &Settings, now: Timestamp) -> bool {
+    let Some(oldest) = stats.layers.iter().map(|layer| layer.made_at).min() else { return false };
+    if settings.period == 0 || now.0.saturating_sub(oldest) <= varied(id, oldest, settings) {
+        return false;
+    }
+    match stats.layers.as_slice() {
+        [Layer { major: true, earliest_put, .. }] => {
+            let ttl = rules.ttl_ms.map(|ttl| i64::try_from(ttl).unwrap_or(i64::MAX));
+            let expired = ttl.is_some_and(|ttl| now.0.saturating_sub(earliest_put.0) > ttl);
+            let purges = rules.keep_deleted != KeepDeleted::False && rules.purge_deleted_after_ms.is_some();
+            expired || purges
+        }
+        _ => true,
+    }
+}
+
+/// The period, longer or shorter by the jitter: the same until the next compaction, another for each family.
+fn varied(id: FamilyId, oldest: i64, settings: &Settings) -> i64 {
+    let random = (FxBuildHasher.hash_one((id.0, oldest)) >> 11) as f64 / (1u64 << 53) as f64;
+    let factor = 1.0 + settings.jitter * (1.0 - 2.0 * random);
+    (settings.period as f64 * factor) as i64
+}
+
+/// The layers `[start, end)` that a minor compaction takes: as many as it may, then the smallest.
+fn minor(stats: &FamilyStats, settings: &Settings) -> Option<(usize, usize)> {
+    let layers = &stats.layers;
+    let mut best: Option<(usize, usize, u64)> = None;
+    for start in 0..layers.len() {
+        for end in start + settings.min..=layers.len().min(start + settings.max) {
+            let bytes = bytes(&layers[start..end]);
+            let better = best.is_none_or(|(s, e, b)| end - start > e - s || end - start == e - s && bytes < b);
+            if better && suits(&layers[start..end], stats, settings) {
+                best = Some((start, end, bytes));
+            }
+        }
+    }
+    let best = best.map(|(start, end, _)| (start, end));
+    best.or_else(|| newest_worth(stats, settings))
+}
+
+/// Where no few layers are worth the walk: as many of the newest as are.
+fn newest_worth(stats: &FamilyStats, settings: &Settings) -> Option<(usize, usize)> {
+    let end = stats.layers.len();
+    let starts = (0..end.saturating_sub(settings.max)).rev();
+    starts.map(|start| (start, end)).find(|(start, end)| suits(&stats.layers[*start..*end], stats, settings))
+}
+
+fn bytes(layers: &[Layer]) -> u64 {
+    layers.iter().map(|layer| layer.bytes).sum()
+}
+
+/// Whether the layers are of a size, and worth the walk.
+fn suits(layers: &[Layer], stats: &FamilyStats, settings: &Settings) -> bool {
+    let all = bytes(layers);
+    let in_ratio = |layer: &Layer| layer.bytes as f64 <= (all - layer.bytes) as f64 * settings.ratio;
+    let cells: u64 = layers.iter().map(|layer| layer.cells).sum();
+    (all < settings.min_size || layers.iter().all(in_ratio)) && (stats.cells <= SMALL || cells * WORTH >= stats.cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 24 * 3600 * 1000;
+
+    fn layer(last: u32, cells: u64, bytes: u64) -> Layer {
+        Layer {
+            last: Generation(last),
+            cells,
+            rows: cells,
+            bytes,
+            earliest_put: Timestamp(0),
+            made_at: 0,
+            major: false,
+        }
+    }
+
+    fn stats(sizes: &[u64]) -> FamilyStats {
+        let layers: Vec<Layer> = (1..).zip(sizes).map(|(last, size)| layer(last, *size, *size << 10)).collect();
+        FamilyStats { cells: sizes.iter().sum(), layers, ..FamilyStats::default() }
+    }
+
+    fn chosen(stats: &FamilyStats, settings: &Settings) -> Choice {
+        choose(FamilyId(1), stats, &FamilyRules::default(), settings, Timestamp(DAY))
+    }
+
+    fn minor_of(after: u32, upto: u32) -> Choice {
+        Choice::Minor { after: Generation(after), upto: Generation(upto) }
+    }
+
+    #[test]
+    fn three_layers_are_enough_and_all_of_them_are_a_major_compaction() {
+        let settings = Settings::default();
+        assert_eq!(chosen(&stats(&[10, 10]), &settings), Choice::Nothing);
+        assert_eq!(chosen(&stats(&[10, 10, 10]), &settings), Choice::Major);
+        assert_eq!(chosen(&stats(&[]), &settings), Choice::Nothing);
+        let many = stats(&[10; 12]);
+        assert_eq!(chosen(&many, &settings), minor_of(0, 10), "ten at most, the first of equal ones");
+        assert_eq!(chosen(&stats(&[10, 10]), &Settings { min: 2, ..settings }), Choice::Major);
+    }
+
+    #[test]
+    fn a_large_layer_waits_for_others_of_its_size() {
+        let settings = Settings { min_size: 0, ..Settings::default() };
+        assert_eq!(chosen(&stats(&[1000, 10, 10, 10]), &settings), minor_of(1, 4));
+        assert_eq!(chosen(&stats(&[1000, 100, 10, 1]), &settings), Choice::Nothing);
+        assert_eq!(chosen(&stats(&[1000, 900, 800, 1]), &settings), Choice::Major);
+        let free = Settings { ratio: 1000.0, ..settings };
+        assert_eq!(chosen(&stats(&[1000, 100, 10, 1]), &free), Choice::Major);
+    }
+
+    #[test]
+    fn a_walk_over_many_cells_must_be_worth_it() {
+        let settings = Settings { min_size: 0, ..Settings::default() };
+        let mut sizes = vec![10 * SMALL];
+        sizes.extend([SMALL / 10; 3]);
+        assert_eq!(chosen(&stats(&sizes), &settings), Choice::Nothing);
+        sizes.extend([SMALL / 10; 9]);
+        assert_eq!(chosen(&stats(&sizes), &settings), Choice::Nothing, "twelve of a hundredth each");
+        sizes.extend([SMALL / 10; 8]);
+        assert_eq!(chosen(&stats(&sizes), &settings), minor_of(6, 21), "as many as are an eighth");
+    }
+
+    #[test]
+    fn age_asks_for_a_major_compaction_unless_there_was_one_and_nothing_expires() {
+        let settings = Settings { jitter: 0.0, ..Settings::default() };
+        let rules = FamilyRules::default();
+        let at = |days, stats: &FamilyStats, rules: &FamilyRules, settings: &Settings| {
+            choose(FamilyId(1), stats, rules, settings, Timestamp(days * DAY))
+        };
+        let mut one = stats(&[10]);
+        assert_eq!(at(7, &one, &rules, &settings), Choice::Nothing);
+        assert_eq!(at(8, &one, &rules, &settings), Choice::Major);
+        assert_eq!(at(800, &one, &rules, &Settings { period: 0, ..settings }), Choice::Nothing);
+        one.layers[0].major = true;
+        assert_eq!(at(8, &one, &rules, &settings), Choice::Nothing);
+        let expires = FamilyRules { ttl_ms: Some(DAY as u64), ..rules.clone() };
+        assert_eq!(at(8, &one, &expires, &settings), Choice::Major);
+        let keep_deleted = KeepDeleted::True;
+        let purges = FamilyRules { keep_deleted, purge_deleted_after_ms: Some(1), ..rules };
+        assert_eq!(at(8, &one, &purges, &settings), Choice::Major);
+    }
+
+    #[test]
+    fn jitter_spreads_families_and_stays_the_same_for_each() {
+        let settings = Settings::default();
+        let periods: std::collections::BTreeSet<i64> = (0..100).map(|id| varied(FamilyId(id), 5, &settings)).collect();
+        assert!(periods.len() > 90);
+        assert!(periods.iter().all(|p| (7 * DAY / 2..=7 * DAY * 3 / 2).contains(p)));
+        assert_eq!(varied(FamilyId(1), 5, &settings), varied(FamilyId(1), 5, &settings));
+    }
+
+    #[test]
+    fn a_new_version_family_is_compacted_once_half_of_it_is_new() {
+        let rules = FamilyRules { new_version_behavior: true, ..FamilyRules::default() };
+        let mut many = stats(&[CHANGED; 5]);
+        let choice = |stats: &FamilyStats| choose(FamilyId(1), stats, &rules, &Settings::default(), Timestamp(0));
+        many.changed = 2 * CHANGED;
+        assert_eq!(choice(&many), Choice::Nothing);
+        many.changed = 3 * CHANGED;
+        assert_eq!(choice(&many), Choice::Major);
+    }
+}

@@ -1,0 +1,134 @@
+//! The errno of every refusal, in one table.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use nix::fcntl::{AT_FDCWD, FallocateFlags, RenameFlags, fallocate, renameat2};
+use nix::sys::stat::{Mode, SFlag, mknod};
+
+use super::fixture::{Fixture, errno};
+use super::model::put;
+
+/// What is tried in the namespace `default`, and its errno.
+type Refusal = (&'static str, i32, fn(&Path) -> i32);
+
+fn of(result: nix::Result<()>) -> i32 {
+    result.err().map_or(0, |e| e as i32)
+}
+
+fn exchange(one: &Path, other: &Path, flags: RenameFlags) -> i32 {
+    of(renameat2(AT_FDCWD, one, AT_FDCWD, other, flags))
+}
+
+fn set(path: &Path, value: &str) -> i32 {
+    // An attribute is applied, and refused, when its file is closed.
+    let Ok(mut file) = File::create(path) else { return -1 };
+    file.write_all(value.as_bytes()).unwrap();
+    of(nix::unistd::close(file))
+}
+
+const REFUSALS: &[Refusal] = &[
+    ("look up a name that is not canonical", libc::ENOENT, |d| errno(fs::metadata(d.join("t/r/f/%41")))),
+    ("create a name that is not canonical", libc::EINVAL, |d| errno(File::create(d.join("t/r/f/%41")))),
+    ("look up a timestamp with leading zeros", libc::ENOENT, |d| errno(fs::metadata(d.join("t/r/f/q@01")))),
+    ("create a timestamp with leading zeros", libc::EINVAL, |d| errno(File::create(d.join("t/r/f/q@01")))),
+    ("look up a timestamp past the last", libc::ENOENT, |d| errno(fs::metadata(d.join("t/r/f/q@9223372036854775807")))),
+    ("a version that is not there", libc::ENOENT, |d| errno(fs::metadata(d.join("t/r/f/q@1")))),
+    ("versions of what is not there", libc::ENOENT, |d| errno(fs::read_dir(d.join("t/r/f/absent@")))),
+    ("a time that is none", libc::ENOENT, |d| errno(fs::metadata(d.join("t/.at/yesterday-ish")))),
+    ("an attribute that is not set", libc::ENOENT, |d| errno(fs::metadata(d.join("t/.schema/f/BLOOMFILTER")))),
+    ("a row that is not there", libc::ENOENT, |d| errno(fs::read_dir(d.join("t/absent")))),
+    ("rmdir of what is not there", libc::ENOENT, |d| errno(fs::remove_dir(d.join("t/absent")))),
+    ("a name of 256 bytes", libc::ENAMETOOLONG, |d| errno(File::create(d.join("t/r/f").join("n".repeat(256))))),
+    ("O_EXCL of what is there", libc::EEXIST, |d| errno(File::create_new(d.join("t/r/f/q")))),
+    ("mkdir of what is there", libc::EEXIST, |d| errno(fs::create_dir(d.join("t/r")))),
+    ("a file in a table", libc::EPERM, |d| errno(File::create(d.join("t/file")))),
+    ("a file in a row", libc::EPERM, |d| errno(File::create(d.join("t/r/file")))),
+    ("a directory among cells", libc::EPERM, |d| errno(fs::create_dir(d.join("t/r/f/deeper")))),
+    ("a family that is not declared", libc::EPERM, |d| errno(fs::create_dir(d.join("t/r/none")))),
+    ("a symbolic link", libc::EPERM, |d| errno(symlink("q", d.join("t/r/f/link")))),
+    ("a hard link", libc::EPERM, |d| errno(fs::hard_link(d.join("t/r/f/q"), d.join("t/r/f/link")))),
+    ("a device", libc::EPERM, |d| of(mknod(&d.join("t/r/f/dev"), SFlag::S_IFCHR, Mode::S_IRWXU, 259))),
+    ("a fifo", libc::EPERM, |d| of(nix::unistd::mkfifo(&d.join("t/r/f/fifo"), Mode::S_IRWXU))),
+    ("a cell renamed to a row", libc::EPERM, |d| errno(fs::rename(d.join("t/r/f/q"), d.join("t/q")))),
+    ("a table that HBase would not take", libc::EINVAL, |d| errno(fs::create_dir(d.join("a:b")))),
+    ("a family that HBase would not take", libc::EINVAL, |d| errno(fs::create_dir(d.join("t/.schema/a:b")))),
+    ("VERSIONS 0", libc::EINVAL, |d| set(&d.join("t/.schema/f/VERSIONS"), "0")),
+    ("a TTL that is none", libc::EINVAL, |d| set(&d.join("t/.schema/f/TTL"), "soon")),
+    ("a compression that is none", libc::EINVAL, |d| set(&d.join("t/.schema/f/COMPRESSION"), "ARJ")),
+    ("MIN_VERSIONS above VERSIONS", libc::EINVAL, |d| set(&d.join("t/.schema/f/MIN_VERSIONS"), "99")),
+    ("RENAME_NOREPLACE over a file", libc::EEXIST, |d| {
+        exchange(&d.join("t/r/f/q"), &d.join("t/r/f/other"), RenameFlags::RENAME_NOREPLACE)
+    }),
+    ("RENAME_EXCHANGE of rows", libc::EINVAL, |d| {
+        exchange(&d.join("t/r"), &d.join("t/r2"), RenameFlags::RENAME_EXCHANGE)
+    }),
+    ("RENAME_WHITEOUT", libc::EINVAL, |d| {
+        exchange(&d.join("t/r/f/q"), &d.join("t/r/f/w"), RenameFlags::from_bits_retain(4))
+    }),
+    ("rename over a row with cells", libc::ENOTEMPTY, |d| errno(fs::rename(d.join("t/r"), d.join("t/r2")))),
+    ("rmdir of a row with cells", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/r")))),
+    ("rmdir of a family with cells", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/r/f")))),
+    ("rmdir of a table with rows", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t")))),
+    ("rmdir of a namespace with tables", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d))),
+    ("rmdir of a family that rows use", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/.schema/f")))),
+    ("a large row renamed", libc::EXDEV, |d| errno(fs::rename(d.join("t/large"), d.join("t/larger")))),
+    ("a value past the limit", libc::EFBIG, |d| errno(fs::write(d.join("t/r/f/other"), vec![0; 1_000_001]))),
+    ("truncate past the limit", libc::EFBIG, |d| {
+        errno(OpenOptions::new().write(true).open(d.join("t/r/f/q")).unwrap().set_len(1_000_001))
+    }),
+    ("fallocate past the limit", libc::EFBIG, |d| {
+        let file = OpenOptions::new().write(true).open(d.join("t/r/f/q")).unwrap();
+        of(fallocate(file, FallocateFlags::empty(), 0, 1_000_001))
+    }),
+    ("write to the past", libc::EROFS, |d| errno(fs::write(d.join("t/.at/-1s/r/f/q"), "x"))),
+    ("unlink in the past", libc::EROFS, |d| errno(fs::remove_file(d.join("t/.at/4102444800000/r/f/q")))),
+    ("mkdir in the past", libc::EROFS, |d| errno(fs::create_dir(d.join("t/.at/4102444800000/new")))),
+    ("write to a READONLY table", libc::EROFS, |d| errno(fs::write(d.join("readonly/r/f/q"), "x"))),
+    ("unlink in a READONLY table", libc::EROFS, |d| errno(fs::remove_file(d.join("readonly/r/f/q")))),
+    ("read a disabled table", libc::EACCES, |d| errno(fs::read(d.join("disabled/r/f/q")))),
+    ("write to a disabled table", libc::EACCES, |d| errno(fs::write(d.join("disabled/r/f/q"), "x"))),
+    ("a table beyond the quota", libc::EDQUOT, |d| errno(fs::create_dir(d.join("../full/second")))),
+    ("remove what is generated", libc::EPERM, |d| errno(fs::remove_file(d.join("t/r/.json")))),
+];
+
+fn prepare(fixture: &Fixture) {
+    let backend = fixture.backend();
+    for row in ["r", "r2"] {
+        fs::write(fixture.family(row).join("q"), "v").unwrap();
+    }
+    fs::write(fixture.path("t/r/f/other"), "v").unwrap();
+    for qualifier in 0..100_001 {
+        put(backend.as_ref(), "large", &format!("{qualifier}"), b"");
+    }
+    for table in ["readonly", "disabled"] {
+        fs::create_dir_all(fixture.path(&format!("{table}/.schema/f"))).unwrap();
+        fs::create_dir_all(fixture.path(&format!("{table}/r/f"))).unwrap();
+        fs::write(fixture.path(&format!("{table}/r/f/q")), "v").unwrap();
+    }
+    fs::write(fixture.path("readonly/.schema/.table/READONLY"), "true").unwrap();
+    let store = fixture.store();
+    assert!(fixture.cellfs(&["shell", store.to_str().unwrap(), "-e", "disable 'disabled'"]).status.success());
+    fs::create_dir(fixture.mnt().join("full")).unwrap();
+    fs::write(fixture.mnt().join("full/.schema/hbase.namespace.quota.maxtables"), "1").unwrap();
+    fs::create_dir(fixture.mnt().join("full/first")).unwrap();
+}
+
+#[test]
+fn mount_refusals_have_their_errno() {
+    let fixture = Fixture::with_options("value_limit=1000000");
+    prepare(&fixture);
+    let default = fixture.mnt().join("default");
+    let mut wrong = Vec::new();
+    for (what, wanted, attempt) in REFUSALS {
+        let found = attempt(&default);
+        if found != *wanted {
+            let name = |number| nix::errno::Errno::from_raw(number);
+            wrong.push(format!("{what}: {} and not {}", name(found), name(*wanted)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(fs::read(fixture.path("t/r/f/q")).unwrap() == b"v", "something has changed");
+}
