@@ -136,7 +136,7 @@ impl Fs {
         let table = catalogue.tables.get(&column.table);
         let table = table.ok_or_else(|| Error::new(ErrorKind::NoSuchTable, format!("no table {}", column.table)))?;
         let Some(family) = table.families.get(&column.family) else { return Err(no_family(column)) };
-        if table.read_only() {
+        if table.read_only() && !self.restores(key) {
             let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", column.table);
             return Err(Error::new(ErrorKind::ReadOnlyTable, text));
         }
