@@ -197,18 +197,6 @@ pub struct HistoryFrom {
     pub before: Option<Timestamp>,
 }
 
-/// Where deleted cells and their tombstones are to go for good.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Purge {
-    pub table: TableName,
-    /// `None`: all rows.
-    pub row: Option<RowKey>,
-    /// `None`: all families.
-    pub family: Option<String>,
-    /// `None`: all columns, and tombstones of whole families.
-    pub qualifier: Option<Qualifier>,
-}
-
 /// Compaction on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompactionKind {
@@ -295,8 +283,6 @@ pub trait Backend: Send + Sync {
     /// Moves the memtable into the index (`None` = of all tables).
     fn flush(&self, table: Option<&TableName>) -> Result<()>;
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
-    /// Drops deleted cells now that would be kept longer.
-    fn purge(&self, purge: &Purge) -> Result<()>;
     fn status(&self) -> Result<Status>;
     /// Numbers of each family of a table, in the order of their names, without a walk over what was flushed.
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Rows,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
     Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
@@ -228,10 +228,6 @@ impl Backend for Client {
 
     fn flush(&self, table: Option<&TableName>) -> Result<()> {
         self.done(&Request::Flush(table.cloned()))
-    }
-
-    fn purge(&self, purge: &Purge) -> Result<()> {
-        self.done(&Request::Purge(purge.clone()))
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {

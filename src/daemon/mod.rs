@@ -7,4 +7,3 @@ mod protocol;
 mod server;
 
 pub use lifecycle::{Absent, MountRequest, mount, open_backend};
-pub use locate::{absolute, mount_above};

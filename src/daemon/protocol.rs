@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Status,
-    VersionRun, Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, VersionRun,
+    Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -43,7 +43,6 @@ pub enum Request {
     Sync,
     Flush(Option<TableName>),
     Compact(TableName, Option<String>, CompactionKind),
-    Purge(Purge),
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),

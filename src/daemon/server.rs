@@ -186,7 +186,6 @@ fn is_change(request: &Request) -> bool {
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
-            | Request::Purge(_)
     )
 }
 
@@ -202,7 +201,6 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
         Request::Flush(table) => backend.flush(table.as_ref())?,
-        Request::Purge(purge) => backend.purge(&purge)?,
         Request::Compact(table, family, kind) => backend.compact(&table, family.as_deref(), kind)?,
         _ => return Err(Error::new(ErrorKind::Unsupported, "this is no change")),
     }

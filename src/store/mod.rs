@@ -12,7 +12,6 @@ mod dropped;
 mod engine;
 mod expire;
 mod flush;
-mod forget;
 mod history;
 mod identity;
 mod memtable;

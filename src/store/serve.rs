@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Rows,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
     Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
@@ -119,10 +119,6 @@ impl Backend for Store {
             super::engine::known_table(&self.engine.catalogue.load(), name)?;
         }
         self.engine.flush()
-    }
-
-    fn purge(&self, purge: &Purge) -> Result<()> {
-        self.engine.purge_deleted(purge)
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {

@@ -3,7 +3,6 @@
 mod backup;
 mod cache;
 mod cells;
-mod commands;
 mod directories;
 mod errors;
 mod expiry;
