@@ -166,12 +166,48 @@ pub struct RowListing {
     pub limit: usize,
 }
 
+/// Neighbouring versions of a column, live and kept, newest first, without a gap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionRun {
+    pub cells: Vec<CellInfo>,
+    /// There is nothing newer than the first, nothing older than the last.
+    pub from_newest: bool,
+    pub to_oldest: bool,
+}
+
+impl VersionRun {
+    /// Whether the run tells what there is of a time.
+    pub fn covers(&self, timestamp: Timestamp) -> bool {
+        let reaches_up = self.from_newest || self.cells.first().is_some_and(|newest| timestamp <= newest.timestamp);
+        let reaches_down = self.to_oldest || self.cells.last().is_some_and(|oldest| timestamp >= oldest.timestamp);
+        reaches_up && reaches_down
+    }
+
+    /// The version of a time.
+    pub fn find(&self, timestamp: Timestamp) -> Option<&CellInfo> {
+        let at = self.cells.binary_search_by(|cell| timestamp.cmp(&cell.timestamp)).ok()?;
+        self.cells.get(at)
+    }
+}
+
 /// Where a listing of the history of a family goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryFrom {
     pub qualifier: Qualifier,
     /// Versions of that column that are older; `None` = all of it. Later columns follow.
     pub before: Option<Timestamp>,
+}
+
+/// Where deleted cells and their tombstones are to go for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purge {
+    pub table: TableName,
+    /// `None`: all rows.
+    pub row: Option<RowKey>,
+    /// `None`: all families.
+    pub family: Option<String>,
+    /// `None`: all columns, and tombstones of whole families.
+    pub qualifier: Option<Qualifier>,
 }
 
 /// Compaction on request.
@@ -237,6 +273,10 @@ pub trait Backend: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>>;
 
+    /// The version of a time and at most `count` on either side of it; empty and without a word about what is
+    /// newer and older if nothing was ever put at that time.
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
+
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
     /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
@@ -256,6 +296,8 @@ pub trait Backend: Send + Sync {
     /// Moves the memtable into the index (`None` = of all tables).
     fn flush(&self, table: Option<&TableName>) -> Result<()>;
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
+    /// Drops deleted cells now that would be kept longer.
+    fn purge(&self, purge: &Purge) -> Result<()>;
     fn status(&self) -> Result<Status>;
     /// Numbers of each family of a table, in the order of their names, without a walk over what was flushed.
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;

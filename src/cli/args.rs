@@ -27,11 +27,17 @@ pub enum Command {
     /// Create a table with its families
     Create(CreateArgs),
     /// List tables
-    List(StoreArgs),
+    List(ListArgs),
     /// Show a table's attributes and families
     Describe(DescribeArgs),
+    /// Change a table's attributes and families
+    Alter(AlterArgs),
     /// Drop a table with its cells, at once and for good
     Drop(TableArgs),
+    /// Bring back what rmdir dropped, with its history
+    Undrop(UndropArgs),
+    /// Drop all cells of a table, at once and for good
+    Truncate(TableArgs),
     /// Put a cell
     Put(PutArgs),
     /// Get a row, or some columns of it
@@ -40,6 +46,12 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Delete a row, or a column of it
     Deleteall(DeleteallArgs),
+    /// Add to a counter and print it
+    Incr(IncrArgs),
+    /// Append to a value
+    Append(AppendArgs),
+    /// Let deleted cells and their tombstones go now, though they would be kept longer
+    Purge(PurgeArgs),
     /// Print the rows of a table
     Scan(ScanArgs),
     /// Count the rows of a table
@@ -268,4 +280,87 @@ pub struct ShellArgs {
     /// End with status 1 at the first error
     #[arg(short = 'n', long = "noninteractive")]
     pub stop: bool,
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// What rmdir dropped and undrop can bring back, and until when
+    #[arg(long)]
+    pub dropped: bool,
+}
+
+#[derive(Args)]
+pub struct AlterArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// Families to change or to add, each NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
+    pub families: Vec<String>,
+    /// Set an attribute or a setting of the table, for example READONLY=true
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Unset an attribute or a setting of the table
+    #[arg(long, value_name = "NAME")]
+    pub unset: Vec<String>,
+    /// Drop a family with its cells, at once and for good
+    #[arg(long, value_name = "FAMILY")]
+    pub delete: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct UndropArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// A family of the table; the table itself if it is left out
+    pub family: Option<String>,
+}
+
+#[derive(Args)]
+pub struct IncrArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is added
+    #[arg(default_value_t = 1, allow_negative_numbers = true)]
+    pub amount: i64,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct AppendArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is appended; - reads standard input
+    pub value: OsString,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct PurgeArgs {
+    /// Directory of the store, a mount point of it, or a table, row, family or cell on a mount
+    pub path: PathBuf,
+    /// TABLE or NAMESPACE:TABLE, where the path is a store
+    pub table: Option<String>,
+    /// Only this row
+    pub row: Option<OsString>,
+    /// Only this FAMILY or FAMILY:QUALIFIER
+    pub column: Option<OsString>,
 }

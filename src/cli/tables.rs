@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, StoreArgs, TableArgs};
+use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
 use super::output::Output;
 use super::{Answer, columns};
 use crate::backend::CompactionKind;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName, TableSchema, TableState,
-    check_family, file_family_attributes,
+    Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
+    TableSchema, TableState, check_family, file_family_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -38,16 +38,13 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
 }
 
 /// `NAME[,ATTRIBUTE=VALUE...]`; what is not given has the defaults for people who use files.
-fn parse_family(text: &str) -> Result<FamilySchema> {
+pub fn parse_family(text: &str) -> Result<FamilySchema> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;
     let mut attributes = file_family_attributes();
     for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            let text = format!("`{part}`: a family is NAME,ATTRIBUTE=VALUE,... such as {name},VERSIONS=3");
-            Error::new(ErrorKind::IllegalArgument, text)
-        })?;
+        let (key, value) = assignment(part)?;
         attributes.insert(key.to_owned(), value.to_owned());
     }
     Ok(FamilySchema {
@@ -60,8 +57,51 @@ fn parse_family(text: &str) -> Result<FamilySchema> {
     })
 }
 
-pub fn list(args: &StoreArgs, json: bool) -> Result<Answer> {
+/// `ATTRIBUTE=VALUE`.
+pub fn assignment(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=').ok_or_else(|| {
+        let text = format!("`{text}` is not ATTRIBUTE=VALUE; a family is given as f1,VERSIONS=3");
+        Error::new(ErrorKind::IllegalArgument, text)
+    })
+}
+
+pub fn undrop(args: &UndropArgs) -> Result<Answer> {
+    let table = TableName::parse(&args.table)?;
+    let change = CatalogueChange::Undrop { table, family: args.family.clone() };
+    open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
+    Ok(Answer::Yes)
+}
+
+fn list_dropped(catalogue: &Catalogue, json: bool) -> Result<Answer> {
+    let mut output = Output::new();
+    for dropped in &catalogue.dropped {
+        let (table, family) = match &dropped.what {
+            DroppedThing::Table(table) => (Some(table.name.to_string()), None),
+            DroppedThing::Family(id, family) => {
+                let table = catalogue.tables.values().find(|table| table.id == *id);
+                (table.map(|table| table.name.to_string()), Some(&family.name))
+            }
+        };
+        let (at, until) = (dropped.at.0, dropped.until.map(|until| until.0));
+        match json {
+            true => output.json(&json!({ "table": table, "family": family, "dropped": at, "until": until }))?,
+            false => {
+                let name =
+                    [table.unwrap_or_default(), family.map(|f| format!(" family {f}")).unwrap_or_default()].concat();
+                let until = until.map_or("for ever".to_owned(), |until| format!("until {until}"));
+                output.line(&format!("{name}, dropped {at}, kept {until}"))?;
+            }
+        }
+    }
+    output.finish()?;
+    Ok(if catalogue.dropped.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+pub fn list(args: &ListArgs, json: bool) -> Result<Answer> {
     let catalogue = open_backend(&args.store, Absent::Refuse)?.catalogue()?;
+    if args.dropped {
+        return list_dropped(&catalogue, json);
+    }
     let mut output = Output::new();
     for table in catalogue.tables.values() {
         let families: Vec<&String> = table.families.keys().collect();
@@ -112,7 +152,7 @@ fn attributes(map: &BTreeMap<String, String>) -> String {
     map.iter().map(|(key, value)| format!(" {key}={value}")).collect()
 }
 
-fn no_table(name: &TableName) -> Error {
+pub fn no_table(name: &TableName) -> Error {
     Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
 }
 

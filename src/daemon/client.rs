@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Rows,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -198,6 +198,10 @@ impl Backend for Client {
         expect!(self, request, Response::Cells(cells) => cells)
     }
 
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        expect!(self, Request::ListAround(column.clone(), timestamp, count as u64), Response::Run(run) => run)
+    }
+
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         expect!(self, Request::RenameCell(rename.clone()), Response::Cell(Some(cell)) => cell)
     }
@@ -224,6 +228,10 @@ impl Backend for Client {
 
     fn flush(&self, table: Option<&TableName>) -> Result<()> {
         self.done(&Request::Flush(table.cloned()))
+    }
+
+    fn purge(&self, purge: &Purge) -> Result<()> {
+        self.done(&Request::Purge(purge.clone()))
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {

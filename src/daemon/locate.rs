@@ -57,6 +57,13 @@ pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
     Ok(mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
 }
 
+/// The mount that a path lies on.
+pub fn mount_above(path: &Path) -> Result<Option<PathBuf>> {
+    let path = absolute(path)?;
+    let above = mounts()?.into_iter().map(|mount| mount.mount_point).filter(|point| path.starts_with(point));
+    Ok(above.max_by_key(|point| point.as_os_str().len()))
+}
+
 /// The path without symbolic links and relative parts, also where the last component is a dead mount.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     if let Ok(path) = path.canonicalize() {

@@ -7,3 +7,4 @@ mod protocol;
 mod server;
 
 pub use lifecycle::{Absent, MountRequest, mount, open_backend};
+pub use locate::{absolute, mount_above};

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Status,
+    VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -32,6 +33,7 @@ pub enum Request {
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
     ListFamilies(TableName, RowKey, TimeRange, Versions),
+    ListAround(ColumnKey, Timestamp, u64),
     ListHistory(TableName, RowKey, String, Option<HistoryFrom>, u64),
     ListColumns(TableName, RowKey, String, Option<Qualifier>, TimeRange, u64),
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
@@ -41,6 +43,7 @@ pub enum Request {
     Sync,
     Flush(Option<TableName>),
     Compact(TableName, Option<String>, CompactionKind),
+    Purge(Purge),
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
@@ -89,6 +92,7 @@ pub enum Response {
     Names(Vec<String>),
     Columns(Vec<(Qualifier, CellInfo)>),
     Cells(Vec<CellInfo>),
+    Run(VersionRun),
     Status(Box<Status>),
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),

@@ -148,6 +148,10 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::ListFamilies(table, row, range, which) => {
             Response::Names(backend.list_families(&table, &row, range, which)?)
         }
+        Request::ListAround(column, timestamp, count) => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            Response::Run(backend.list_around(&column, timestamp, count)?)
+        }
         Request::ListHistory(table, row, family, from, limit) => {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), limit)?)
@@ -182,6 +186,7 @@ fn is_change(request: &Request) -> bool {
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
+            | Request::Purge(_)
     )
 }
 
@@ -197,6 +202,7 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
         Request::Flush(table) => backend.flush(table.as_ref())?,
+        Request::Purge(purge) => backend.purge(&purge)?,
         Request::Compact(table, family, kind) => backend.compact(&table, family.as_deref(), kind)?,
         _ => return Err(Error::new(ErrorKind::Unsupported, "this is no change")),
     }

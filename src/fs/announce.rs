@@ -77,6 +77,7 @@ impl Fs {
 
     fn changed(&self, event: &Event) {
         self.changes.note(event);
+        self.tree.judged.changed(event);
         if let Event::Column { column, origin } = event {
             let node = self.nodes.find(&cell_key(column));
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {

@@ -111,7 +111,8 @@ impl Fs {
         let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
         let state = node.state();
         let attr = self.attr_of(&node, &key, &state, None);
-        let cached = if key.view == View::Plain { self.options.cache_time } else { Duration::ZERO };
+        let is_cell = key.view == View::Plain && matches!(key.place, Place::Cell(_));
+        let cached = if is_cell { self.options.cache_time } else { Duration::ZERO };
         let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
         let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
         Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
@@ -135,7 +136,7 @@ impl Fs {
         let table = catalogue.tables.get(&column.table);
         let table = table.ok_or_else(|| Error::new(ErrorKind::NoSuchTable, format!("no table {}", column.table)))?;
         let Some(family) = table.families.get(&column.family) else { return Err(no_family(column)) };
-        if table.read_only() {
+        if table.read_only() && !self.restores(key) {
             let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", column.table);
             return Err(Error::new(ErrorKind::ReadOnlyTable, text));
         }
@@ -266,6 +267,7 @@ impl Fs {
     }
 
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
+        let was_dirty = file.is_dirty();
         let done = {
             let mut state = file.node.state();
             let done = self.commit(file, &mut state);
@@ -284,7 +286,8 @@ impl Fs {
         if done.is_err() {
             self.show_what_is_stored(&file.node);
         }
-        done.and_then(|()| self.key_arrived(&file.node.key().place))
+        // What a flush refused was reported then.
+        if was_dirty { done.and_then(|()| self.key_arrived(&file.node.key().place)) } else { done }
     }
 
     /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.

@@ -7,7 +7,7 @@ use super::content::Session;
 use super::handles::{FileHandle, Handle};
 use super::nodes::NodeState;
 use super::scratch::Meta;
-use crate::model::{ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
+use crate::model::{CellInfo, ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
@@ -84,7 +84,9 @@ impl Fs {
                     mtime: session.mtime.or_else(|| time_beside(target.time, session)),
                     ended_at: target.ended_at,
                 };
-                let version = self.put(&target.column, put, Origin(file.node.ino))?;
+                let mutation =
+                    if self.restores(&file.node.key()) { Mutation::Restore(put) } else { Mutation::Put(vec![put]) };
+                let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
                 own.committed = Some((version.timestamp, version.seq));
                 state.cell = Some(version);
                 self.tree.uncommitted.remove_cell(&target.column);
@@ -123,11 +125,16 @@ impl Fs {
     }
 
     /// One Put of one cell; the version that it became.
-    pub(super) fn put(&self, column: &ColumnKey, put: PutCell, origin: Origin) -> Result<crate::model::CellInfo> {
+    pub(super) fn put(&self, column: &ColumnKey, put: PutCell, origin: Origin) -> Result<CellInfo> {
+        self.write_version(column, Mutation::Put(vec![put]), origin)
+    }
+
+    /// As [`Fs::put`], for a mutation of one cell.
+    pub(super) fn write_version(&self, column: &ColumnKey, mutation: Mutation, origin: Origin) -> Result<CellInfo> {
         let mutations = RowMutations {
             table: column.table.clone(),
             row: column.row.clone(),
-            mutations: vec![Mutation::Put(vec![put])],
+            mutations: vec![mutation],
             durability: None,
             origin,
         };

@@ -42,6 +42,14 @@ pub struct FileHandle {
     pub state: Mutex<FileState>,
 }
 
+impl FileHandle {
+    /// Whether it has something to commit.
+    pub fn is_dirty(&self) -> bool {
+        let own = self.state.lock();
+        own.written || own.emptied
+    }
+}
+
 /// What a handle has done since it was opened.
 #[derive(Debug, Default)]
 pub struct FileState {

@@ -10,7 +10,9 @@ use super::nodes::Node;
 use super::scratch::Meta;
 use super::{Fs, not_permitted};
 use crate::backend::RenameMode;
-use crate::model::{CatalogueChange, CellInfo, ColumnKey, Origin, PutCell, TableName, Time, Timestamp};
+use crate::model::{
+    CatalogueChange, CellInfo, ColumnKey, FileTime, Mutation, Origin, PutCell, TableName, Time, Timestamp, Value,
+};
 use crate::tree::escape::{self, Level, NAME_MAX, STEM_MAX};
 use crate::tree::history::{waiting_family, waiting_row};
 use crate::tree::place::{
@@ -145,7 +147,43 @@ impl Fs {
             mtime: Some(meta.mtime),
             ended_at,
         };
-        self.put(column, put, Origin(origin))
+        self.write_version(column, Mutation::Restore(put), Origin(origin))
+    }
+
+    /// Whether a place of the history is of a table that was made there.
+    pub(super) fn restores(&self, key: &NodeKey) -> bool {
+        key.view == View::History && key.place.table().is_some_and(|table| self.tree.unmade.is_restored(table))
+    }
+
+    /// Sets mtime and TTL of a stored version.
+    pub(super) fn set_version_attributes(
+        &self,
+        key: &NodeKey,
+        cell: &CellInfo,
+        mtime: Option<FileTime>,
+        ttl_ms: Option<Option<u64>>,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have such attributes");
+        let column = key.place.column().ok_or_else(gone)?;
+        let done = self.tree.backend.set_attributes(column, cell, mtime, ttl_ms, origin);
+        match (done, version_of(&key.place)) {
+            (Err(e), Some((column, timestamp, ended_at)))
+                if e.kind == ErrorKind::ReadOnlyTable && self.restores(key) =>
+            {
+                let put = PutCell {
+                    family: column.family.clone(),
+                    qualifier: column.qualifier.clone(),
+                    time: Time::At(timestamp),
+                    value: Value::Shared(cell.clone()),
+                    ttl_ms: ttl_ms.unwrap_or(cell.tags.ttl_ms),
+                    mtime: mtime.or(cell.tags.mtime),
+                    ended_at,
+                };
+                self.write_version(column, Mutation::Restore(put), origin)
+            }
+            (done, _) => done,
+        }
     }
 
     /// Takes what was written into a key file.
@@ -281,10 +319,12 @@ impl Fs {
         self.key_arrived(&target.place)
     }
 
-    /// A held node goes on at another place of the history.
+    /// A held node goes on at another place.
     fn rekey(&self, from: &Place, to: Place) {
-        if let Some(node) = self.nodes.find(&history(from.clone())) {
-            self.nodes.rename(&node, history(to));
+        for view in [View::History, View::Plain] {
+            if let Some(node) = self.nodes.find(&NodeKey { view, place: from.clone() }) {
+                self.nodes.rename(&node, NodeKey { view, place: to.clone() });
+            }
         }
     }
 

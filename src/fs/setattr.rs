@@ -112,9 +112,7 @@ impl Fs {
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
         let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
         let key = node.key();
-        let column = key.place.column().ok_or_else(gone)?;
-        let origin = Origin(node.ino);
-        state.cell = Some(self.tree.backend.set_attributes(column, &cell, Some(mtime), None, origin)?);
+        state.cell = Some(self.set_version_attributes(&key, &cell, Some(mtime), None, Origin(node.ino))?);
         Ok(())
     }
 

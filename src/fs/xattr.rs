@@ -82,8 +82,7 @@ impl Fs {
         let mut state = node.state();
         let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
         let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
-        let column = key.place.column().ok_or_else(gone)?;
-        let done = self.tree.backend.set_attributes(column, &cell, None, Some(ttl_ms), Origin::default())?;
+        let done = self.set_version_attributes(&key, &cell, None, Some(ttl_ms), Origin::default())?;
         state.cell = Some(done);
         Ok(())
     }

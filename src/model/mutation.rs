@@ -129,10 +129,12 @@ pub struct Append {
     pub time_range: TimeRange,
 }
 
-/// One of HBase's four mutations.
+/// One of HBase's four mutations, or a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mutation {
     Put(Vec<PutCell>),
+    /// A version from a backup: as Put, also into a READONLY table, whose attribute may come back before its cells.
+    Restore(PutCell),
     /// Markers of one Delete object.
     Delete(Vec<DeleteMarker>),
     Increment(Increment),

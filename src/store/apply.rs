@@ -10,8 +10,8 @@ use super::plan::{Planned, Planner};
 use crate::backend::Event;
 use crate::index::key;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Origin, RowMutations, SeqNo, StoredCell,
-    TableSchema, Timestamp, Value, ValueHandle, check_row,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Mutation, Origin, RowMutations, SeqNo,
+    StoredCell, TableSchema, Timestamp, Value, ValueHandle, check_row,
 };
 use crate::query::condition_holds;
 use crate::visibility::{self, VisibleCell};
@@ -34,7 +34,10 @@ impl Engine {
         check_row(&row)?;
         self.log.check_poison()?;
         let catalogue = self.catalogue.load();
-        let table = self.writable(self.table(&catalogue, &name)?)?;
+        let table = self.table(&catalogue, &name)?;
+        if !mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_))) {
+            self.writable(table)?;
+        }
         self.make_room()?;
         let lock = self.lock_row(table, &row);
         let snapshot = self.snapshot();

@@ -17,6 +17,20 @@ use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timest
 /// Cells of a dropped family that go at once.
 const PIECE: usize = 4096;
 
+/// What others must be told of a sweep. In classic families a tombstone that went uncovers puts that were written
+/// after it with smaller timestamps: nothing else that a compaction does can be seen in a plain read.
+pub fn announce_as(table: &TableName, family: &FamilySchema, swept: Swept) -> Vec<Event> {
+    let origin = Origin(0);
+    let table = table.clone();
+    match swept.uncovered {
+        Uncovered::TooMany => vec![Event::Table { table, origin }],
+        Uncovered::Rows(rows) => {
+            let of_family = |row| Event::Row { table: table.clone(), row, family: Some(family.name.clone()), origin };
+            rows.into_iter().map(of_family).collect()
+        }
+    }
+}
+
 impl Engine {
     /// Compacts a family, or all of a table; at full speed.
     pub fn compact(&self, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
@@ -86,24 +100,8 @@ impl Engine {
             meta.families.entry(family.id).or_default().merge_layers(extent.after, extent.upto, &made);
             Sums::default()
         })?;
-        self.announce_uncovered(table, family, swept);
+        self.announce(&announce_as(table, family, swept));
         Ok(())
-    }
-
-    /// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
-    /// nothing else that a compaction does can be seen in a plain read.
-    fn announce_uncovered(&self, table: &TableName, family: &FamilySchema, swept: Swept) {
-        let origin = Origin(0);
-        let table = table.clone();
-        let events: Vec<Event> = match swept.uncovered {
-            Uncovered::TooMany => vec![Event::Table { table, origin }],
-            Uncovered::Rows(rows) => {
-                let of_family =
-                    |row| Event::Row { table: table.clone(), row, family: Some(family.name.clone()), origin };
-                rows.into_iter().map(of_family).collect()
-            }
-        };
-        self.announce(&events);
     }
 
     /// Changes the state alone, and the sums beside it.

@@ -1,11 +1,13 @@
 //! The whole history of a family of a row: live versions, and deleted ones that are kept.
 
-use super::cursor::Snapshot;
+use std::collections::VecDeque;
+
+use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use crate::Result;
-use crate::backend::HistoryFrom;
+use crate::backend::{HistoryFrom, VersionRun};
 use crate::index::key;
-use crate::model::{CellInfo, FamilySchema, Qualifier, TableName, Timestamp};
+use crate::model::{CellInfo, ColumnKey, FamilySchema, Qualifier, TableName, Timestamp};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
 
 impl Engine {
@@ -26,6 +28,61 @@ impl Engine {
             found.len() < limit
         })?;
         Ok(found)
+    }
+
+    /// See [`crate::backend::Backend::list_around`].
+    pub fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        let catalogue = self.catalogue.load();
+        let family = family(self.table(&catalogue, &column.table)?, &column.family)?;
+        let snapshot = self.snapshot();
+        if !self.was_put(&snapshot, family, column, timestamp)? {
+            return Ok(VersionRun::default());
+        }
+        let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
+        let (mut newer, mut older) = (VecDeque::new(), Vec::new());
+        let (mut from_newest, mut to_oldest) = (true, true);
+        self.walk_history(&snapshot, (family, &column.row), Some(&from), |visible| {
+            if visible.cell.qualifier != column.qualifier {
+                return false;
+            }
+            if visible.cell.timestamp > timestamp {
+                if newer.len() == count {
+                    newer.pop_front();
+                    from_newest = false;
+                }
+                newer.push_back(visible);
+                return true;
+            }
+            to_oldest = older.len() <= count;
+            if to_oldest {
+                older.push(visible);
+            }
+            to_oldest
+        })?;
+        let now = self.now();
+        let info = |visible| visibility::version_info(visible, &family.rules, now);
+        Ok(VersionRun { cells: newer.into_iter().chain(older).map(info).collect(), from_newest, to_oldest })
+    }
+
+    /// Whether a put of that time is stored.
+    fn was_put(
+        &self,
+        snapshot: &Snapshot,
+        family: &FamilySchema,
+        column: &ColumnKey,
+        timestamp: Timestamp,
+    ) -> Result<bool> {
+        let prefix = key::column_prefix(&key::row_prefix(family.id, &column.row), &column.qualifier);
+        let start = key::version_start(&prefix, timestamp);
+        // Tombstones of that time come before its puts.
+        let mut cursor = Cursor::new(&self.index, snapshot, &start, key::prefix_end(&prefix), 4);
+        while let Some((time, kind, _)) = cursor.peek()?.and_then(key::decode_suffix) {
+            if time != timestamp || kind.is_put() {
+                return Ok(time == timestamp);
+            }
+            cursor.pop()?;
+        }
+        Ok(false)
     }
 
     /// The version of exactly this time, live or kept.

@@ -12,6 +12,7 @@ mod dropped;
 mod engine;
 mod expire;
 mod flush;
+mod forget;
 mod history;
 mod identity;
 mod memtable;

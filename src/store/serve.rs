@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, Purge, RenameCell, RowListing, Rows,
+    Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -91,6 +91,10 @@ impl Backend for Store {
         Ok(self.engine.may_expire(table))
     }
 
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        self.engine.list_around(column, timestamp, count)
+    }
+
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         self.engine.rename_cell(rename)
     }
@@ -115,6 +119,10 @@ impl Backend for Store {
             super::engine::known_table(&self.engine.catalogue.load(), name)?;
         }
         self.engine.flush()
+    }
+
+    fn purge(&self, purge: &Purge) -> Result<()> {
+        self.engine.purge_deleted(purge)
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {

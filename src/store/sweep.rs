@@ -10,7 +10,7 @@ use super::pace::Pace;
 use crate::Result;
 use crate::backend::CompactionKind;
 use crate::index::{Index, IndexRow, key};
-use crate::model::{FamilySchema, Generation, RowKey, Timestamp};
+use crate::model::{FamilySchema, Generation, Qualifier, RowKey, Timestamp};
 use crate::visibility::{FlushMatcher, MajorMatcher, Verdict};
 
 /// Cells that are looked at before the pace is asked.
@@ -67,11 +67,20 @@ struct OpenRow<'a> {
     tombstones: u64,
 }
 
+/// Which part of a family is judged; everything where nothing is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub row: Option<RowKey>,
+    /// Only cells of this column go.
+    pub qualifier: Option<Qualifier>,
+}
+
 /// See the module.
 pub struct Sweep<'e> {
     engine: &'e Engine,
     family: &'e FamilySchema,
     extent: Extent,
+    span: Span,
     now: Timestamp,
     doomed: Doomed<'e>,
     swept: Swept,
@@ -81,13 +90,26 @@ impl<'e> Sweep<'e> {
     pub fn new(engine: &'e Engine, family: &'e FamilySchema, extent: Extent) -> Self {
         let swept = Swept { rows: 0, earliest_put: Timestamp(i64::MAX), uncovered: Uncovered::Rows(Vec::new()) };
         let doomed = Doomed::new(engine, family.id);
-        Self { engine, family, extent, now: engine.now(), doomed, swept }
+        Self { engine, family, extent, span: Span::default(), now: engine.now(), doomed, swept }
+    }
+
+    /// Only this part of the family.
+    pub fn within(mut self, span: Span) -> Self {
+        self.span = span;
+        self
     }
 
     /// Judges everything and tells `progress` how many cells were looked at; `None`: the store stops, the rest is
     /// left as it was.
     pub fn run(mut self, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Option<Swept>> {
-        let (from, end) = (key::family_prefix(self.family.id), key::family_end(self.family.id));
+        let (from, end) = match &self.span.row {
+            None => (key::family_prefix(self.family.id), key::family_end(self.family.id)),
+            Some(row) => {
+                let prefix = key::row_prefix(self.family.id, row);
+                let end = key::prefix_end(&prefix);
+                (prefix, end)
+            }
+        };
         let mut cursor = index_cursor(&self.engine.index, &from, end);
         let mut open: Option<OpenRow<'e>> = None;
         let mut looked = 0;
@@ -137,6 +159,9 @@ impl<'e> Sweep<'e> {
                 }
             }
             Matcher::Major(matcher) => matcher.push(cell, &mut |cell| {
+                if self.span.qualifier.as_ref().is_some_and(|only| *only != cell.qualifier) {
+                    return Ok(());
+                }
                 open.dropped += 1;
                 open.tombstones += u64::from(!cell.kind.is_put());
                 self.doomed.hold(&open.row, cell)
@@ -153,6 +178,9 @@ impl<'e> Sweep<'e> {
         let Some(OpenRow { row, matcher, taken, mut dropped, mut tombstones, .. }) = open else { return Ok(()) };
         if let Matcher::Major(matcher) = matcher {
             matcher.finish(&mut |cell| {
+                if self.span.qualifier.as_ref().is_some_and(|only| *only != cell.qualifier) {
+                    return Ok(());
+                }
                 dropped += 1;
                 tombstones += u64::from(!cell.kind.is_put());
                 self.doomed.hold(&row, cell)

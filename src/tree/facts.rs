@@ -4,8 +4,8 @@ use super::keys::KeyFileState;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
 use super::resolve::{Facts, Tree, text};
 use super::schema;
-use crate::backend::{HistoryFrom, Versions};
-use crate::model::{CellInfo, ColumnKey, FileTime, TimeRange, Timestamp};
+use crate::backend::Versions;
+use crate::model::{ColumnKey, FileTime, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 impl Tree {
@@ -123,15 +123,6 @@ impl Tree {
     pub(super) fn has_versions(&self, column: &ColumnKey) -> Result<bool> {
         let versions = self.backend.list_versions(column, Versions::LiveAndKept, None, 1);
         Ok(self.existing(versions)?.is_some_and(|versions| !versions.is_empty()))
-    }
-
-    /// The version of exactly this time, live or kept.
-    pub fn version(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<CellInfo>> {
-        let from = HistoryFrom { qualifier: column.qualifier.clone(), before: Some(timestamp.next()) };
-        let (table, row, family) = (&column.table, &column.row, &column.family);
-        let found = self.existing(self.backend.list_history(table, row, family, Some(&from), 1))?;
-        let first = found.and_then(|versions| versions.into_iter().next());
-        Ok(first.filter(|(q, cell)| *q == column.qualifier && cell.timestamp == timestamp).map(|(_, cell)| cell))
     }
 }
 

@@ -25,6 +25,8 @@ const SYSTEM: &str = "hbase";
 #[derive(Default)]
 pub struct Unmade {
     places: Mutex<HashSet<SchemaPlace>>,
+    /// Tables that were made in the history.
+    tables: Mutex<HashSet<TableName>>,
 }
 
 impl Unmade {
@@ -41,6 +43,12 @@ impl Unmade {
     pub fn table(&self, table: &TableName) {
         self.add([SchemaPlace::Table(table.clone()), SchemaPlace::TableAttributes(table.clone())]);
         self.add(free_maps(table, None));
+        self.tables.lock().insert(table.clone());
+    }
+
+    /// Whether a table was made in the history: a READONLY that came back does not stop its cells.
+    pub fn is_restored(&self, table: &TableName) -> bool {
+        self.tables.lock().contains(table)
     }
 
     /// A family was declared: by its own directory in the schema, or by one in a row.
@@ -68,6 +76,7 @@ impl Unmade {
             _ => false,
         };
         self.places.lock().retain(|place| !is_of(place));
+        self.tables.lock().remove(table);
     }
 }
 

@@ -8,6 +8,7 @@ pub mod history;
 mod history_list;
 pub mod info;
 pub mod json;
+pub mod judged;
 pub mod keys;
 pub mod listing;
 pub mod made;

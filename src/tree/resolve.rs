@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::escape::{self, Level, NAME_MAX, Parsed, STEM_MAX};
 use super::history::Unmade;
+use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
 use super::made::{MadeDirs, Uncommitted};
 use super::place::{
@@ -28,6 +29,7 @@ pub struct Tree {
     /// Directories of the schema that the history does not show until they are made.
     pub unmade: Unmade,
     pub keys: KnownKeys,
+    pub judged: Judged,
 }
 
 /// What is known of something that exists.
@@ -57,6 +59,7 @@ impl Tree {
             waiting: MadeDirs::new(spill_dir),
             unmade: Unmade::default(),
             keys: KnownKeys::new(spill_dir),
+            judged: Judged::default(),
         }
     }
 

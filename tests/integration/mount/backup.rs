@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::fixture::{CELLFS, Fixture, names};
+use super::fixture::{CELLFS, Fixture, errno, names};
 use super::random_store::RandomStore;
 
 /// What must come back of a file or directory.
@@ -166,6 +166,27 @@ fn mount_backup_with_tar_brings_everything_back_in_any_order() {
     for order in ["cat", "sort -z", "sort -rz", &shuffled] {
         // Without a directory first, tar makes it: nothing but the order differs.
         case.restore(order, |from, to| tar(from, to, order));
+    }
+}
+
+#[test]
+fn mount_restore_of_read_only_tables_takes_their_cells() {
+    let source = Fixture::empty();
+    let mut random = RandomStore::new(source.backend(), 5);
+    random.fill(100);
+    random.make_read_only();
+    let backup = source.directory.path().join("backup");
+    rsync(&[], &history(&source), &backup);
+    let makes: [&dyn Fn(&Path, &Path); 4] =
+        [&|f, t| drop(rsync(&[], f, t)), &|f, t| drop(rsync(&["--inplace"], f, t)), &copy, &|f, t| {
+            tar(f, t, "sort -z")
+        }];
+    for make in makes {
+        let target = Fixture::empty();
+        make(&backup, &history(&target));
+        assert_same(&tree(&backup, true), &tree(&history(&target), true), "read-only tables");
+        let cell = target.mnt().join("default/one/r/new/x");
+        assert_eq!(errno(fs::write(cell, "x")), libc::EROFS);
     }
 }
 

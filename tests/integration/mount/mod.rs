@@ -3,6 +3,7 @@
 mod backup;
 mod cache;
 mod cells;
+mod commands;
 mod directories;
 mod errors;
 mod expiry;
@@ -16,3 +17,4 @@ mod random_store;
 mod real_tree;
 mod refusals;
 mod renames;
+mod shortened;

@@ -44,6 +44,8 @@ fn odd_name(dice: &mut impl Rng) -> Vec<u8> {
     (0..length).flat_map(|_| special.choose(dice).unwrap().to_vec()).collect()
 }
 
+const TABLES: [(&str, &str); 3] = [("default", "one"), ("other", "two"), ("other", "empty")];
+
 impl RandomStore {
     pub fn new(backend: Arc<dyn Backend>, seed: u64) -> Self {
         let mut dice = SmallRng::seed_from_u64(seed);
@@ -51,7 +53,7 @@ impl RandomStore {
         let properties = text_map(&[("owner", "somebody"), ("hbase.namespace.quota.maxtables", "9")]);
         let namespace = NamespaceSchema { name: "other".into(), properties };
         backend.alter(CatalogueChange::CreateNamespace(namespace), Origin(0)).unwrap();
-        for (namespace, table) in [("default", "one"), ("other", "two"), ("other", "empty")] {
+        for (namespace, table) in TABLES {
             let name = TableName::new(namespace, table).unwrap();
             let of = [
                 family("new", &[("VERSIONS", "4"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", "TRUE")]),
@@ -90,6 +92,15 @@ impl RandomStore {
         let mut qualifiers = vec![Vec::new(), b"q".to_vec(), vec![b'Q'; 230]];
         qualifiers.push(odd_name(&mut dice));
         Self { backend, dice, families, rows, qualifiers, wild: true }
+    }
+
+    /// Nothing more is put.
+    pub fn make_read_only(&self) {
+        for table in self.backend.catalogue().unwrap().tables.values() {
+            let mut table = table.clone();
+            table.attributes.insert("READONLY".into(), "true".into());
+            self.backend.alter(CatalogueChange::AlterTable(table), Origin(0)).unwrap();
+        }
     }
 
     /// From now on nothing is put at a time that was used before.
