@@ -111,7 +111,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -s h -l help -d 'Pr
 complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -l major -d 'Drop deleted cells and their tombstones too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -l json -d 'Print JSON, one object a line'
-complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand compact" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s e -l execute -d 'Run this statement and end; may be given again' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s n -l noninteractive -d 'End with status 1 at the first error'

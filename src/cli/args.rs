@@ -47,6 +47,13 @@ pub enum Command {
     /// Move what is in memory into the index
     Flush(FlushArgs),
     /// Compact a table
+    ///
+    /// A mounted store does it by itself, at half speed: flushes of a family are merged by number and size
+    /// (hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728) once they are an eighth of its cells,
+    /// and everything is compacted after hbase.hregion.majorcompaction milliseconds (604800000, 0 = never), more or
+    /// less by hbase.hregion.majorcompaction.jitter (0.5). These are keys of a family's CONFIGURATION, else of its
+    /// table's. COMPACTION_ENABLED false turns it off for a table. Families with NEW_VERSION_BEHAVIOR are compacted
+    /// once half of their cells are new, or by age. Segments in which everything has expired are deleted unread.
     Compact(CompactArgs),
     /// Speak the HBase shell's language with a store
     Shell(ShellArgs),
