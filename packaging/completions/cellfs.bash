@@ -52,6 +52,9 @@ _cellfs() {
             cellfs,mount)
                 cmd="cellfs__subcmd__mount"
                 ;;
+            cellfs,purge)
+                cmd="cellfs__subcmd__purge"
+                ;;
             cellfs,put)
                 cmd="cellfs__subcmd__put"
                 ;;
@@ -66,6 +69,9 @@ _cellfs() {
                 ;;
             cellfs,umount)
                 cmd="cellfs__subcmd__umount"
+                ;;
+            cellfs,undrop)
+                cmd="cellfs__subcmd__undrop"
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
@@ -103,6 +109,9 @@ _cellfs() {
             cellfs__subcmd__help,mount)
                 cmd="cellfs__subcmd__help__subcmd__mount"
                 ;;
+            cellfs__subcmd__help,purge)
+                cmd="cellfs__subcmd__help__subcmd__purge"
+                ;;
             cellfs__subcmd__help,put)
                 cmd="cellfs__subcmd__help__subcmd__put"
                 ;;
@@ -118,6 +127,9 @@ _cellfs() {
             cellfs__subcmd__help,umount)
                 cmd="cellfs__subcmd__help__subcmd__umount"
                 ;;
+            cellfs__subcmd__help,undrop)
+                cmd="cellfs__subcmd__help__subcmd__undrop"
+                ;;
             *)
                 ;;
         esac
@@ -125,7 +137,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe drop put get delete deleteall scan count flush compact shell help"
+            opts="-h -V --json --help --version mount umount status create list describe drop undrop purge put get delete deleteall scan count flush compact shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -285,7 +297,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe drop put get delete deleteall scan count flush compact shell help"
+            opts="mount umount status create list describe drop undrop purge put get delete deleteall scan count flush compact shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -466,6 +478,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__purge)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__put)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -536,8 +562,22 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__undrop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__list)
-            opts="-h -V --json --help --version"
+            opts="-h -V --dropped --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -561,6 +601,20 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__purge)
+            opts="-h -V --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -674,6 +728,20 @@ _cellfs() {
             ;;
         cellfs__subcmd__umount)
             opts="-h -V --lazy --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__undrop)
+            opts="-h -V --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -27,11 +27,15 @@ pub enum Command {
     /// Create a table with its families
     Create(CreateArgs),
     /// List tables
-    List(StoreArgs),
+    List(ListArgs),
     /// Show a table's attributes and families
     Describe(DescribeArgs),
     /// Drop a table with its cells, at once and for good
     Drop(TableArgs),
+    /// Bring back a table, or a family of one, that was dropped with rmdir
+    Undrop(UndropArgs),
+    /// Take deleted cells and their tombstones now, however long they are to be kept
+    Purge(PurgeArgs),
     /// Put a cell
     Put(PutArgs),
     /// Get a row, or some columns of it
@@ -80,6 +84,36 @@ pub struct UmountArgs {
 pub struct StoreArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// What was dropped with rmdir and can be brought back
+    #[arg(long)]
+    pub dropped: bool,
+}
+
+#[derive(Args)]
+pub struct UndropArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// A family of that table
+    pub family: Option<String>,
+}
+
+#[derive(Args)]
+pub struct PurgeArgs {
+    /// A path in a mount, at whatever level; or the directory of a store
+    pub path: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: Option<String>,
+    pub row: Option<OsString>,
+    /// FAMILY or FAMILY:QUALIFIER
+    pub column: Option<OsString>,
 }
 
 #[derive(Args)]

@@ -26,7 +26,7 @@ fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
 }
 
 /// `FAMILY:QUALIFIER` or `FAMILY`.
-fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> {
+pub(super) fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> {
     let bytes = column.as_bytes();
     let (family, qualifier) = match bytes.iter().position(|b| *b == b':') {
         Some(at) => (&bytes[..at], Some(bytes[at + 1..].to_vec())),

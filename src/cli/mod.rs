@@ -7,6 +7,8 @@ mod cells;
 mod columns;
 mod mount;
 mod output;
+mod path;
+mod purge;
 mod shell;
 mod status;
 mod tables;
@@ -74,6 +76,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::List(args) => tables::list(&args, json),
         Command::Describe(args) => tables::describe(&args, json),
         Command::Drop(args) => tables::drop(&args),
+        Command::Undrop(args) => tables::undrop(&args),
+        Command::Purge(args) => purge::purge(&args),
         Command::Put(args) => cells::put(args),
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),

@@ -4,6 +4,7 @@ mod backup;
 mod cache;
 mod cells;
 mod directories;
+mod dropped;
 mod errors;
 mod expiry;
 pub mod fixture;
