@@ -198,6 +198,15 @@ pub struct HistoryFrom {
     pub before: Option<Timestamp>,
 }
 
+/// What is to be purged: a table, or a row of it, or a column of that (a family alone: of all rows).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurgeScope {
+    pub table: TableName,
+    pub row: Option<RowKey>,
+    pub family: Option<String>,
+    pub qualifier: Option<Qualifier>,
+}
+
 /// Compaction on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompactionKind {
@@ -284,6 +293,8 @@ pub trait Backend: Send + Sync {
     /// Moves the memtable into the index (`None` = of all tables).
     fn flush(&self, table: Option<&TableName>) -> Result<()>;
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
+    /// Takes deleted cells and their tombstones now, whatever KEEP_DELETED_CELLS and PURGE_DELETED_AFTER say.
+    fn purge(&self, scope: &PurgeScope) -> Result<()>;
     fn status(&self) -> Result<Status>;
     /// Numbers of each family of a table, in the order of their names, without a walk over what was flushed.
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;

@@ -27,11 +27,19 @@ pub enum Command {
     /// Create a table with its families
     Create(CreateArgs),
     /// List tables
-    List(StoreArgs),
+    List(ListArgs),
     /// Show a table's attributes and families
     Describe(DescribeArgs),
+    /// Change a table's attributes and families
+    Alter(AlterArgs),
+    /// Drop all cells of a table, at once and for good
+    Truncate(TableArgs),
     /// Drop a table with its cells, at once and for good
     Drop(TableArgs),
+    /// Bring back a table, or a family of one, that was dropped with rmdir
+    Undrop(UndropArgs),
+    /// Take deleted cells and their tombstones now, however long they are to be kept
+    Purge(PurgeArgs),
     /// Put a cell
     Put(PutArgs),
     /// Get a row, or some columns of it
@@ -40,6 +48,10 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Delete a row, or a column of it
     Deleteall(DeleteallArgs),
+    /// Add to a counter and print it
+    Incr(IncrArgs),
+    /// Append to a value
+    Append(AppendArgs),
     /// Print the rows of a table
     Scan(ScanArgs),
     /// Count the rows of a table
@@ -87,6 +99,36 @@ pub struct UmountArgs {
 pub struct StoreArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// What was dropped with rmdir and can be brought back
+    #[arg(long)]
+    pub dropped: bool,
+}
+
+#[derive(Args)]
+pub struct UndropArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// A family of that table
+    pub family: Option<String>,
+}
+
+#[derive(Args)]
+pub struct PurgeArgs {
+    /// A path in a mount, at whatever level; or the directory of a store
+    pub path: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: Option<String>,
+    pub row: Option<OsString>,
+    /// FAMILY or FAMILY:QUALIFIER
+    pub column: Option<OsString>,
 }
 
 #[derive(Args)]
@@ -268,4 +310,56 @@ pub struct ShellArgs {
     /// End with status 1 at the first error
     #[arg(short = 'n', long = "noninteractive")]
     pub stop: bool,
+}
+
+#[derive(Args)]
+pub struct AlterArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// Families to change or to add, each NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
+    pub families: Vec<String>,
+    /// Set an attribute or a setting of the table, for example READONLY=true
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Unset an attribute or a setting of the table
+    #[arg(long, value_name = "NAME")]
+    pub unset: Vec<String>,
+    /// Drop a family with its cells, at once and for good
+    #[arg(long, value_name = "FAMILY")]
+    pub delete: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct IncrArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is added
+    #[arg(default_value_t = 1, allow_negative_numbers = true)]
+    pub amount: i64,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct AppendArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is appended; - reads standard input
+    pub value: OsString,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
 }

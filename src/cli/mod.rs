@@ -4,9 +4,12 @@
 
 mod args;
 mod cells;
+mod change;
 mod columns;
 mod mount;
 mod output;
+mod path;
+mod purge;
 mod shell;
 mod status;
 mod tables;
@@ -73,11 +76,17 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Create(args) => tables::create(&args),
         Command::List(args) => tables::list(&args, json),
         Command::Describe(args) => tables::describe(&args, json),
+        Command::Alter(args) => change::alter(&args),
+        Command::Truncate(args) => change::truncate(&args),
         Command::Drop(args) => tables::drop(&args),
+        Command::Undrop(args) => tables::undrop(&args),
+        Command::Purge(args) => purge::purge(&args),
         Command::Put(args) => cells::put(args),
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),
         Command::Deleteall(args) => cells::deleteall(args),
+        Command::Incr(args) => change::incr(&args, json),
+        Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
         Command::Count(args) => cells::count(args, json),
         Command::Flush(args) => tables::flush(&args),

@@ -1,17 +1,17 @@
-//! create, list, describe, drop, flush, compact.
+//! create, list, describe, drop, undrop, flush, compact.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, StoreArgs, TableArgs};
+use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
 use super::output::Output;
 use super::{Answer, columns};
 use crate::backend::CompactionKind;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName, TableSchema, TableState,
-    check_family, file_family_attributes,
+    Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
+    TableSchema, TableState, Timestamp, check_family, file_family_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -38,16 +38,13 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
 }
 
 /// `NAME[,ATTRIBUTE=VALUE...]`; what is not given has the defaults for people who use files.
-fn parse_family(text: &str) -> Result<FamilySchema> {
+pub fn parse_family(text: &str) -> Result<FamilySchema> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;
     let mut attributes = file_family_attributes();
     for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            let text = format!("`{part}`: a family is NAME,ATTRIBUTE=VALUE,... such as {name},VERSIONS=3");
-            Error::new(ErrorKind::IllegalArgument, text)
-        })?;
+        let (key, value) = assignment(part)?;
         attributes.insert(key.to_owned(), value.to_owned());
     }
     Ok(FamilySchema {
@@ -60,7 +57,18 @@ fn parse_family(text: &str) -> Result<FamilySchema> {
     })
 }
 
-pub fn list(args: &StoreArgs, json: bool) -> Result<Answer> {
+/// `ATTRIBUTE=VALUE`.
+pub fn assignment(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=').ok_or_else(|| {
+        let text = format!("`{text}` is not ATTRIBUTE=VALUE; a family is given as f1,VERSIONS=3");
+        Error::new(ErrorKind::IllegalArgument, text)
+    })
+}
+
+pub fn list(args: &ListArgs, json: bool) -> Result<Answer> {
+    if args.dropped {
+        return list_dropped(args, json);
+    }
     let catalogue = open_backend(&args.store, Absent::Refuse)?.catalogue()?;
     let mut output = Output::new();
     for table in catalogue.tables.values() {
@@ -76,6 +84,54 @@ pub fn list(args: &StoreArgs, json: bool) -> Result<Answer> {
         }
     }
     output.finish()?;
+    Ok(Answer::Yes)
+}
+
+/// The latest last: that is what `undrop` brings back of several of one name.
+fn list_dropped(args: &ListArgs, json: bool) -> Result<Answer> {
+    let catalogue = open_backend(&args.store, Absent::Refuse)?.catalogue()?;
+    let mut output = Output::new();
+    for dropped in &catalogue.dropped {
+        let (table, family) = match &dropped.what {
+            DroppedThing::Table(table) => (Some(&table.name), None),
+            DroppedThing::Family(of, family) => (table_of(&catalogue, *of), Some(&family.name)),
+        };
+        let Some(table) = table else { continue };
+        let day = |time: Timestamp| {
+            jiff::Timestamp::from_millisecond(time.0).map_or_else(|_| time.to_string(), |t| t.to_string())
+        };
+        if json {
+            output.json(&json!({
+                "namespace": table.namespace,
+                "table": table.name,
+                "family": family,
+                "dropped": dropped.at.0,
+                "until": dropped.until.map(|until| until.0),
+            }))?;
+            continue;
+        }
+        let what = family.map_or_else(|| format!("table {table}"), |family| format!("family {family} of {table}"));
+        let until =
+            dropped.until.map_or_else(|| "until it is dropped".to_owned(), |until| format!("until {}", day(until)));
+        output.line(&format!("{what}, dropped {}, kept {until}", day(dropped.at)))?;
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}
+
+/// The table of an id, present or dropped.
+fn table_of(catalogue: &Catalogue, id: TableId) -> Option<&TableName> {
+    let dropped = catalogue.dropped.iter().filter_map(|dropped| match &dropped.what {
+        DroppedThing::Table(table) => Some(table),
+        DroppedThing::Family(..) => None,
+    });
+    catalogue.tables.values().chain(dropped).find(|table| table.id == id).map(|table| &table.name)
+}
+
+pub fn undrop(args: &UndropArgs) -> Result<Answer> {
+    let (table, family) = (TableName::parse(&args.table)?, args.family.clone());
+    let change = CatalogueChange::Undrop { table, family };
+    open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
     Ok(Answer::Yes)
 }
 
@@ -112,7 +168,7 @@ fn attributes(map: &BTreeMap<String, String>) -> String {
     map.iter().map(|(key, value)| format!(" {key}={value}")).collect()
 }
 
-fn no_table(name: &TableName) -> Error {
+pub fn no_table(name: &TableName) -> Error {
     Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
 }
 

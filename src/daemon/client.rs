@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, VersionRun, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing,
+    Rows, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -232,6 +232,10 @@ impl Backend for Client {
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
         self.done(&Request::Compact(table.clone(), family.map(str::to_owned), kind))
+    }
+
+    fn purge(&self, scope: &PurgeScope) -> Result<()> {
+        self.done(&Request::Purge(scope.clone()))
     }
 
     fn status(&self) -> Result<Status> {

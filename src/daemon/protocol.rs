@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Status, VersionRun,
-    Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing, Status,
+    VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -42,6 +42,7 @@ pub enum Request {
     SetAttributes(ColumnKey, CellInfo, Option<FileTime>, Option<Option<u64>>),
     Sync,
     Flush(Option<TableName>),
+    Purge(PurgeScope),
     Compact(TableName, Option<String>, CompactionKind),
     Status,
     TableNumbers(TableName),

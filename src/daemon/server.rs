@@ -186,6 +186,7 @@ fn is_change(request: &Request) -> bool {
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
+            | Request::Purge(_)
     )
 }
 
@@ -200,6 +201,7 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         }
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
+        Request::Purge(scope) => backend.purge(&scope)?,
         Request::Flush(table) => backend.flush(table.as_ref())?,
         Request::Compact(table, family, kind) => backend.compact(&table, family.as_deref(), kind)?,
         _ => return Err(Error::new(ErrorKind::Unsupported, "this is no change")),

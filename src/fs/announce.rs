@@ -78,6 +78,12 @@ impl Fs {
     fn changed(&self, event: &Event) {
         self.changes.note(event);
         self.tree.judged.changed(event);
+        if let Event::Table { table, .. } = event
+            && self.tree.backend.catalogue().is_ok_and(|catalogue| !catalogue.tables.contains_key(table))
+            && let Err(e) = self.forget_made(table)
+        {
+            log::warn!("forget what was made in {table}: {e}");
+        }
         if let Event::Column { column, origin } = event {
             let node = self.nodes.find(&cell_key(column));
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {

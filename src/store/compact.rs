@@ -53,7 +53,7 @@ impl Engine {
     }
 
     /// Judges an extent and notes that its layers are one now. The caller holds `compacting`.
-    fn compact_extent(
+    pub fn compact_extent(
         &self,
         table: &TableName,
         family: &FamilySchema,

@@ -21,6 +21,7 @@ mod page;
 mod plan;
 mod policy;
 mod purge;
+mod purge_deleted;
 mod read;
 mod recent;
 mod recovery;

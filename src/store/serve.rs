@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Store;
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, RenameCell, RowListing, Rows,
-    Status, Subscriber, VersionRun, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing,
+    Rows, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
@@ -123,6 +123,10 @@ impl Backend for Store {
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
         self.engine.compact(table, family, kind)
+    }
+
+    fn purge(&self, scope: &PurgeScope) -> Result<()> {
+        self.engine.purge_deleted(scope)
     }
 
     fn status(&self) -> Result<Status> {

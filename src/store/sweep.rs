@@ -10,7 +10,7 @@ use super::pace::Pace;
 use crate::Result;
 use crate::backend::CompactionKind;
 use crate::index::{Index, IndexRow, key};
-use crate::model::{FamilySchema, Generation, RowKey, Timestamp};
+use crate::model::{FamilyId, FamilySchema, Generation, Qualifier, RowKey, StoredCell, Timestamp};
 use crate::visibility::{FlushMatcher, MajorMatcher, Verdict};
 
 /// Cells that are looked at before the pace is asked.
@@ -26,6 +26,31 @@ pub struct Extent {
     pub upto: Generation,
     /// No put of these has a smaller timestamp.
     pub earliest_put: Timestamp,
+}
+
+/// Which cells of a family a walk looks at, and which of them it may drop.
+pub struct Reach {
+    from: Vec<u8>,
+    end: Vec<u8>,
+    /// `Some`: only cells of this column, and no tombstone of the family.
+    qualifier: Option<Qualifier>,
+}
+
+impl Reach {
+    fn family(id: FamilyId) -> Self {
+        Self { from: key::family_prefix(id), end: key::family_end(id), qualifier: None }
+    }
+
+    /// A row, or one column of it.
+    pub fn row(id: FamilyId, row: &[u8], qualifier: Option<Qualifier>) -> Self {
+        let from = key::row_prefix(id, row);
+        Self { end: key::prefix_end(&from), from, qualifier }
+    }
+
+    fn holds(&self, cell: &StoredCell) -> bool {
+        let of_column = |qualifier: &Qualifier| !cell.kind.is_family_tombstone() && cell.qualifier == *qualifier;
+        self.qualifier.as_ref().is_none_or(of_column)
+    }
 }
 
 /// What a walk found.
@@ -73,6 +98,7 @@ pub struct Sweep<'e> {
     family: &'e FamilySchema,
     extent: Extent,
     now: Timestamp,
+    reach: Reach,
     doomed: Doomed<'e>,
     swept: Swept,
 }
@@ -81,14 +107,18 @@ impl<'e> Sweep<'e> {
     pub fn new(engine: &'e Engine, family: &'e FamilySchema, extent: Extent) -> Self {
         let swept = Swept { rows: 0, earliest_put: Timestamp(i64::MAX), uncovered: Uncovered::Rows(Vec::new()) };
         let doomed = Doomed::new(engine, family.id);
-        Self { engine, family, extent, now: engine.now(), doomed, swept }
+        Self { engine, family, extent, now: engine.now(), reach: Reach::family(family.id), doomed, swept }
+    }
+
+    /// Looks at a part of the family only.
+    pub fn within(self, reach: Reach) -> Self {
+        Self { reach, ..self }
     }
 
     /// Judges everything and tells `progress` how many cells were looked at; `None`: the store stops, the rest is
     /// left as it was.
     pub fn run(mut self, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Option<Swept>> {
-        let (from, end) = (key::family_prefix(self.family.id), key::family_end(self.family.id));
-        let mut cursor = index_cursor(&self.engine.index, &from, end);
+        let mut cursor = index_cursor(&self.engine.index, &self.reach.from, self.reach.end.clone());
         let mut open: Option<OpenRow<'e>> = None;
         let mut looked = 0;
         while let Some((key, row)) = cursor.pop()? {
@@ -137,6 +167,9 @@ impl<'e> Sweep<'e> {
                 }
             }
             Matcher::Major(matcher) => matcher.push(cell, &mut |cell| {
+                if !self.reach.holds(&cell) {
+                    return Ok(());
+                }
                 open.dropped += 1;
                 open.tombstones += u64::from(!cell.kind.is_put());
                 self.doomed.hold(&open.row, cell)
@@ -153,6 +186,9 @@ impl<'e> Sweep<'e> {
         let Some(OpenRow { row, matcher, taken, mut dropped, mut tombstones, .. }) = open else { return Ok(()) };
         if let Matcher::Major(matcher) = matcher {
             matcher.finish(&mut |cell| {
+                if !self.reach.holds(&cell) {
+                    return Ok(());
+                }
                 dropped += 1;
                 tombstones += u64::from(!cell.kind.is_put());
                 self.doomed.hold(&row, cell)

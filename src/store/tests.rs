@@ -2,6 +2,7 @@
 
 mod columns;
 mod compaction;
+mod dropped;
 mod expiry;
 
 use std::collections::BTreeMap;

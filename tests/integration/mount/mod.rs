@@ -3,7 +3,9 @@
 mod backup;
 mod cache;
 mod cells;
+mod commands;
 mod directories;
+mod dropped;
 mod errors;
 mod expiry;
 pub mod fixture;

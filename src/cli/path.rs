@@ -1,0 +1,30 @@
+//! From a path in a mount to what it stands for.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::daemon::{Absent, locate, open_backend};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::resolve::Tree;
+use crate::{Error, ErrorKind, Result};
+
+/// The store of the mount that a path is in, and the path's place there, whether or not something is there.
+pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
+    let path = locate::absolute(path)?;
+    let inside = locate::mounts()?.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
+        let text = format!("{} is in no mount of cellfs; mount the store, or give STORE TABLE", path.display());
+        Error::new(ErrorKind::NotFound, text)
+    })?;
+    let backend = open_backend(&mount.source, Absent::Refuse)?;
+    let tree = Tree::new(Arc::clone(&backend), &std::env::temp_dir());
+    let mut key = NodeKey::plain(Place::Root);
+    for component in path.strip_prefix(&mount.mount_point).unwrap_or(&path).components() {
+        if let Component::Normal(name) = component {
+            key = tree.target(&key, name.as_bytes())?;
+        }
+    }
+    Ok((backend, key.place))
+}

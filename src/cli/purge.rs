@@ -1,0 +1,66 @@
+//! purge.
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::Answer;
+use super::args::PurgeArgs;
+use super::cells::split_column;
+use super::path::resolve;
+use crate::backend::{Backend, PurgeScope};
+use crate::daemon::{Absent, open_backend};
+use crate::model::TableName;
+use crate::tree::place::Place;
+use crate::{Error, ErrorKind, Result};
+
+pub fn purge(args: &PurgeArgs) -> Result<Answer> {
+    let Some(table) = &args.table else {
+        let (backend, place) = resolve(&args.path)?;
+        for scope in scopes(backend.as_ref(), &place)? {
+            backend.purge(&scope)?;
+        }
+        return Ok(Answer::Yes);
+    };
+    let mut scope = whole(TableName::parse(table)?);
+    scope.row = args.row.as_ref().map(|row| row.as_bytes().to_vec());
+    if let Some(column) = &args.column {
+        let (family, qualifier) = split_column(column)?;
+        (scope.family, scope.qualifier) = (Some(family), qualifier);
+    }
+    open_backend(&args.path, Absent::Refuse)?.purge(&scope)?;
+    Ok(Answer::Yes)
+}
+
+fn whole(table: TableName) -> PurgeScope {
+    PurgeScope { table, row: None, family: None, qualifier: None }
+}
+
+/// What a place of the tree holds.
+fn scopes(backend: &dyn Backend, place: &Place) -> Result<Vec<PurgeScope>> {
+    if let Some(column) = place.column() {
+        let (row, qualifier) = (Some(column.row.clone()), Some(column.qualifier.clone()));
+        return Ok(vec![PurgeScope {
+            row,
+            family: Some(column.family.clone()),
+            qualifier,
+            ..whole(column.table.clone())
+        }]);
+    }
+    Ok(match place {
+        Place::Table(table) => vec![whole(table.as_ref().clone())],
+        Place::Row(row) => vec![PurgeScope { row: Some(row.row.clone()), ..whole(row.table.clone()) }],
+        Place::Family(family) => {
+            let (row, name) = (Some(family.row.clone()), Some(family.family.clone()));
+            vec![PurgeScope { row, family: name, ..whole(family.table.clone()) }]
+        }
+        Place::Root | Place::Namespace(_) => {
+            let namespace = if let Place::Namespace(name) = place { Some(name.as_ref()) } else { None };
+            let catalogue = backend.catalogue()?;
+            let tables = catalogue.tables.keys().filter(|table| namespace.is_none_or(|name| table.namespace == name));
+            tables.cloned().map(whole).collect()
+        }
+        _ => {
+            let text = "only tables, rows, families and cells are purged: give the path of one";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+    })
+}

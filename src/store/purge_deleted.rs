@@ -1,0 +1,55 @@
+//! Purging on request: deleted cells and their tombstones go now, whatever their family says about keeping them.
+
+use super::engine::{Engine, family, known_table};
+use super::pace::Pace;
+use super::sweep::{Reach, Sweep};
+use crate::Result;
+use crate::backend::{CompactionKind, Event, PurgeScope};
+use crate::model::{FamilyRules, FamilySchema, KeepDeleted, Origin};
+
+impl Engine {
+    /// See [`crate::backend::Backend::purge`].
+    pub fn purge_deleted(&self, scope: &PurgeScope) -> Result<()> {
+        let _hurry = self.hurry.up();
+        self.wake(|_| ());
+        self.flush()?;
+        let catalogue = self.catalogue.load_full();
+        let table = known_table(&catalogue, &scope.table)?;
+        let families: Vec<&FamilySchema> = match &scope.family {
+            Some(name) => vec![family(table, name)?],
+            None => table.families.values().collect(),
+        };
+        for family in families {
+            let _one = self.compacting.lock();
+            let eager = FamilySchema { rules: keeping_nothing(&family.rules), ..family.clone() };
+            let Some(extent) = self.requested(&eager, CompactionKind::Major) else { continue };
+            match &scope.row {
+                None => self.compact_extent(&scope.table, &eager, extent, &mut Pace::full(self))?,
+                Some(row) => {
+                    let reach = Reach::row(eager.id, row, scope.qualifier.clone());
+                    Sweep::new(self, &eager, extent).within(reach).run(&mut Pace::full(self), &mut |_| ())?;
+                }
+            }
+        }
+        self.announce(&[purged(scope)]);
+        self.purge_segments(&mut Pace::full(self))
+    }
+}
+
+fn keeping_nothing(rules: &FamilyRules) -> FamilyRules {
+    let mut rules = rules.clone();
+    rules.purge_deleted_after_ms = Some(0);
+    if !rules.new_version_behavior {
+        rules.keep_deleted = KeepDeleted::False;
+        rules.time_to_purge_deletes_ms = 0;
+    }
+    rules
+}
+
+fn purged(scope: &PurgeScope) -> Event {
+    let (table, origin) = (scope.table.clone(), Origin::default());
+    match &scope.row {
+        None => Event::Table { table, origin },
+        Some(row) => Event::Row { table, row: row.clone(), family: scope.family.clone(), origin },
+    }
+}

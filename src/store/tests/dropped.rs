@@ -1,0 +1,95 @@
+//! Families and tables that are dropped and kept for a while.
+
+use super::*;
+
+const DAY: i64 = 86_400_000;
+
+fn aside(store: &Store) {
+    let change = CatalogueChange::SetFamilyAside { table: table(), family: "f".into() };
+    store.alter(change, Origin(0)).unwrap();
+}
+
+fn undrop(store: &Store, family: Option<&str>) -> crate::Result<()> {
+    store.alter(CatalogueChange::Undrop { table: table(), family: family.map(str::to_owned) }, Origin(0))
+}
+
+fn tidy(store: &Store) {
+    store.flush(None).unwrap();
+    store.engine.compact_as_needed().unwrap();
+}
+
+#[test]
+fn a_dropped_family_is_kept_until_its_time_has_passed() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, &[FILES, &[("PURGE_DELETED_AFTER", "864000")]].concat());
+    put(&store, "r", "flushed", b"1");
+    store.flush(None).unwrap();
+    put(&store, "r", "in memory", b"2");
+    aside(&store);
+    tidy(&store);
+    env.advance(9 * DAY);
+    drop(store);
+    env.lose_index();
+    let store = open(&env);
+    tidy(&store);
+    undrop(&store, Some("f")).unwrap();
+    assert_eq!(value(&store, "r", "flushed").unwrap(), b"1");
+    assert_eq!(value(&store, "r", "in memory").unwrap(), b"2");
+    aside(&store);
+    env.advance(10 * DAY);
+    tidy(&store);
+    assert_eq!(undrop(&store, Some("f")).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(store.status().unwrap().cells, 0);
+}
+
+#[test]
+fn a_dropped_table_is_kept_as_long_as_any_of_its_families() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    let mut wanted = schema(&[("PURGE_DELETED_AFTER", "86400")]);
+    let mut second = wanted.families["f"].clone();
+    second.attributes.insert("PURGE_DELETED_AFTER".into(), "172800".into());
+    wanted.families.insert("g".into(), second);
+    store.alter(CatalogueChange::CreateTable(wanted), Origin(0)).unwrap();
+    put(&store, "r", "q", b"v");
+    let drop_it = || store.alter(CatalogueChange::SetTableAside { name: table() }, Origin(0)).unwrap();
+    drop_it();
+    env.advance(2 * DAY - 1);
+    tidy(&store);
+    undrop(&store, None).unwrap();
+    assert_eq!(value(&store, "r", "q").unwrap(), b"v");
+    drop_it();
+    env.advance(2 * DAY);
+    tidy(&store);
+    assert_eq!(undrop(&store, None).unwrap_err().kind, ErrorKind::NotFound);
+}
+
+#[test]
+fn a_renamed_namespace_takes_everything_with_it() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    let properties = BTreeMap::from([("owner".to_owned(), "me".to_owned())]);
+    let namespace = NamespaceSchema { name: "a".into(), properties };
+    store.alter(CatalogueChange::CreateNamespace(namespace), Origin(0)).unwrap();
+    for name in ["kept", "dropped"] {
+        let schema = TableSchema { name: TableName::new("a", name).unwrap(), ..schema(FILES) };
+        store.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
+    }
+    let of = |namespace: &str, name: &str| TableName::new(namespace, name).unwrap();
+    store.alter(CatalogueChange::SetTableAside { name: of("a", "dropped") }, Origin(0)).unwrap();
+    let rename = |from: &str, to: &str| {
+        store.alter(CatalogueChange::RenameNamespace { from: from.into(), to: to.into() }, Origin(0))
+    };
+    assert_eq!(rename("default", "b").unwrap_err().kind, ErrorKind::Constraint);
+    assert_eq!(rename("a", "default").unwrap_err().kind, ErrorKind::NamespaceExists);
+    assert_eq!(rename("x", "b").unwrap_err().kind, ErrorKind::NoSuchNamespace);
+    rename("a", "b").unwrap();
+    store.alter(CatalogueChange::Undrop { table: of("b", "dropped"), family: None }, Origin(0)).unwrap();
+    drop(store);
+    let catalogue = open(&env).catalogue().unwrap();
+    assert!(!catalogue.namespaces.contains_key("a"));
+    assert_eq!(catalogue.namespaces["b"].properties["owner"], "me");
+    assert!(catalogue.times.keys().any(|key| key.owner == AttributeOwner::Namespace("b".into())));
+    assert_eq!(catalogue.tables.keys().cloned().collect::<Vec<_>>(), [of("b", "dropped"), of("b", "kept")]);
+}

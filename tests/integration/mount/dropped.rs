@@ -1,0 +1,131 @@
+//! What rmdir drops comes back; what is purged or dropped by command does not.
+
+use std::fs;
+
+use super::fixture::{Fixture, errno, names, suffixed};
+
+fn store(fixture: &Fixture) -> String {
+    fixture.store().display().to_string()
+}
+
+/// Runs a command that succeeds; what it prints.
+fn run(fixture: &Fixture, args: &[&str]) -> String {
+    let output = fixture.cellfs(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refusal(fixture: &Fixture, args: &[&str]) -> String {
+    let output = fixture.cellfs(args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn deleted(fixture: &Fixture, below: &str) -> Vec<String> {
+    let path = fixture.mnt().join(".history/default").join(below);
+    if !path.exists() {
+        return Vec::new();
+    }
+    names(&path).into_iter().filter(|name| name.contains(".deleted.")).collect()
+}
+
+#[test]
+fn mount_a_dropped_family_comes_back_with_its_history() {
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(suffixed(&cell, "@5"), "five").unwrap();
+    fs::remove_file(&cell).unwrap();
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    fs::remove_dir(fixture.path("t/.schema/f")).unwrap();
+    assert_eq!(names(&fixture.path("t/.schema")), [".table"]);
+    run(&fixture, &["flush", &store(&fixture)]);
+    fixture.remount();
+    let listed = run(&fixture, &["list", "--dropped", &store(&fixture)]);
+    assert!(listed.starts_with("family f of t, dropped ") && listed.lines().count() == 1, "{listed}");
+    // A new one of that name is another.
+    fs::create_dir(fixture.path("t/.schema/f")).unwrap();
+    assert!(!fixture.path("t/r/f/q@5").exists());
+    assert!(refusal(&fixture, &["undrop", &store(&fixture), "t", "f"]).contains("has a family f now"));
+    fs::remove_dir(fixture.path("t/.schema/f")).unwrap();
+    let both = run(&fixture, &["list", "--dropped", &store(&fixture)]);
+    assert_eq!(both.lines().count(), 2, "{both}");
+    run(&fixture, &["undrop", &store(&fixture), "t", "f"]);
+    assert!(!fixture.path("t/r/f/q@5").exists(), "the latest comes back first");
+    fs::remove_dir(fixture.path("t/.schema/f")).unwrap();
+    assert!(refusal(&fixture, &["undrop", &store(&fixture), "t", "g"]).contains("no dropped family g"));
+}
+
+#[test]
+fn mount_a_dropped_table_comes_back_with_its_history() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "value").unwrap();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "7").unwrap();
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    let kept = deleted(&fixture, "t/r/f");
+    assert_eq!(kept.len(), 1);
+    fs::remove_dir(fixture.path("t")).unwrap();
+    assert!(names(&fixture.path("")).is_empty());
+    run(&fixture, &["flush", &store(&fixture)]);
+    run(&fixture, &["undrop", &store(&fixture), "t"]);
+    assert_eq!(deleted(&fixture, "t/r/f"), kept);
+    assert_eq!(fs::read_to_string(fixture.path("t/.schema/f/VERSIONS")).unwrap(), "7\n");
+    let version = fixture.mnt().join(".history/default/t/r/f").join(&kept[0]);
+    assert_eq!(fs::read_to_string(version).unwrap(), "value");
+    fs::remove_dir(fixture.path("t")).unwrap();
+    fs::create_dir(fixture.path("t")).unwrap();
+    assert!(refusal(&fixture, &["undrop", &store(&fixture), "t"]).contains("there is a table t now"));
+}
+
+#[test]
+fn mount_cellfs_drop_leaves_nothing_to_bring_back() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "value").unwrap();
+    assert_eq!(errno(fs::remove_dir(fixture.path("t"))), libc::ENOTEMPTY);
+    run(&fixture, &["drop", &store(&fixture), "t"]);
+    assert_eq!(run(&fixture, &["list", "--dropped", &store(&fixture)]), "");
+    assert!(refusal(&fixture, &["undrop", &store(&fixture), "t"]).contains("no dropped table t"));
+    // What rmdir dropped goes likewise.
+    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+    fs::remove_dir(fixture.path("t")).unwrap();
+    run(&fixture, &["drop", &store(&fixture), "t"]);
+    assert_eq!(run(&fixture, &["list", "--dropped", &store(&fixture)]), "");
+    assert!(refusal(&fixture, &["drop", &store(&fixture), "t"]).contains("does not exist"));
+}
+
+#[test]
+fn mount_purge_takes_what_is_deleted_and_nothing_else() {
+    let fixture = Fixture::new();
+    for row in ["r", "s"] {
+        let family = fixture.family(row);
+        for name in ["a", "b"] {
+            fs::write(family.join(name), "old").unwrap();
+            fs::remove_file(family.join(name)).unwrap();
+            fs::write(family.join(name), "new").unwrap();
+        }
+    }
+    let count = |row: &str| deleted(&fixture, &format!("t/{row}/f")).len();
+    assert_eq!((count("r"), count("s")), (2, 2));
+    run(&fixture, &["purge", fixture.path("t/r/f/a").to_str().unwrap()]);
+    assert!(deleted(&fixture, "t/r/f").iter().all(|name| name.starts_with("b@")));
+    assert_eq!((count("r"), count("s")), (1, 2));
+    run(&fixture, &["purge", &store(&fixture), "t", "r", "f:b"]);
+    assert_eq!((count("r"), count("s")), (0, 2));
+    run(&fixture, &["purge", fixture.path("t/s").to_str().unwrap()]);
+    assert_eq!(count("s"), 0);
+    for cell in ["r/f/a", "r/f/b", "s/f/a", "s/f/b"] {
+        let path = fixture.path("t").join(cell);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(super::fixture::history(&path), ["new"]);
+    }
+    // A cell that is gone has a path too.
+    fs::remove_file(fixture.path("t/r/f/a")).unwrap();
+    run(&fixture, &["purge", fixture.path("t/r/f/a").to_str().unwrap()]);
+    assert_eq!(count("r"), 0);
+    let raw = run(&fixture, &["scan", "--raw", &store(&fixture), "t"]);
+    assert_eq!(raw.lines().count(), 3, "no tombstone is left: {raw}");
+    fs::remove_dir_all(fixture.path("t/s")).unwrap();
+    run(&fixture, &["purge", fixture.mnt().to_str().unwrap()]);
+    assert_eq!(run(&fixture, &["scan", "--raw", &store(&fixture), "t"]).lines().count(), 1);
+    assert!(refusal(&fixture, &["purge", "/proc"]).contains("in no mount of cellfs"));
+}
