@@ -161,9 +161,14 @@ impl Fs {
             if let Some(session) = &state.session {
                 return session.content.read(offset, len);
             }
-            self.current(&file.node, &mut state)?
+            let cell = self.current(&file.node, &mut state)?;
+            if let Some(session) = &state.session {
+                return session.content.read(offset, len);
+            }
+            cell
         };
-        let Some(cell) = cell else { return Ok(Vec::new()) };
+        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
+        let cell = cell.ok_or_else(gone)?;
         // Order: without the node's lock, so that a slow read stops nobody.
         self.tree.backend.read_value(&cell, offset, len)
     }
@@ -217,17 +222,17 @@ impl Fs {
         }
         if state.session.is_none() {
             let cell = self.current(node, state)?;
-            let content = match &cell {
-                Some(cell) => self.load(cell)?,
-                None => Content::Memory(Vec::new()),
-            };
-            let changed_at = cell.map_or_else(|| self.time_of_change(), |cell| cell.mtime());
-            state.session = Some(Session { content, mtime: None, ttl_ms: None, changed_at, dirty_handles: 0 });
+            if state.session.is_none() {
+                let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
+                let cell = cell.ok_or_else(gone)?;
+                let (content, changed_at) = (self.load(&cell)?, cell.mtime());
+                state.session = Some(Session { content, mtime: None, ttl_ms: None, changed_at, dirty_handles: 0 });
+            }
         }
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }
 
-    fn load(&self, cell: &CellInfo) -> Result<Content> {
+    pub(super) fn load(&self, cell: &CellInfo) -> Result<Content> {
         let mut content = Content::Memory(Vec::new());
         if cell.len() <= MEMORY_MAX {
             return Ok(Content::Memory(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
