@@ -23,6 +23,7 @@ mod options;
 mod refusals;
 mod remove;
 mod rename;
+mod rename_table;
 mod scratch;
 mod setattr;
 mod text;

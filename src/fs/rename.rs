@@ -7,7 +7,7 @@ use super::handles::{FileHandle, FileState};
 use super::nodes::Node;
 use super::{Fs, not_permitted};
 use crate::backend::{Directory, RenameCell, RenameMode};
-use crate::model::{CatalogueChange, CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
+use crate::model::{CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
 use crate::{Error, ErrorKind, Result};
 
@@ -46,7 +46,7 @@ impl Fs {
             (Place::Row(one), Place::Row(other)) => self.rename_row(from, to, one, other, mode),
             (Place::Family(one), Place::Family(other)) => self.rename_family(from, to, one, other, mode),
             (Place::Schema(one), Place::Schema(other)) => self.rename_schema(from, to, one, other),
-            (Place::Namespace(_), Place::Namespace(_)) => Err(cross("a namespace cannot be renamed; move its tables")),
+            (Place::Namespace(one), Place::Namespace(other)) => self.rename_namespace(from, to, (one, other), mode),
             (one, other) => match (cell_name(one), cell_name(other)) {
                 (Some(source), Some(target)) => self.rename_cell(from, to, source, target, mode),
                 _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
@@ -207,46 +207,6 @@ impl Fs {
             self.nodes.rename(other, from.clone());
             other.mark_stale();
         }
-    }
-
-    fn rename_table(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        one: &Arc<crate::model::TableName>,
-        other: &Arc<crate::model::TableName>,
-        mode: RenameMode,
-    ) -> Result<()> {
-        let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
-        let origin = Origin(self.nodes.number(from));
-        let target_exists = self.tree.facts(to)?.is_some();
-        let change = match mode {
-            RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
-            RenameMode::NoReplace if target_exists => {
-                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-            }
-            _ if target_exists => {
-                if !self.tree.page(to, None, 1)?.is_empty() {
-                    return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
-                }
-                self.tree.backend.alter(CatalogueChange::DropTable { name: other.clone() }, origin)?;
-                CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
-            }
-            _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
-        };
-        self.tree.backend.alter(change, origin)?;
-        self.forget_made(&one)?;
-        self.forget_made(&other)?;
-        if mode != RenameMode::Exchange {
-            self.move_node(from, to, None);
-        }
-        // The kernel keeps what it holds below the directories: it stands for other keys now.
-        self.nodes.rename_all(|place| match place.table() {
-            Some(table) if *table == one => Some(place.with_table(&other)),
-            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
-            _ => None,
-        });
-        Ok(())
     }
 
     fn rename_row(

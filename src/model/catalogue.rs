@@ -185,6 +185,7 @@ pub enum CatalogueChange {
         key: AttributeKey,
         time: FileTime,
     },
+    /// An empty namespace of the new name is replaced.
     RenameNamespace {
         from: String,
         to: String,

@@ -205,8 +205,12 @@ fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) -> Result<(
     if RESERVED.contains(&from) {
         return Err(Error::new(ErrorKind::Constraint, format!("Reserved namespace {from} cannot be renamed.")));
     }
-    if catalogue.namespaces.contains_key(to) {
+    if RESERVED.contains(&to) {
         return Err(Error::new(ErrorKind::NamespaceExists, format!("Namespace {to} already exists")));
+    }
+    if from != to && catalogue.namespaces.contains_key(from) && catalogue.namespaces.contains_key(to) {
+        // As of any directory, only an empty one is replaced.
+        drop_namespace(catalogue, to)?;
     }
     let mut moved = catalogue.namespaces.remove(from).ok_or_else(|| no_namespace(from))?;
     moved.name = to.to_owned();

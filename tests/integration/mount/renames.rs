@@ -128,6 +128,39 @@ fn mount_renames_tables_in_the_catalogue() {
 }
 
 #[test]
+fn mount_renames_namespaces_and_exchanges_tables() {
+    let mut fixture = Fixture::new();
+    let (one, other) = (fixture.mnt().join("one"), fixture.mnt().join("other"));
+    for table in ["a", "b"] {
+        fs::create_dir_all(one.join(table).join(".schema/f")).unwrap();
+        fs::create_dir_all(one.join(table).join("r/f")).unwrap();
+        fs::write(one.join(table).join("r/f/q"), table).unwrap();
+    }
+    fs::write(one.join(".schema/owner"), "me").unwrap();
+    let mut open = OpenOptions::new().append(true).open(one.join("a/r/f/q")).unwrap();
+    fs::create_dir(&other).unwrap();
+    assert_eq!(rename_with(&one, &other, RenameFlags::RENAME_NOREPLACE), libc::EEXIST);
+    assert_eq!(rename_with(&one, &other, RenameFlags::RENAME_EXCHANGE), libc::EINVAL);
+    assert_eq!(errno(fs::rename(fixture.path(""), &other)), libc::EPERM);
+    fs::create_dir(other.join("t")).unwrap();
+    assert_eq!(errno(fs::rename(&one, &other)), libc::ENOTEMPTY);
+    fs::remove_dir(other.join("t")).unwrap();
+    fs::rename(&one, &other).unwrap();
+    assert!(!one.exists());
+    assert_eq!(fs::read_to_string(other.join(".schema/owner")).unwrap(), "me\n");
+    open.write_all(b" and more").unwrap();
+    drop(open);
+    let value = |table: &str| fs::read_to_string(other.join(table).join("r/f/q")).unwrap();
+    assert_eq!((value("a").as_str(), value("b").as_str()), ("a and more", "b"));
+    assert_eq!(rename_with(&other.join("a"), &other.join("b"), RenameFlags::RENAME_EXCHANGE), 0);
+    assert_eq!((value("a").as_str(), value("b").as_str()), ("b", "a and more"));
+    assert_eq!(history(&other.join("b/r/f/q")), ["a", "a and more"]);
+    fs::write(other.join("a/r/f/q"), "written after").unwrap();
+    fixture.remount();
+    assert_eq!((value("a").as_str(), value("b").as_str()), ("written after", "a and more"));
+}
+
+#[test]
 fn mount_renames_rows_and_families_with_their_history() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.path("t/.schema/g")).unwrap();

@@ -1,0 +1,83 @@
+//! rename(2) of tables and namespaces: changes of the catalogue, and of what the kernel holds below them.
+
+use std::sync::Arc;
+
+use super::Fs;
+use crate::backend::RenameMode;
+use crate::model::{CatalogueChange, Origin, TableName};
+use crate::tree::place::NodeKey;
+use crate::{Error, ErrorKind, Result};
+
+impl Fs {
+    pub(super) fn rename_table(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<TableName>,
+        other: &Arc<TableName>,
+        mode: RenameMode,
+    ) -> Result<()> {
+        let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
+        let origin = Origin(self.nodes.number(from));
+        let target_exists = self.tree.facts(to)?.is_some();
+        let change = match mode {
+            RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
+            RenameMode::NoReplace if target_exists => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+            }
+            _ if target_exists => {
+                if !self.tree.page(to, None, 1)?.is_empty() {
+                    return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
+                }
+                self.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
+                CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
+            }
+            _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
+        };
+        self.tree.backend.alter(change, origin)?;
+        self.forget_made(&one)?;
+        self.forget_made(&other)?;
+        if mode != RenameMode::Exchange {
+            self.move_node(from, to, None);
+        }
+        // The kernel keeps what it holds below the directories: it stands for other keys now.
+        self.nodes.rename_all(|place| match place.table() {
+            Some(table) if *table == one => Some(place.with_table(&other)),
+            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
+            _ => None,
+        });
+        Ok(())
+    }
+
+    pub(super) fn rename_namespace(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        (one, other): (&Arc<str>, &Arc<str>),
+        mode: RenameMode,
+    ) -> Result<()> {
+        if mode == RenameMode::Exchange {
+            let text = "two namespaces cannot be exchanged; rename one after the other";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        let origin = Origin(self.nodes.number(from));
+        if mode == RenameMode::NoReplace && self.tree.facts(to)?.is_some() {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        let tables: Vec<TableName> = self.tables_of(one)?;
+        let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
+        self.tree.backend.alter(change, origin)?;
+        tables.iter().try_for_each(|table| self.forget_made(table))?;
+        self.move_node(from, to, None);
+        self.nodes.rename_all(|place| {
+            let table = place.table().filter(|table| table.namespace == **one)?;
+            Some(place.with_table(&TableName { namespace: other.to_string(), name: table.name.clone() }))
+        });
+        Ok(())
+    }
+
+    fn tables_of(&self, namespace: &str) -> Result<Vec<TableName>> {
+        let catalogue = self.tree.backend.catalogue()?;
+        Ok(catalogue.tables.keys().filter(|table| table.namespace == namespace).cloned().collect())
+    }
+}
