@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::nodes::Node;
-use super::{EntryReply, Fs, not_permitted};
+use super::{Caller, EntryReply, Fs, not_permitted};
+use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
     CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
 };
@@ -183,8 +184,14 @@ impl Fs {
                 Some(text.trim_end_matches('\n').to_owned())
             }
         };
+        let said = value.as_deref().and_then(|value| said_of(place, value));
         let change = schema::set(self.tree.backend.catalogue()?.as_ref(), place, value)?;
-        self.tree.backend.alter(change, origin)
+        self.tree.backend.alter(change, origin)?;
+        if let Some(sentence) = said {
+            log::warn!("{sentence}");
+            self.refusals.record(self.tree.backend.now(), Caller::default(), "set", &sentence);
+        }
+        Ok(())
     }
 
     /// Sets the mtime of an attribute, if one is to be set.
@@ -208,6 +215,13 @@ impl Fs {
             _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
         }
     }
+}
+
+/// An attribute that is taken and changes nothing says so.
+fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
+    let SchemaPlace::Attribute { family, name, .. } = place else { return None };
+    let effect = if family.is_some() { family_effect(name) } else { table_effect(name) };
+    without_effect(effect, name, value)
 }
 
 /// Whether a generated file takes writes.

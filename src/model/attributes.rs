@@ -205,6 +205,13 @@ pub fn table_effect(name: &str) -> Option<Effect> {
     TABLE.iter().find(|a| a.name == name).map(|a| a.effect)
 }
 
+/// What to tell somebody who sets an attribute that is kept here and changes nothing; `None` for the others.
+pub fn without_effect(effect: Option<Effect>, name: &str, value: &str) -> Option<String> {
+    let unknown_codec = name == "COMPRESSION" && ["LZO", "BZIP2", "LZMA"].contains(&value.to_uppercase().as_str());
+    let kept = effect == Some(Effect::Kept) || unknown_codec;
+    kept.then(|| format!("{name}={value} is kept and shown, but has no effect in this store"))
+}
+
 /// Names and defaults of a family's attributes, in HBase's order.
 pub fn family_defaults() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     FAMILY.iter().map(|a| (a.name, a.default))

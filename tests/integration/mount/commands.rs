@@ -31,3 +31,17 @@ fn mount_alter_incr_append_and_truncate() {
     run(&fixture, &["truncate", store, "t"]);
     assert!(names(&fixture.path("t")).is_empty());
 }
+
+#[test]
+fn mount_attributes_without_effect_say_so() {
+    let fixture = Fixture::new();
+    let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "5").unwrap();
+    assert!(!errors().contains("no effect"));
+    fs::write(fixture.path("t/.schema/f/DFS_REPLICATION"), "3").unwrap();
+    assert!(errors().contains("DFS_REPLICATION=3 is kept and shown, but has no effect"), "{}", errors());
+    let store = fixture.store();
+    let altered = fixture.cellfs(&["alter", store.to_str().unwrap(), "t", "f,COMPRESSION=LZO"]);
+    assert!(altered.status.success());
+    assert!(String::from_utf8_lossy(&altered.stderr).contains("COMPRESSION=LZO is kept"));
+}
