@@ -91,6 +91,7 @@ pub struct Status {
     /// Bytes of all segment files.
     pub segment_bytes: u64,
     /// Bytes of entries that the index or the memtable points to; a value that several cells share counts once.
+    /// The rest of the segments is entries that nothing points to, and the heads of records.
     pub live_bytes: u64,
     pub index_bytes: u64,
     pub memtable_cells: u64,

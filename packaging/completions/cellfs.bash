@@ -16,6 +16,12 @@ _cellfs() {
             ",$1")
                 cmd="cellfs"
                 ;;
+            cellfs,alter)
+                cmd="cellfs__subcmd__alter"
+                ;;
+            cellfs,append)
+                cmd="cellfs__subcmd__append"
+                ;;
             cellfs,compact)
                 cmd="cellfs__subcmd__compact"
                 ;;
@@ -46,6 +52,9 @@ _cellfs() {
             cellfs,help)
                 cmd="cellfs__subcmd__help"
                 ;;
+            cellfs,incr)
+                cmd="cellfs__subcmd__incr"
+                ;;
             cellfs,list)
                 cmd="cellfs__subcmd__list"
                 ;;
@@ -67,11 +76,20 @@ _cellfs() {
             cellfs,status)
                 cmd="cellfs__subcmd__status"
                 ;;
+            cellfs,truncate)
+                cmd="cellfs__subcmd__truncate"
+                ;;
             cellfs,umount)
                 cmd="cellfs__subcmd__umount"
                 ;;
             cellfs,undrop)
                 cmd="cellfs__subcmd__undrop"
+                ;;
+            cellfs__subcmd__help,alter)
+                cmd="cellfs__subcmd__help__subcmd__alter"
+                ;;
+            cellfs__subcmd__help,append)
+                cmd="cellfs__subcmd__help__subcmd__append"
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
@@ -103,6 +121,9 @@ _cellfs() {
             cellfs__subcmd__help,help)
                 cmd="cellfs__subcmd__help__subcmd__help"
                 ;;
+            cellfs__subcmd__help,incr)
+                cmd="cellfs__subcmd__help__subcmd__incr"
+                ;;
             cellfs__subcmd__help,list)
                 cmd="cellfs__subcmd__help__subcmd__list"
                 ;;
@@ -124,6 +145,9 @@ _cellfs() {
             cellfs__subcmd__help,status)
                 cmd="cellfs__subcmd__help__subcmd__status"
                 ;;
+            cellfs__subcmd__help,truncate)
+                cmd="cellfs__subcmd__help__subcmd__truncate"
+                ;;
             cellfs__subcmd__help,umount)
                 cmd="cellfs__subcmd__help__subcmd__umount"
                 ;;
@@ -137,12 +161,56 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe drop undrop purge put get delete deleteall scan count flush compact shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count flush compact shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__alter)
+            opts="-h -V --set --unset --delete --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delete)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__append)
+            opts="-h -V --ttl --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -297,8 +365,36 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe drop undrop purge put get delete deleteall scan count flush compact shell help"
+            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count flush compact shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__alter)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__append)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -450,6 +546,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__incr)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -548,6 +658,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__truncate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__umount)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -569,6 +693,24 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__incr)
+            opts="-h -V --ttl --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -713,6 +855,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__status)
+            opts="-h -V --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__truncate)
             opts="-h -V --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

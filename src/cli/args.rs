@@ -30,6 +30,10 @@ pub enum Command {
     List(ListArgs),
     /// Show a table's attributes and families
     Describe(DescribeArgs),
+    /// Change a table's attributes and families
+    Alter(AlterArgs),
+    /// Drop all cells of a table, at once and for good
+    Truncate(TableArgs),
     /// Drop a table with its cells, at once and for good
     Drop(TableArgs),
     /// Bring back a table, or a family of one, that was dropped with rmdir
@@ -44,6 +48,10 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Delete a row, or a column of it
     Deleteall(DeleteallArgs),
+    /// Add to a counter and print it
+    Incr(IncrArgs),
+    /// Append to a value
+    Append(AppendArgs),
     /// Print the rows of a table
     Scan(ScanArgs),
     /// Count the rows of a table
@@ -51,6 +59,13 @@ pub enum Command {
     /// Move what is in memory into the index
     Flush(FlushArgs),
     /// Compact a table
+    ///
+    /// A mounted store does it by itself, at half speed: flushes of a family are merged by number and size
+    /// (hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728) once they are an eighth of its cells,
+    /// and everything is compacted after hbase.hregion.majorcompaction milliseconds (604800000, 0 = never), more or
+    /// less by hbase.hregion.majorcompaction.jitter (0.5). These are keys of a family's CONFIGURATION, else of its
+    /// table's. COMPACTION_ENABLED false turns it off for a table. Families with NEW_VERSION_BEHAVIOR are compacted
+    /// once half of their cells are new, or by age. Segments in which everything has expired are deleted unread.
     Compact(CompactArgs),
     /// Speak the HBase shell's language with a store
     Shell(ShellArgs),
@@ -295,4 +310,56 @@ pub struct ShellArgs {
     /// End with status 1 at the first error
     #[arg(short = 'n', long = "noninteractive")]
     pub stop: bool,
+}
+
+#[derive(Args)]
+pub struct AlterArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    /// Families to change or to add, each NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
+    pub families: Vec<String>,
+    /// Set an attribute or a setting of the table, for example READONLY=true
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Unset an attribute or a setting of the table
+    #[arg(long, value_name = "NAME")]
+    pub unset: Vec<String>,
+    /// Drop a family with its cells, at once and for good
+    #[arg(long, value_name = "FAMILY")]
+    pub delete: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct IncrArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is added
+    #[arg(default_value_t = 1, allow_negative_numbers = true)]
+    pub amount: i64,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct AppendArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE or NAMESPACE:TABLE
+    pub table: String,
+    pub row: OsString,
+    /// FAMILY:QUALIFIER
+    pub column: OsString,
+    /// What is appended; - reads standard input
+    pub value: OsString,
+    /// Time to live of the cell, milliseconds
+    #[arg(long)]
+    pub ttl: Option<u64>,
 }

@@ -14,13 +14,13 @@ use super::output::{Output, print_row};
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, Scan,
-    TableName, Time, TimeRange, Timestamp, Value,
+    CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec, RowMutations,
+    Scan, TableName, Time, TimeRange, Timestamp, Value,
 };
 use crate::{Error, ErrorKind, Result};
 
 /// Opens the store and checks the table's name.
-fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
+pub fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
     let table = TableName::parse(table)?;
     Ok((open_backend(store, Absent::Refuse)?, table))
 }
@@ -37,7 +37,7 @@ pub(super) fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> 
     Ok((family, qualifier))
 }
 
-fn full_column(column: &OsStr) -> Result<(String, Vec<u8>)> {
+pub fn full_column(column: &OsStr) -> Result<(String, Vec<u8>)> {
     let (family, qualifier) = split_column(column)?;
     let text = || format!("`{}` names a family; a column is FAMILY:QUALIFIER", family.escape_debug());
     let qualifier = qualifier.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text()))?;
@@ -54,6 +54,19 @@ fn explicit_time(timestamp: Option<i64>) -> Result<Time> {
     }
 }
 
+/// Applies one mutation of a row.
+pub fn mutated(
+    backend: &dyn Backend,
+    table: TableName,
+    row: &OsStr,
+    mutation: Mutation,
+    condition: Option<Condition>,
+) -> Result<Mutated> {
+    let row = row.as_bytes().to_vec();
+    let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
+    backend.mutate(mutations, condition)
+}
+
 fn mutate(
     backend: &dyn Backend,
     table: TableName,
@@ -61,9 +74,7 @@ fn mutate(
     mutation: Mutation,
     condition: Option<Condition>,
 ) -> Result<Answer> {
-    let row = row.as_bytes().to_vec();
-    let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
-    let done = backend.mutate(mutations, condition)?;
+    let done = mutated(backend, table, row, mutation, condition)?;
     Ok(if done.applied { Answer::Yes } else { Answer::No })
 }
 
@@ -94,7 +105,7 @@ pub fn put(args: PutArgs) -> Result<Answer> {
     mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
 }
 
-fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
+pub fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
     if value != "-" {
         return Ok(value.as_bytes().to_vec());
     }

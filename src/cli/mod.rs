@@ -4,6 +4,7 @@
 
 mod args;
 mod cells;
+mod change;
 mod columns;
 mod mount;
 mod output;
@@ -75,6 +76,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Create(args) => tables::create(&args),
         Command::List(args) => tables::list(&args, json),
         Command::Describe(args) => tables::describe(&args, json),
+        Command::Alter(args) => change::alter(&args),
+        Command::Truncate(args) => change::truncate(&args),
         Command::Drop(args) => tables::drop(&args),
         Command::Undrop(args) => tables::undrop(&args),
         Command::Purge(args) => purge::purge(&args),
@@ -82,6 +85,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),
         Command::Deleteall(args) => cells::deleteall(args),
+        Command::Incr(args) => change::incr(&args, json),
+        Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
         Command::Count(args) => cells::count(args, json),
         Command::Flush(args) => tables::flush(&args),

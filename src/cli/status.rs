@@ -31,7 +31,10 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     line("store", format!("{} ({mounted})", directory.display()))?;
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
     let (bytes, live) = (status.segment_bytes, status.live_bytes);
-    line("segments", format!("{} ({bytes} bytes: {live} live, {} dead)", status.segments, bytes.saturating_sub(live)))?;
+    line(
+        "segments",
+        format!("{} ({bytes} bytes: {live} live, {} dead or around them)", status.segments, bytes.saturating_sub(live)),
+    )?;
     line("index", format!("{} bytes", status.index_bytes))?;
     line("sequence", format!("{} ({} indexed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
     line("flushes", status.flushes.to_string())?;

@@ -38,16 +38,13 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
 }
 
 /// `NAME[,ATTRIBUTE=VALUE...]`; what is not given has the defaults for people who use files.
-fn parse_family(text: &str) -> Result<FamilySchema> {
+pub fn parse_family(text: &str) -> Result<FamilySchema> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;
     let mut attributes = file_family_attributes();
     for part in parts {
-        let (key, value) = part.split_once('=').ok_or_else(|| {
-            let text = format!("`{part}`: a family is NAME,ATTRIBUTE=VALUE,... such as {name},VERSIONS=3");
-            Error::new(ErrorKind::IllegalArgument, text)
-        })?;
+        let (key, value) = assignment(part)?;
         attributes.insert(key.to_owned(), value.to_owned());
     }
     Ok(FamilySchema {
@@ -57,6 +54,14 @@ fn parse_family(text: &str) -> Result<FamilySchema> {
         metadata: BTreeMap::new(),
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
+    })
+}
+
+/// `ATTRIBUTE=VALUE`.
+pub fn assignment(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=').ok_or_else(|| {
+        let text = format!("`{text}` is not ATTRIBUTE=VALUE; a family is given as f1,VERSIONS=3");
+        Error::new(ErrorKind::IllegalArgument, text)
     })
 }
 
@@ -163,7 +168,7 @@ fn attributes(map: &BTreeMap<String, String>) -> String {
     map.iter().map(|(key, value)| format!(" {key}={value}")).collect()
 }
 
-fn no_table(name: &TableName) -> Error {
+pub fn no_table(name: &TableName) -> Error {
     Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
 }
 

@@ -76,8 +76,8 @@ impl Fs {
     }
 
     fn changed(&self, event: &Event) {
-        self.tree.judged.changed(event);
         self.changes.note(event);
+        self.tree.judged.changed(event);
         if let Event::Table { table, .. } = event
             && self.tree.backend.catalogue().is_ok_and(|catalogue| !catalogue.tables.contains_key(table))
             && let Err(e) = self.forget_made(table)

@@ -7,6 +7,7 @@ use parking_lot::MutexGuard;
 
 use super::Fs;
 use super::changes::Moment;
+use super::content::Session;
 use super::nodes::{Node, NodeState, ROOT_INO};
 use crate::model::{CellInfo, FileTime};
 use crate::tree::place::{InfoPlace, NodeKey, Place, View};
@@ -173,7 +174,7 @@ impl Fs {
             Some(facts) => facts,
             None if ino == ROOT_INO => Facts::Dir,
             None if node.state().created_text => Facts::Text { bytes: Vec::new(), mtime: self.now() },
-            None => return Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
+            None => return self.attr_of_open(&node, &key),
         };
         let mut state = node.state();
         if self.changes.since(seen, &key) {
@@ -183,6 +184,17 @@ impl Fs {
             state.cell = Some(cell.clone());
         }
         Ok(Some((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state))))
+    }
+
+    /// Of a file whose cell is gone: what is open outlives it.
+    fn attr_of_open(&self, node: &Arc<Node>, key: &NodeKey) -> Result<Option<(Attr, Duration)>> {
+        let mut state = node.state();
+        node.mark_stale();
+        self.current(node, &mut state)?;
+        match state.session {
+            Some(_) => Ok(Some((self.attr_of(node, key, &state, None), Duration::ZERO))),
+            None => Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
+        }
     }
 
     /// The kernel forgets `count` look-ups.
@@ -250,7 +262,10 @@ impl Fs {
 
     fn absent_ttl(&self, key: &NodeKey) -> Duration {
         let cached = matches!(key.place, Place::Cell(_) | Place::Row(_) | Place::Family(_) | Place::Table(_));
-        if cached && key.view == View::Plain { self.options.cache_time } else { Duration::ZERO }
+        // What has expired is there again when its TTL is raised.
+        let table = key.place.table().filter(|_| cached);
+        let expires = table.is_some_and(|table| self.tree.backend.may_expire(table).unwrap_or(true));
+        if cached && !expires && key.view == View::Plain { self.options.cache_time } else { Duration::ZERO }
     }
 
     /// The version that reads of a node see now: the known one while it has not expired, else the store's.
@@ -260,11 +275,29 @@ impl Fs {
         if state.unlinked || !stale && state.cell.as_ref().is_some_and(fresh) {
             return Ok(state.cell.clone());
         }
+        let last = state.cell.take();
         state.cell = match self.tree.facts(&node.key())? {
             Some(Facts::Cell(cell)) => Some(cell),
             _ => None,
         };
+        if let (None, Some(last)) = (&state.cell, last) {
+            self.outlive(node, state, &last)?;
+        }
         Ok(state.cell.clone())
+    }
+
+    /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
+    /// the bytes move into the session, and nothing is committed any more.
+    fn outlive(&self, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
+        if node.opens() == 0 || state.session.is_some() {
+            return Ok(());
+        }
+        let (content, mtime, ttl_ms) = (self.load(last)?, None, None);
+        state.session =
+            Some(Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 });
+        state.unlinked = true;
+        self.nodes.detach(node);
+        Ok(())
     }
 
     /// What only the mount knows: scratch files, `.info/errors`.

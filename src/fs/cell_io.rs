@@ -163,9 +163,14 @@ impl Fs {
             if let Some(session) = &state.session {
                 return session.content.read(offset, len);
             }
-            self.current(&file.node, &mut state)?
+            let cell = self.current(&file.node, &mut state)?;
+            if let Some(session) = &state.session {
+                return session.content.read(offset, len);
+            }
+            cell
         };
-        let Some(cell) = cell else { return Ok(Vec::new()) };
+        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
+        let cell = cell.ok_or_else(gone)?;
         // Order: without the node's lock, so that a slow read stops nobody.
         self.tree.backend.read_value(&cell, offset, len)
     }
@@ -226,14 +231,13 @@ impl Fs {
         }
         if state.session.is_none() {
             let cell = self.current(node, state)?;
-            let content = match &cell {
-                Some(cell) => self.load(cell)?,
-                None => Content::Memory(Vec::new()),
-            };
-            let changed_at = cell.map_or_else(|| self.time_of_change(), |cell| cell.mtime());
-            let appends = Some(content.len());
-            let (mtime, ttl_ms) = (None, None);
-            state.session = Some(Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 });
+            if state.session.is_none() {
+                let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
+                let cell = cell.ok_or_else(gone)?;
+                let (content, changed_at) = (self.load(&cell)?, cell.mtime());
+                let (mtime, ttl_ms, appends) = (None, None, Some(content.len()));
+                state.session = Some(Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 });
+            }
         }
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }

@@ -101,7 +101,7 @@ impl Fs {
             mtime: session.mtime.or_else(|| time_beside(target.time, session)),
             ended_at: target.ended_at,
         };
-        let mutation = if self.restores(&key) { Mutation::Restore(put) } else { Mutation::Put(vec![put]) };
+        let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
         let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
         own.committed = Some((version.timestamp, version.seq));
         state.cell = Some(version);

@@ -147,7 +147,7 @@ impl Fs {
             mtime: Some(meta.mtime),
             ended_at,
         };
-        self.write_version(column, Mutation::Restore(put), Origin(origin))
+        self.write_version(column, Mutation::Restore(Box::new(put)), Origin(origin))
     }
 
     /// Whether a place of the history is of a table that was made there.
@@ -180,7 +180,7 @@ impl Fs {
                     mtime: mtime.or(cell.tags.mtime),
                     ended_at,
                 };
-                self.write_version(column, Mutation::Restore(put), origin)
+                self.write_version(column, Mutation::Restore(Box::new(put)), origin)
             }
             (done, _) => done,
         }

@@ -34,7 +34,7 @@ struct Change {
 }
 
 impl ShareChanges {
-    /// Rebuild: no entry is known to have a row of its own, before [`mark_originals`].
+    /// Rebuild: no entry is known to have a row of its own, before those that have are marked.
     pub fn orphan_all(&mut self) {
         self.places.values_mut().for_each(|change| change.orphaned = true);
     }

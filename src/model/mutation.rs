@@ -136,7 +136,7 @@ pub struct Append {
 pub enum Mutation {
     Put(Vec<PutCell>),
     /// A version from a backup: as Put, also into a READONLY table, whose attribute may come back before its cells.
-    Restore(PutCell),
+    Restore(Box<PutCell>),
     /// Markers of one Delete object.
     Delete(Vec<DeleteMarker>),
     Increment(Increment),

@@ -87,7 +87,9 @@ impl Engine {
     /// Moves everything that was written before the call into the index.
     pub fn flush(&self) -> Result<()> {
         self.freeze();
-        self.flush_frozen()
+        let flushed = self.flush_frozen();
+        self.wake(|state| state.compact = true);
+        flushed
     }
 
     /// Flushes what is frozen, oldest first.

@@ -76,7 +76,7 @@ impl<'a> Planner<'a> {
                         plan.cells.push(self.put(cell)?);
                     }
                 }
-                Mutation::Restore(cell) => plan.cells.push(self.put(cell)?),
+                Mutation::Restore(cell) => plan.cells.push(self.put(*cell)?),
                 Mutation::Delete(markers) => self.delete(markers, &mut plan)?,
                 Mutation::Increment(increment) => self.increment(increment, &mut plan)?,
                 Mutation::Append(append) => self.append(append, &mut plan)?,

@@ -87,12 +87,12 @@ impl Backend for Store {
         self.engine.list_versions(column, which, before, limit)
     }
 
-    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.engine.list_around(column, timestamp, count)
-    }
-
     fn may_expire(&self, table: &TableName) -> Result<bool> {
         Ok(self.engine.may_expire(table))
+    }
+
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        self.engine.list_around(column, timestamp, count)
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {

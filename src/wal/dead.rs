@@ -96,6 +96,11 @@ pub fn read_dead(segments: &Segments, id: SegmentId) -> Result<DeadMarks> {
 
 /// Adds marks to a segment's companion; they are on the disk when this returns.
 pub fn append_dead(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Result<()> {
+    let _alone = segments.marking.lock();
+    append(segments, id, marks)
+}
+
+fn append(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Result<()> {
     if !marks.all && marks.offsets.is_empty() {
         return Ok(());
     }
@@ -126,6 +131,7 @@ pub fn append_dead(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Res
 
 /// Adds marks to the companions of several segments: all of them or none, wherever the machine stops.
 pub fn append_all_dead(segments: &Segments, marks: &BTreeMap<SegmentId, DeadMarks>) -> Result<()> {
+    let _alone = segments.marking.lock();
     let path = pending_path(segments);
     let io = |e: std::io::Error| Error::io(format!("write {}", path.display()), &e);
     let several = marks.len() > 1;
@@ -142,7 +148,7 @@ pub fn append_all_dead(segments: &Segments, marks: &BTreeMap<SegmentId, DeadMark
         segments.env().replace_file(&path, &bytes).map_err(io)?;
     }
     for (id, marks) in marks {
-        append_dead(segments, *id, marks)?;
+        append(segments, *id, marks)?;
     }
     if several { segments.env().remove(&path).map_err(io) } else { Ok(()) }
 }
@@ -180,4 +186,36 @@ fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u
     let mut data = vec![0; file.len()? as usize];
     file.read_at(&mut data, 0)?;
     Ok(parse(id, &data).1 as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::env::{Env, SimEnv};
+    use crate::wal::SegmentOrigin;
+
+    #[test]
+    fn marks_of_flushes_and_compactions_at_once_are_all_there() {
+        let env = SimEnv::new();
+        env.create_dir("/segments".as_ref()).unwrap();
+        let segments = Segments::open(Arc::new(env), "/segments".into(), [7; 16]).unwrap();
+        let ids: Vec<SegmentId> = (0..3).map(|_| segments.create(SegmentOrigin::Log).unwrap().0).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let (segments, ids) = (&segments, &ids);
+                scope.spawn(move || {
+                    for n in 0..50 {
+                        let marks = ids.iter().map(|id| (*id, [thread * 1000 + n].into_iter().collect())).collect();
+                        append_all_dead(segments, &marks).unwrap();
+                    }
+                });
+            }
+        });
+        for id in ids {
+            let marks = read_dead(&segments, id).unwrap();
+            assert!((0..4).all(|thread| (0..50).all(|n| marks.contains(thread * 1000 + n))));
+        }
+    }
 }

@@ -37,6 +37,8 @@ pub struct Segments {
     store: StoreId,
     known: RwLock<BTreeMap<SegmentId, Arc<Segment>>>,
     open: Mutex<LruCache<SegmentId, Arc<dyn EnvFile>>>,
+    /// Held while companions are written: flushes and compactions both do.
+    pub(super) marking: Mutex<()>,
     /// No number is used twice.
     highest: Mutex<SegmentId>,
 }
@@ -109,7 +111,8 @@ impl Segments {
     pub fn open(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
         let names = env.list(&dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
         let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
-        let segments = Self { env, dir, store, known: RwLock::default(), open, highest: Mutex::default() };
+        let (known, marking, highest) = (RwLock::default(), Mutex::default(), Mutex::default());
+        let segments = Self { env, dir, store, known, open, marking, highest };
         for id in names.iter().filter_map(|name| parse_name(name)) {
             let segment = Segment::default();
             segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);

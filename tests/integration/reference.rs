@@ -259,7 +259,7 @@ impl Reference {
                         self.put(&row, cell, at_least, &mut batch)?;
                     }
                 }
-                Mutation::Restore(cell) => self.put(&row, cell, at_least, &mut batch)?,
+                Mutation::Restore(cell) => self.put(&row, *cell, at_least, &mut batch)?,
                 Mutation::Delete(markers) => self.delete(&row, markers, &mut batch)?,
                 Mutation::Increment(Increment { columns, time, ttl_ms, time_range }) => {
                     results.extend(self.change(&row, &columns, (time, ttl_ms, time_range), incremented, &mut batch)?);

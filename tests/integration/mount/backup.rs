@@ -100,9 +100,6 @@ fn tar(from: &Path, to: &Path, order: &str) {
     run(Command::new("bash").arg("-c").arg(script).arg(from).arg(to));
 }
 
-/// Copies a tree to a directory.
-type Make<'a> = &'a dyn Fn(&Path, &Path);
-
 /// A store with a random history, its tree, and a backup of it made by `make`.
 struct Case {
     source: Fixture,
@@ -180,10 +177,9 @@ fn mount_restore_of_read_only_tables_takes_their_cells() {
     random.make_read_only();
     let backup = source.directory.path().join("backup");
     rsync(&[], &history(&source), &backup);
-    let makes: [Make; 4] =
-        [&|f, t| drop(rsync(&[], f, t)), &|f, t| drop(rsync(&["--inplace"], f, t)), &copy, &|f, t| {
-            tar(f, t, "sort -z")
-        }];
+    type Restore = fn(&Path, &Path);
+    let makes: [Restore; 4] =
+        [|f, t| drop(rsync(&[], f, t)), |f, t| drop(rsync(&["--inplace"], f, t)), copy, |f, t| tar(f, t, "sort -z")];
     for make in makes {
         let target = Fixture::empty();
         make(&backup, &history(&target));

@@ -87,7 +87,7 @@ fn mount_a_ttl_set_as_attribute_ends_the_version() {
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "short-lived").unwrap();
-    let set = "import os,sys; os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'300')";
+    let set = "import os,sys; os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'3000')";
     let python = std::process::Command::new("python3").args(["-c", set]).arg(&cell).status();
     if python.is_err() {
         println!("skipped: there is no python3 on this machine");
@@ -96,7 +96,7 @@ fn mount_a_ttl_set_as_attribute_ends_the_version() {
     assert!(python.unwrap().success());
     assert!(cell.exists());
     fixture.backend().flush(None).unwrap();
-    let gone = (0..300).any(|_| {
+    let gone = (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         !cell.exists()
     });

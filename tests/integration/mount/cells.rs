@@ -289,3 +289,41 @@ fn mount_history_waits_for_files_that_are_just_being_closed() {
         assert_eq!(super::model::stored(fixture.backend().as_ref(), "r", &column).as_deref(), Some(&b""[..]), "{n}");
     }
 }
+
+#[test]
+fn mount_an_open_file_outlives_its_cell() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for flushed in [false, true] {
+        let cell = family.join("q");
+        fs::write(&cell, "0123456789").unwrap();
+        if flushed {
+            fixture.backend().flush(None).unwrap();
+        }
+        let mut file = OpenOptions::new().read(true).write(true).open(&cell).unwrap();
+        super::model::delete(fixture.backend().as_ref(), "r", "q");
+        assert_eq!(file.metadata().unwrap().len(), 10);
+        file.write_all_at(b"X", 5).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "01234X6789");
+        fs::write(&cell, "another").unwrap();
+        drop(file);
+        assert_eq!(fs::read_to_string(&cell).unwrap(), "another");
+        fs::remove_file(&cell).unwrap();
+    }
+    assert!(names(&family).is_empty());
+}
+
+#[test]
+fn mount_a_raised_ttl_brings_back_what_had_expired() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    fs::write(fixture.path("t/.schema/f/TTL"), "1").unwrap();
+    while cell.exists() {
+        std::thread::yield_now();
+    }
+    fs::write(fixture.path("t/.schema/f/TTL"), "FOREVER").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
+}

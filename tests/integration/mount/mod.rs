@@ -3,6 +3,7 @@
 mod backup;
 mod cache;
 mod cells;
+mod commands;
 mod directories;
 mod dropped;
 mod errors;

@@ -1,0 +1,86 @@
+//! alter, truncate, incr, append.
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::{AlterArgs, AppendArgs, IncrArgs, TableArgs};
+use super::cells::{full_column, mutated, open, value_argument};
+use super::output::Output;
+use super::tables::{assignment, no_table, parse_family};
+use crate::model::{
+    Append, CatalogueChange, ColumnDelta, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
+    attributes::table_effect,
+};
+use crate::{Error, ErrorKind, Result};
+
+pub fn alter(args: &AlterArgs) -> Result<Answer> {
+    let (backend, name) = open(&args.store, &args.table)?;
+    let mut table = backend.catalogue()?.tables.get(&name).cloned().ok_or_else(|| no_table(&name))?;
+    for text in &args.families {
+        alter_family(&mut table, text)?;
+    }
+    for text in &args.set {
+        let (key, value) = assignment(text)?;
+        let place = if table_effect(key).is_some() { &mut table.attributes } else { &mut table.configuration };
+        place.insert(key.to_owned(), value.to_owned());
+    }
+    for key in &args.unset {
+        if table.attributes.remove(key).is_none() && table.configuration.remove(key).is_none() {
+            return Err(Error::new(ErrorKind::NotFound, format!("table {name} does not have {key} set")));
+        }
+    }
+    for family in &args.delete {
+        if table.families.remove(family).is_none() {
+            return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
+        }
+    }
+    backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
+    Ok(Answer::Yes)
+}
+
+/// A family that is there gets the attributes that are given, a new one is made as by `create`.
+fn alter_family(table: &mut TableSchema, text: &str) -> Result<()> {
+    let wanted = parse_family(text)?;
+    match table.families.get_mut(&wanted.name) {
+        None => {
+            table.families.insert(wanted.name.clone(), wanted);
+        }
+        Some(family) => {
+            for part in text.split(',').skip(1) {
+                let (key, value) = assignment(part)?;
+                family.attributes.insert(key.to_owned(), value.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn truncate(args: &TableArgs) -> Result<Answer> {
+    let (backend, name) = open(&args.store, &args.table)?;
+    backend.alter(CatalogueChange::TruncateTable { name }, Origin::default())?;
+    Ok(Answer::Yes)
+}
+
+pub fn incr(args: &IncrArgs, as_json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let (family, qualifier) = full_column(&args.column)?;
+    let columns = vec![ColumnDelta { family, qualifier, delta: args.amount }];
+    let increment = Increment { columns, time: Time::AfterNewest, ttl_ms: args.ttl, time_range: TimeRange::ALL };
+    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Increment(increment), None)?;
+    let counter = done.results.first().and_then(|cell| cell.value.as_slice().try_into().ok()).map(i64::from_be_bytes);
+    let mut output = Output::new();
+    if let Some(value) = counter {
+        if as_json { output.json(&json!({ "value": value }))? } else { output.line(&value.to_string())? }
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}
+
+pub fn append(args: &AppendArgs) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let (family, qualifier) = full_column(&args.column)?;
+    let columns = vec![ColumnDelta { family, qualifier, delta: value_argument(&args.value)? }];
+    let append = Append { columns, time: Time::AfterNewest, ttl_ms: args.ttl, mtime: None, time_range: TimeRange::ALL };
+    mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), None)?;
+    Ok(Answer::Yes)
+}
