@@ -78,7 +78,7 @@ pub struct MountArgs {
     /// Where to mount it: an empty directory
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=N, gid=N, umask=OCTAL, families=auto,
-    /// noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES
+    /// history=inline, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
     /// Stay in the foreground

@@ -65,6 +65,7 @@ fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
         ("exec", None) => request.settings.no_exec = false,
         ("nonempty", None) => request.nonempty = true,
         ("noxattr", None) => request.options.no_xattr = true,
+        ("history", Some("inline")) => request.options.inline_history = true,
         ("families", Some("auto")) => request.options.families_auto = true,
         ("uid", Some(text)) => request.options.uid = number(option, text)?,
         ("gid", Some(text)) => request.options.gid = number(option, text)?,

@@ -292,9 +292,9 @@ impl Fs {
         if node.opens() == 0 || state.session.is_some() {
             return Ok(());
         }
-        let content = self.load(last)?;
+        let (content, mtime, ttl_ms) = (self.load(last)?, None, None);
         state.session =
-            Some(Session { content, mtime: None, ttl_ms: None, changed_at: last.mtime(), dirty_handles: 0 });
+            Some(Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 });
         state.unlinked = true;
         self.nodes.detach(node);
         Ok(())

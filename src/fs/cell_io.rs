@@ -49,7 +49,7 @@ impl Fs {
         let file = self.new_file(&node, flags);
         if flags.truncate && flags.write {
             let mut state = node.state();
-            self.empty(&mut state, &file);
+            self.empty(&mut state, &file, None);
         }
         let handle = self.handles.add(Handle::File(file))?;
         let plain = matches!(key.place, Place::Cell(_)) && key.view == View::Plain;
@@ -61,7 +61,7 @@ impl Fs {
     }
 
     /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
-    fn empty(&self, state: &mut NodeState, file: &FileHandle) {
+    fn empty(&self, state: &mut NodeState, file: &FileHandle, appends: Option<u64>) {
         let mut own = file.state.lock();
         let was_dirty = own.written || own.emptied;
         let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
@@ -69,6 +69,7 @@ impl Fs {
             content: Content::Memory(Vec::new()),
             mtime: None,
             ttl_ms: None,
+            appends,
             changed_at: self.time_of_change(),
             dirty_handles: dirty,
         });
@@ -99,7 +100,8 @@ impl Fs {
             let mut state = node.state();
             state.unlinked = false;
             state.cell = None;
-            self.empty(&mut state, &file);
+            // Who appends to a file that was not there keeps what another makes of it meanwhile.
+            self.empty(&mut state, &file, flags.append.then_some(0));
         }
         match &key.place {
             Place::Cell(column) => self.tree.uncommitted.add_cell(column),
@@ -183,7 +185,13 @@ impl Fs {
         self.closing.ended(number);
         let mut state = file.node.state();
         let session = self.session(&file.node, &mut state)?;
-        let offset = if file.append { session.content.len() } else { offset };
+        let at = if file.append { session.content.len() } else { offset };
+        if at != offset {
+            // The kernel knew an older length, and keeps the bytes at the wrong place.
+            self.invalidate_inode(file.node.ino);
+        }
+        let offset = at;
+        session.appends = session.appends.filter(|_| file.append);
         let room = self.tree.backend.value_limit().saturating_sub(offset);
         if room == 0 && !data.is_empty() {
             return Err(self.too_large());
@@ -218,7 +226,8 @@ impl Fs {
         {
             let ttl_ms = Some(meta.ttl_ms);
             let mtime = Some(meta.mtime);
-            state.session = Some(Session { content, mtime, ttl_ms, changed_at: meta.mtime, dirty_handles: 0 });
+            state.session =
+                Some(Session { content, mtime, ttl_ms, appends: None, changed_at: meta.mtime, dirty_handles: 0 });
         }
         if state.session.is_none() {
             let cell = self.current(node, state)?;
@@ -226,7 +235,8 @@ impl Fs {
                 let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
                 let cell = cell.ok_or_else(gone)?;
                 let (content, changed_at) = (self.load(&cell)?, cell.mtime());
-                state.session = Some(Session { content, mtime: None, ttl_ms: None, changed_at, dirty_handles: 0 });
+                let (mtime, ttl_ms, appends) = (None, None, Some(content.len()));
+                state.session = Some(Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 });
             }
         }
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))

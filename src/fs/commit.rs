@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Fs;
 use super::content::Session;
-use super::handles::{FileHandle, Handle};
+use super::handles::{FileHandle, FileState, Handle};
 use super::nodes::NodeState;
 use super::scratch::Meta;
 use crate::model::{CellInfo, ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
@@ -66,34 +66,7 @@ impl Fs {
             return Ok(());
         }
         if !state.unlinked {
-            let session = state.session.as_ref();
-            let session = session.ok_or_else(|| Error::new(ErrorKind::Io, "a written file has no session"))?;
-            if let Place::Scratch(place) = &file.node.key().place {
-                self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)))?;
-            } else {
-                let target = self.commit_target(file, own.committed, session)?;
-                // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
-                let same = own.committed.is_some() || matches!(target.time, Time::At(_));
-                let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
-                let put = PutCell {
-                    family: target.column.family.clone(),
-                    qualifier: target.column.qualifier.clone(),
-                    time: target.time,
-                    value: session.content.value(),
-                    ttl_ms: session.ttl_ms.unwrap_or(kept),
-                    mtime: session.mtime.or_else(|| time_beside(target.time, session)),
-                    ended_at: target.ended_at,
-                };
-                let mutation = if self.restores(&file.node.key()) {
-                    Mutation::Restore(Box::new(put))
-                } else {
-                    Mutation::Put(vec![put])
-                };
-                let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
-                own.committed = Some((version.timestamp, version.seq));
-                state.cell = Some(version);
-                self.tree.uncommitted.remove_cell(&target.column);
-            }
+            self.commit_session(file, state, &mut own)?;
         }
         (own.written, own.emptied) = (false, false);
         if let Some(session) = &mut state.session {
@@ -102,6 +75,40 @@ impl Fs {
                 state.session = None;
             }
         }
+        Ok(())
+    }
+
+    fn commit_session(&self, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {
+        let session = state.session.as_ref();
+        let session = session.ok_or_else(|| Error::new(ErrorKind::Io, "a written file has no session"))?;
+        let key = file.node.key();
+        if let Place::Scratch(place) = &key.place {
+            return self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)));
+        }
+        let target = self.commit_target(file, own.committed, session)?;
+        if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
+            return self.commit_append(file, state, own, (column, target.time, from));
+        }
+        // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
+        let same = own.committed.is_some() || matches!(target.time, Time::At(_));
+        let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
+        let put = PutCell {
+            family: target.column.family.clone(),
+            qualifier: target.column.qualifier.clone(),
+            time: target.time,
+            value: session.content.value(),
+            ttl_ms: session.ttl_ms.unwrap_or(kept),
+            mtime: session.mtime.or_else(|| time_beside(target.time, session)),
+            ended_at: target.ended_at,
+        };
+        let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
+        let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
+        own.committed = Some((version.timestamp, version.seq));
+        state.cell = Some(version);
+        if let Some(session) = &mut state.session {
+            session.appends = Some(session.content.len());
+        }
+        self.tree.uncommitted.remove_cell(&target.column);
         Ok(())
     }
 
@@ -160,7 +167,7 @@ impl Fs {
 }
 
 /// The mtime of a commit that keeps the timestamp of the one before.
-fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
+pub(super) fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
     match time {
         Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
             Some(session.changed_at)

@@ -27,6 +27,8 @@ pub struct Session {
     pub mtime: Option<FileTime>,
     /// TTL that was set (outer `Some`) or taken away, in ms; goes with the next commit.
     pub ttl_ms: Option<Option<u64>>,
+    /// `Some(from)`: nothing was done since the last commit but appending what is behind `from`.
+    pub appends: Option<u64>,
     /// When the bytes were last changed.
     pub changed_at: FileTime,
     /// Handles that have something to commit.

@@ -6,6 +6,7 @@
 //! node's state locked, never with the table locked.
 
 mod announce;
+mod append;
 mod attr;
 mod cell_io;
 mod changes;
@@ -87,7 +88,7 @@ impl Fs {
         let fs = Arc::new(Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
-            tree: Tree::new(backend, &options.spill_dir),
+            tree: Tree { inline_history: options.inline_history, ..Tree::new(backend, &options.spill_dir) },
             scratch: scratch::ScratchFiles::new(&options.spill_dir),
             options,
             handles: Handles::default(),

@@ -19,6 +19,8 @@ pub struct Options {
     pub temporary: Vec<glob::Pattern>,
     /// Where large unfinished values lie, in unlinked files.
     pub spill_dir: PathBuf,
+    /// Families list every version beside its cell.
+    pub inline_history: bool,
     /// Extended attributes are switched off.
     pub no_xattr: bool,
     /// Most nodes that are held before the oldest are given back.
@@ -39,6 +41,7 @@ impl Default for Options {
                 .filter_map(|glob| glob::Pattern::new(glob).ok())
                 .collect(),
             spill_dir: std::env::temp_dir(),
+            inline_history: false,
             no_xattr: false,
             max_nodes: 1_000_000,
         }

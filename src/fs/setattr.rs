@@ -91,6 +91,7 @@ impl Fs {
     fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
         let session = self.session(&file.node, state)?;
         session.content.resize(size, &self.options.spill_dir)?;
+        session.appends = None;
         session.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, file);

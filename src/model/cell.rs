@@ -172,6 +172,8 @@ pub struct CellInfo {
     pub value: ValueHandle,
     /// `Some(T)` for a deleted version that is kept: T is the time of the tombstone that ended it.
     pub deleted_at: Option<Timestamp>,
+    /// Of such a version: reads of a past that ends later do not see it.
+    pub hidden_from: Option<Timestamp>,
     /// When the version expires by its cell's or its family's TTL, ms since 1970.
     pub expires_at: Option<Timestamp>,
 }

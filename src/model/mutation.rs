@@ -126,6 +126,8 @@ pub struct Append {
     pub columns: Vec<ColumnDelta<Vec<u8>>>,
     pub time: Time,
     pub ttl_ms: Option<u64>,
+    /// mtime of the new version, ours.
+    pub mtime: Option<FileTime>,
     pub time_range: TimeRange,
 }
 

@@ -221,7 +221,7 @@ fn version_info(
         value,
         own: None,
     };
-    visibility::version_info(VisibleCell { cell, deleted_at: None }, rules, now)
+    visibility::version_info(VisibleCell::live(cell), rules, now)
 }
 
 /// What subscribers are told of a row's cells.

@@ -289,20 +289,22 @@ impl<'a> Planner<'a> {
                 })?;
                 Ok(i64::from_be_bytes(bytes).wrapping_add(delta).to_be_bytes().to_vec())
             };
-            self.reckon((family, qualifier), time, ttl_ms, time_range, reckon, plan)?;
+            let tags = Tags { ttl_ms, ..Tags::default() };
+            self.reckon((family, qualifier), time, tags, time_range, reckon, plan)?;
         }
         Ok(())
     }
 
     fn append(&self, append: Append, plan: &mut Plan<'a>) -> Result<()> {
-        let Append { columns, time, ttl_ms, time_range } = append;
+        let Append { columns, time, ttl_ms, mtime, time_range } = append;
         for ColumnDelta { family, qualifier, delta } in columns {
             let reckon = |old: Option<Vec<u8>>| {
                 let mut value = old.unwrap_or_default();
                 value.extend_from_slice(&delta);
                 Ok(value)
             };
-            self.reckon((family, qualifier), time, ttl_ms, time_range, reckon, plan)?;
+            let tags = Tags { ttl_ms, mtime, ..Tags::default() };
+            self.reckon((family, qualifier), time, tags, time_range, reckon, plan)?;
         }
         Ok(())
     }
@@ -312,7 +314,7 @@ impl<'a> Planner<'a> {
         &self,
         (name, qualifier): (String, Qualifier),
         time: Time,
-        ttl_ms: Option<u64>,
+        tags: Tags,
         range: TimeRange,
         value: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>>,
         plan: &mut Plan<'a>,
@@ -330,7 +332,7 @@ impl<'a> Planner<'a> {
             _ => self.put_time(family, &qualifier, time)?,
         };
         let kept = old.map(|cell| cell.tags.ttl_ms).unwrap_or_default();
-        let tags = Tags { ttl_ms: ttl_ms.or(kept), ..Tags::default() };
+        let tags = Tags { ttl_ms: tags.ttl_ms.or(kept), ..tags };
         plan.results.push(Cell {
             family: name,
             qualifier: qualifier.clone(),

@@ -56,7 +56,7 @@ impl Engine {
             let Some((key, cell)) = self.first_cell(snapshot, family, &column)? else { return Ok(None) };
             let cell = stored_cell(&key, cell, prefix.len());
             if let Some(cell) = cell.filter(|cell| shows_by_itself(cell.kind, &cell.tags)) {
-                return Ok(Some(visibility::version_info(VisibleCell { cell, deleted_at: None }, &family.rules, now)));
+                return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
             }
         }
         let mut cursor = self.row_cursor(snapshot, &prefix, FEW);

@@ -13,8 +13,8 @@ use crate::backend::{HistoryFrom, RowListing, Versions};
 use crate::index::{first_part, join_key};
 use crate::model::{CellInfo, Qualifier, TableName, Timestamp};
 
-/// Kinds of entries of a family, in the order of their listing.
-const KEY_FILE: u8 = 0;
+/// What a column lists before its versions: its key file, or its cell.
+pub(super) const FIRST: u8 = 0;
 const VERSION: u8 = 1;
 
 impl Tree {
@@ -161,17 +161,17 @@ impl Tree {
 }
 
 fn key_cursor(qualifier: &Qualifier) -> Vec<u8> {
-    [join_key(&[qualifier]), vec![KEY_FILE]].concat()
+    [join_key(&[qualifier]), vec![FIRST]].concat()
 }
 
 /// Newest first.
-fn version_cursor(qualifier: &Qualifier, timestamp: Timestamp) -> Vec<u8> {
+pub(super) fn version_cursor(qualifier: &Qualifier, timestamp: Timestamp) -> Vec<u8> {
     let inverted = !timestamp.0.cast_unsigned();
     [join_key(&[qualifier]), vec![VERSION], inverted.to_be_bytes().to_vec()].concat()
 }
 
 /// Where a listing goes on behind a cursor.
-fn position(cursor: &[u8]) -> Option<HistoryFrom> {
+pub(super) fn position(cursor: &[u8]) -> Option<HistoryFrom> {
     let qualifier = first_part(cursor)?;
     let rest = &cursor[join_key(&[&qualifier]).len()..];
     let before = match rest {
@@ -186,5 +186,5 @@ fn position(cursor: &[u8]) -> Option<HistoryFrom> {
 
 /// Whether `q@ts` reads it: a version that its own tombstone ended is seen only below `.history`.
 pub(super) fn is_readable(cell: &CellInfo) -> bool {
-    cell.deleted_at.is_none_or(|end| end > cell.timestamp)
+    cell.hidden_from.is_none_or(|hidden| hidden > cell.timestamp)
 }

@@ -129,6 +129,7 @@ mod tests {
             tags: Tags::default(),
             value: ValueHandle::default(),
             deleted_at: None,
+            hidden_from: None,
             expires_at: None,
         }
     }

@@ -35,6 +35,7 @@ impl Tree {
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
             Place::Table(table) => self.page_rows(dir, table, after, limit),
             Place::Row(row) => self.page_families(dir, row, after, limit),
+            Place::Family(family) if self.inline_history => self.page_inline(dir, family, after, limit),
             Place::Family(family) => self.page_columns(dir, family, after, limit),
             Place::Versions(column) => self.page_versions(dir, column, after, limit),
             Place::Schema(place) => {

@@ -7,6 +7,7 @@ mod facts;
 pub mod history;
 mod history_list;
 pub mod info;
+mod inline;
 pub mod json;
 pub mod judged;
 pub mod keys;

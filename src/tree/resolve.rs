@@ -30,6 +30,8 @@ pub struct Tree {
     pub unmade: Unmade,
     pub keys: KnownKeys,
     pub judged: Judged,
+    /// Families list versions beside their cells.
+    pub inline_history: bool,
 }
 
 /// What is known of something that exists.
@@ -60,6 +62,7 @@ impl Tree {
             unmade: Unmade::default(),
             keys: KnownKeys::new(spill_dir),
             judged: Judged::default(),
+            inline_history: false,
         }
     }
 

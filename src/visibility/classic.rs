@@ -112,8 +112,9 @@ impl<'a> ClassicMatcher<'a> {
     }
 
     fn keep(&mut self, cell: StoredCell, end: Timestamp, out: &mut impl Extend<VisibleCell>) {
+        let hidden_from = Some(if self.deletes.covers_exactly(&cell) { cell.timestamp } else { end });
         if self.rules.time_range.contains(cell.timestamp) && self.kept.count(&cell).is_included() {
-            out.extend([VisibleCell { cell, deleted_at: Some(end) }]);
+            out.extend([VisibleCell { cell, deleted_at: Some(end), hidden_from }]);
         }
     }
 
@@ -153,7 +154,7 @@ impl<'a> ClassicMatcher<'a> {
         }
         let counted = self.versions.count(&cell);
         if counted.is_included() {
-            out.extend([VisibleCell { cell, deleted_at: None }]);
+            out.extend([VisibleCell::live(cell)]);
         }
         match counted {
             Counted::Excess | Counted::IncludedLast if self.rules.view != View::WithKept => Flow::NextColumn,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{CellSource, FamilyReader, ReadRules, View, VisibleCell, last_alive};
 use crate::Result;
-use crate::model::{CellInfo, FamilyRules, Qualifier, TimeRange, Timestamp};
+use crate::model::{CellInfo, FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp};
 
 /// The newest visible version of a column in a time range.
 pub fn newest(
@@ -50,9 +50,10 @@ pub fn list_versions(
 
 /// A visible cell as `stat` and listings need it.
 pub fn version_info(visible: VisibleCell, family: &FamilyRules, now: Timestamp) -> CellInfo {
-    let VisibleCell { cell, deleted_at } = visible;
+    let VisibleCell { cell, deleted_at, hidden_from } = visible;
     let ends = [cell.tags.ttl_ms, family.ttl_ms].into_iter().flatten().map(|ttl| last_alive(cell.timestamp, ttl));
     // A version that MIN_VERSIONS holds beyond its TTL does not expire.
     let expires_at = ends.filter(|t| *t >= now.0 && *t < i64::MAX).min().map(|t| Timestamp(t).next());
-    CellInfo { timestamp: cell.timestamp, seq: cell.seq, tags: cell.tags, value: cell.value, deleted_at, expires_at }
+    let StoredCell { timestamp, seq, tags, value, .. } = cell;
+    CellInfo { timestamp, seq, tags, value, deleted_at, hidden_from, expires_at }
 }

@@ -25,6 +25,8 @@ pub(super) struct DeleteTracker {
     family: Option<Timestamp>,
     family_versions: HashSet<Timestamp>,
     column: Option<ColumnMarker>,
+    /// The last Version tombstone, also one that another makes superfluous.
+    version: Option<(Qualifier, Timestamp)>,
     /// Erasing tombstones of the family and of the current column.
     erasers: Vec<StoredCell>,
 }
@@ -40,6 +42,9 @@ impl DeleteTracker {
     /// Remembers a tombstone; one that an earlier one makes superfluous is ignored.
     pub fn add(&mut self, cell: &StoredCell) {
         let CellKind::Tombstone(kind) = cell.kind else { return };
+        if kind == Tombstone::Version {
+            self.version = Some((cell.qualifier.clone(), cell.timestamp));
+        }
         if self.family.is_some_and(|t| cell.timestamp <= t) {
             return;
         }
@@ -71,6 +76,12 @@ impl DeleteTracker {
     /// Whether an erasing tombstone was written after this put that covers it.
     pub fn erased(&self, put: &StoredCell) -> bool {
         self.erasers.iter().any(|tombstone| covers(tombstone, put))
+    }
+
+    /// Whether a tombstone of exactly this put's time hides it.
+    pub fn covers_exactly(&self, put: &StoredCell) -> bool {
+        let version = self.version.as_ref().is_some_and(|(q, t)| *t == put.timestamp && *q == put.qualifier);
+        version || self.family_versions.contains(&put.timestamp)
     }
 
     /// The tombstone that hides this put, if one does.

@@ -204,8 +204,10 @@ impl<'a> NewVersionMatcher<'a> {
     fn emit(&mut self, out: &mut impl Extend<VisibleCell>) {
         for outcome in std::mem::take(&mut self.outcomes) {
             let visible = match outcome {
-                Outcome::Live(cell) => VisibleCell { cell, deleted_at: None },
-                Outcome::Kept(d) if self.shows(&d) => VisibleCell { deleted_at: Some(d.at), cell: d.cell },
+                Outcome::Live(cell) => VisibleCell::live(cell),
+                Outcome::Kept(d) if self.shows(&d) => {
+                    VisibleCell { deleted_at: Some(d.at), hidden_from: Some(d.hidden_from), cell: d.cell }
+                }
                 Outcome::Kept(_) | Outcome::Gone(_) => continue,
             };
             if self.rules.time_range.contains(visible.cell.timestamp) && self.counts(&visible.cell) {

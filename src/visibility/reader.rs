@@ -17,6 +17,15 @@ pub struct VisibleCell {
     pub cell: StoredCell,
     /// `Some(T)`: a deleted version that is kept; T is the time of the tombstone that ended it.
     pub deleted_at: Option<Timestamp>,
+    /// Of such a version: reads of a past that ends later do not see it.
+    pub hidden_from: Option<Timestamp>,
+}
+
+impl VisibleCell {
+    /// A version that was not deleted.
+    pub fn live(cell: StoredCell) -> Self {
+        Self { cell, deleted_at: None, hidden_from: None }
+    }
 }
 
 /// Where to read on after a cell.

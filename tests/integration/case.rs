@@ -236,6 +236,7 @@ impl Naming {
                 columns: self.deltas(op, step, |cell| bytes(&cell["value"])),
                 time: at(&op["ts"]),
                 ttl_ms: u64_of(op, "ttl_ms"),
+                mtime: None,
                 time_range: range(op)?,
             })),
             other => panic!("no mutation: {other}"),

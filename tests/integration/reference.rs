@@ -264,7 +264,7 @@ impl Reference {
                 Mutation::Increment(Increment { columns, time, ttl_ms, time_range }) => {
                     results.extend(self.change(&row, &columns, (time, ttl_ms, time_range), incremented, &mut batch)?);
                 }
-                Mutation::Append(Append { columns, time, ttl_ms, time_range }) => {
+                Mutation::Append(Append { columns, time, ttl_ms, time_range, .. }) => {
                     let appended = |old: Option<&[u8]>, more: &Vec<u8>| Ok([old.unwrap_or_default(), more].concat());
                     results.extend(self.change(&row, &columns, (time, ttl_ms, time_range), appended, &mut batch)?);
                 }
@@ -416,6 +416,7 @@ fn written(cell: &StoredCell) -> CellInfo {
         tags: cell.tags.clone(),
         value: cell.value,
         deleted_at: None,
+        hidden_from: None,
         expires_at: None,
     }
 }

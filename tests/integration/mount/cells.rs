@@ -81,6 +81,69 @@ fn mount_concurrent_appends_keep_all_bytes() {
 }
 
 #[test]
+fn mount_appends_keep_what_others_append_meanwhile() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("log");
+    let append = |text: &[u8]| super::model::append(fixture.backend().as_ref(), "r", "log", text);
+    let open = || OpenOptions::new().append(true).create(true).open(&cell).unwrap();
+    let mut file = open();
+    file.write_all(b"one ").unwrap();
+    append(b"socket ");
+    file.write_all(b"two ").unwrap();
+    drop(file);
+    assert_eq!(history(&cell), ["socket ", "socket one two "], "a file that was not there when it was opened");
+    let mut file = open();
+    file.write_all(b"three ").unwrap();
+    file.sync_all().unwrap();
+    append(b"between ");
+    file.write_all(b"four").unwrap();
+    file.sync_all().unwrap();
+    let all = "socket one two three between four";
+    assert_eq!(fs::read_to_string(&cell).unwrap(), all);
+    drop(file);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), all);
+    assert_eq!(history(&cell).len(), 5, "{:?}", history(&cell));
+    // Written in place: the whole value counts.
+    let file = OpenOptions::new().write(true).open(&cell).unwrap();
+    file.write_all_at(b"SOCKET", 0).unwrap();
+    let mut more = open();
+    more.write_all(b"!").unwrap();
+    drop(file);
+    drop(more);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "SOCKET one two three between four!");
+}
+
+#[test]
+fn mount_appends_through_the_mount_and_the_socket_at_once_lose_nothing() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("log");
+    std::thread::scope(|scope| {
+        for who in 0..2 {
+            let (cell, fixture) = (&cell, &fixture);
+            scope.spawn(move || {
+                for n in 0..50 {
+                    let mut file = OpenOptions::new().append(true).create(true).open(cell).unwrap();
+                    file.write_all(format!("mount {who} {n}\n").as_bytes()).unwrap();
+                }
+            });
+            scope.spawn(move || {
+                let backend = fixture.backend();
+                for n in 0..50 {
+                    super::model::append(backend.as_ref(), "r", "log", format!("socket {who} {n}\n").as_bytes());
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(&cell).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 200, "{text}");
+    assert_eq!(text.lines().count(), 200, "nothing is there twice");
+    assert_eq!(super::model::stored(fixture.backend().as_ref(), "r", "log").unwrap(), text.as_bytes());
+}
+
+#[test]
 fn mount_empty_files_are_empty_values() {
     let fixture = Fixture::new();
     let family = fixture.family("r");

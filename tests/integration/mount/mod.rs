@@ -10,6 +10,7 @@ mod errors;
 mod expiry;
 pub mod fixture;
 mod info;
+mod inline;
 mod lifecycle;
 mod model;
 mod names;

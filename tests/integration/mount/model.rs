@@ -6,7 +6,8 @@ use std::io::Write;
 
 use cellfs::backend::Backend;
 use cellfs::model::{
-    ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, RowMutations, TableName, Time, TimeRange, Value,
+    Append, ColumnDelta, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, RowMutations, TableName, Time,
+    TimeRange, Value,
 };
 use rand::{RngExt, SeedableRng};
 
@@ -39,6 +40,13 @@ pub fn put_bytes(backend: &dyn Backend, row: &[u8], qualifier: &[u8], value: &[u
 
 pub fn put(backend: &dyn Backend, row: &str, qualifier: &str, value: &[u8]) {
     put_bytes(backend, row.as_bytes(), qualifier.as_bytes(), value);
+}
+
+pub fn append(backend: &dyn Backend, row: &str, qualifier: &str, more: &[u8]) {
+    let column = ColumnDelta { family: "f".into(), qualifier: qualifier.into(), delta: more.to_vec() };
+    let (columns, time_range) = (vec![column], TimeRange::ALL);
+    let append = Append { columns, time: Time::AfterNewest, ttl_ms: None, mtime: None, time_range };
+    mutate(backend, row.as_bytes(), Mutation::Append(append));
 }
 
 /// The newest value in the store.

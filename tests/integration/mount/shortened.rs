@@ -105,6 +105,7 @@ fn mount_deleted_versions_are_seen_in_the_past_and_copied_back() {
     // Its own tombstone hides a version, also from the past.
     fs::remove_file(suffixed(&cell, "@1000")).unwrap();
     assert!(!suffixed(&cell, "@1000").exists());
+    assert!(!names(&suffixed(&cell, "@")).contains(&"1000".to_owned()), "listed as it is read");
     assert!(!fixture.path("t/r/.at/2000/f/q").exists());
     let listed = names(&fixture.mnt().join(".history/default/t/r/f"));
     assert!(listed.iter().any(|name| name.starts_with("q@1000.deleted.")), "{listed:?}");

@@ -1,0 +1,84 @@
+//! The mount option `history=inline`: a family lists every version beside its cell.
+
+use std::sync::Arc;
+
+use super::escape::{self, Level, NAME_MAX, STEM_MAX};
+use super::history::version_name;
+use super::history_list::{FIRST, is_readable, position, version_cursor};
+use super::listing::Entry;
+use super::place::{FamilyPlace, NodeKey, Place, View};
+use super::resolve::Tree;
+use crate::Result;
+use crate::index::join_key;
+use crate::model::{CellInfo, ColumnKey, Qualifier};
+
+impl Tree {
+    /// A cell, then its versions as `q@ts`, newest first; then the next one.
+    pub(super) fn page_inline(
+        &self,
+        dir: &NodeKey,
+        family: &FamilyPlace,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let from = after.and_then(position);
+        let passed = from.as_ref().map(|from| from.qualifier.as_slice());
+        // Order: as for rows.
+        let mut created = match dir.view {
+            View::Plain => self.uncommitted.cells(family, passed, limit),
+            _ => Vec::new(),
+        };
+        let (table, row, name) = (&family.table, &family.row, &family.family);
+        let found = self.existing(self.backend.list_history(table, row, name, from.as_ref(), limit))?;
+        let found = found.unwrap_or_default();
+        if found.len() == limit {
+            created.retain(|qualifier| Some(qualifier) <= found.last().map(|(q, _)| q));
+        }
+        let mut entries: Vec<Entry> = Vec::with_capacity(found.len() + created.len());
+        let mut column: Option<(Arc<ColumnKey>, Vec<u8>)> = None;
+        for (qualifier, cell) in found {
+            if column.as_ref().is_none_or(|(of, _)| of.qualifier != qualifier) {
+                let of = Arc::new(family.column(qualifier.clone()));
+                if passed != Some(qualifier.as_slice()) {
+                    let newest = self.backend.newest(&of, dir.view.time_range())?;
+                    entries.extend(newest.map(|cell| cell_entry(dir, &of, Some(cell))));
+                }
+                column = Some((of, escape::file_name(Level::Qualifier, &qualifier, STEM_MAX)));
+            }
+            if let Some((of, stem)) = column.as_ref().filter(|_| shows(dir.view, &cell)) {
+                entries.push(version_entry(dir, of, stem, &qualifier, cell));
+            }
+        }
+        for qualifier in created {
+            let entry = cell_entry(dir, &Arc::new(family.column(qualifier)), None);
+            if let Err(at) = entries.binary_search_by(|other| other.cursor.cmp(&entry.cursor)) {
+                entries.insert(at, entry);
+            }
+        }
+        Ok(entries)
+    }
+}
+
+fn shows(view: View, cell: &CellInfo) -> bool {
+    view.time_range().contains(cell.timestamp) && is_readable(cell)
+}
+
+fn cell_entry(dir: &NodeKey, column: &Arc<ColumnKey>, cell: Option<CellInfo>) -> Entry {
+    Entry {
+        name: escape::file_name(Level::Qualifier, &column.qualifier, NAME_MAX),
+        key: dir.sibling(Place::Cell(Arc::clone(column))),
+        cursor: [join_key(&[&column.qualifier]), vec![FIRST]].concat(),
+        cell,
+    }
+}
+
+fn version_entry(dir: &NodeKey, of: &Arc<ColumnKey>, stem: &[u8], qualifier: &Qualifier, cell: CellInfo) -> Entry {
+    let cursor = version_cursor(qualifier, cell.timestamp);
+    let live = CellInfo { deleted_at: None, ..cell };
+    Entry {
+        name: version_name(stem, &live),
+        key: dir.sibling(Place::Version(Arc::clone(of), live.timestamp)),
+        cursor,
+        cell: Some(live),
+    }
+}
