@@ -11,6 +11,7 @@ mod output;
 mod path;
 mod purge;
 mod shell;
+mod snapshot;
 mod status;
 mod tables;
 
@@ -89,6 +90,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
         Command::Count(args) => cells::count(args, json),
+        Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
         Command::Shell(args) => shell::shell(&args),

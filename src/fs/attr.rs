@@ -233,7 +233,8 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..)) || matches!(key.view, View::At(_))
+        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..))
+            || matches!(key.view, View::At(_))
             || key.snapshot.is_some();
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,

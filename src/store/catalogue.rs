@@ -141,9 +141,9 @@ fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) ->
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
+        CatalogueChange::TruncateTable { name } => vec![Event::Replaced { table: name.clone() }, table(name)],
         CatalogueChange::DropTable { name }
         | CatalogueChange::SetTableAside { name }
-        | CatalogueChange::TruncateTable { name }
         | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
         CatalogueChange::SetFamilyAside { table: name, .. }
         | CatalogueChange::Undrop { table: name, .. }
@@ -349,10 +349,7 @@ impl Engine {
     }
 
     /// As [`Engine::alter`], of a change that gives the events it causes.
-    pub fn change_catalogue(
-        &self,
-        change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>,
-    ) -> Result<()> {
+    pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
         let events = {
             let _one = self.altering.lock();
             self.log.check_poison()?;

@@ -16,7 +16,9 @@ use super::recent::Recent;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
 use crate::index::{Checkpoint, Index, Meta, key};
-use crate::model::{Catalogue, FamilyId, FamilySchema, SegmentId, SeqNo, TableName, TableSchema, TableState, Timestamp};
+use crate::model::{
+    Catalogue, FamilyId, FamilySchema, SegmentId, SeqNo, TableName, TableSchema, TableState, Timestamp,
+};
 use crate::wal::{Log, ValueReader};
 use crate::{Error, ErrorKind, Result};
 

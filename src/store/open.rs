@@ -63,8 +63,7 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let path = dir.join("catalogue");
     let gone = || Error::new(ErrorKind::Corrupt, format!("{} is missing; delete the snapshot", path.display()));
     let catalogue = catalogue::load(&*env, &path)?.ok_or_else(gone)?;
-    let index_dir =
-        env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
+    let index_dir = env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
     let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE)?;
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
     let parts = Parts { options, hash_key: parent.hash_key, catalogue, segments, index, stopped_at: Some(made_at) };
