@@ -5,6 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod change;
+mod snapshot;
+
+pub use change::{AppendArgs, IncrArgs};
+pub use snapshot::{SnapshotAction, SnapshotArgs};
+
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
 #[derive(Parser)]
 #[command(name = "cellfs", version, propagate_version = true)]
@@ -279,52 +285,6 @@ pub struct ScanArgs {
 }
 
 #[derive(Args)]
-pub struct SnapshotArgs {
-    #[command(subcommand)]
-    pub action: SnapshotAction,
-}
-
-#[derive(Subcommand)]
-pub enum SnapshotAction {
-    /// Make a snapshot; read it below .snapshot/NAME of a mount
-    Create {
-        /// Directory of the store, or a mount point of it
-        store: PathBuf,
-        /// Letters, digits, `_`, `-` and `.`
-        name: String,
-        /// Only this table: TABLE or NAMESPACE:TABLE
-        #[arg(long)]
-        table: Option<String>,
-    },
-    /// List snapshots
-    List(StoreArgs),
-    /// Delete a snapshot
-    Delete {
-        /// Directory of the store, or a mount point of it
-        store: PathBuf,
-        name: String,
-    },
-    /// Make a new table of one that a snapshot has
-    Clone {
-        /// Directory of the store, or a mount point of it
-        store: PathBuf,
-        name: String,
-        /// The table in the snapshot: TABLE or NAMESPACE:TABLE
-        table: String,
-        /// The new table
-        new: String,
-    },
-    /// Bring tables back as they were; what they hold now goes for good
-    Restore {
-        /// Directory of the store, or a mount point of it
-        store: PathBuf,
-        name: String,
-        /// Only these tables; all of the snapshot if none is given
-        tables: Vec<String>,
-    },
-}
-
-#[derive(Args)]
 pub struct FlushArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
@@ -377,37 +337,4 @@ pub struct AlterArgs {
     /// Drop a family with its cells, at once and for good
     #[arg(long, value_name = "FAMILY")]
     pub delete: Vec<String>,
-}
-
-#[derive(Args)]
-pub struct IncrArgs {
-    /// Directory of the store, or a mount point of it
-    pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    pub row: OsString,
-    /// FAMILY:QUALIFIER
-    pub column: OsString,
-    /// What is added
-    #[arg(default_value_t = 1, allow_negative_numbers = true)]
-    pub amount: i64,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
-    pub ttl: Option<u64>,
-}
-
-#[derive(Args)]
-pub struct AppendArgs {
-    /// Directory of the store, or a mount point of it
-    pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    pub row: OsString,
-    /// FAMILY:QUALIFIER
-    pub column: OsString,
-    /// What is appended; - reads standard input
-    pub value: OsString,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
-    pub ttl: Option<u64>,
 }

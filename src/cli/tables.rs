@@ -190,6 +190,9 @@ pub fn flush(args: &FlushArgs) -> Result<Answer> {
 pub fn compact(args: &CompactArgs) -> Result<Answer> {
     let table = TableName::parse(&args.table)?;
     let kind = if args.major { CompactionKind::Major } else { CompactionKind::Minor };
-    open_backend(&args.store, Absent::Refuse)?.compact(&table, args.family.as_deref(), kind)?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    // What is in memory holds the segments that it would be replayed from.
+    backend.flush(Some(&table))?;
+    backend.compact(&table, args.family.as_deref(), kind)?;
     Ok(Answer::Yes)
 }
