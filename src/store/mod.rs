@@ -40,10 +40,12 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::Result;
 use crate::env::{Env, LockGuard, RealEnv};
+use crate::model::Durability;
 
 use engine::Engine;
 use worker::Workers;
@@ -76,6 +78,10 @@ pub struct StoreOptions {
     pub background_share: u32,
     /// Cells that a compaction holds in memory, each some 200 bytes, several times over.
     pub compaction_cells: usize,
+    /// How many records the recovery has read; others watch it.
+    pub recovered: Arc<AtomicU64>,
+    /// For writes to tables without DURABILITY.
+    pub durability: Durability,
 }
 
 impl StoreOptions {
@@ -92,6 +98,8 @@ impl StoreOptions {
             background: Background::On,
             background_share: 50,
             compaction_cells: 32_768,
+            recovered: Arc::default(),
+            durability: Durability::SyncWal,
         }
     }
 }

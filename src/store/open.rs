@@ -47,7 +47,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     forget_moves(&*env, segments.dir())?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
-    let mut recovery = Recovery::new(&segments, &catalogue, &index);
+    let mut recovery = Recovery::new(&segments, &catalogue, &index, &options.recovered);
     let meta = recovery.run(opened)?;
     let indexed = Arc::new(Indexed::of(&meta));
     let Recovery { memtable, last, tail, tracks, .. } = recovery;

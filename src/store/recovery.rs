@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -37,16 +37,18 @@ pub struct Recovery<'a> {
     pub tail: Option<SegmentId>,
     /// From here on nothing is known to be on the disk.
     unsynced: Option<(SegmentId, u64)>,
+    /// How many records were read, for whoever watches.
+    read: &'a AtomicU64,
 }
 
 /// Takes the entries of a record of a segment, with the segment's marks.
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
-    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index) -> Self {
+    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index, read: &'a AtomicU64) -> Self {
         let families = catalogue.stored_families().map(|family| family.id).collect();
         let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None }
+        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, read }
     }
 
     /// Replays what the index does not cover; rebuilds the index if it is empty.
@@ -151,6 +153,7 @@ impl<'a> Recovery<'a> {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
                     self.last = self.last.max(seq);
+                    self.read.fetch_add(1, Ordering::Relaxed);
                     if log && seq > synced && self.unsynced.is_none() {
                         self.unsynced = Some((id, offset));
                     }

@@ -19,4 +19,5 @@ mod random_store;
 mod real_tree;
 mod refusals;
 mod renames;
+mod service;
 mod shortened;
