@@ -169,6 +169,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::Status => Response::Status(Box::new(backend.status()?)),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
+        Request::Snapshots => Response::Snapshots(backend.snapshots()?),
         Request::Scan(_) => return Err(Error::new(ErrorKind::Unsupported, "scans are answered row by row")),
         change => apply(backend, change)?,
     };
@@ -189,6 +190,9 @@ fn is_change(request: &Request) -> bool {
             | Request::Flush(_)
             | Request::Compact(..)
             | Request::Purge(_)
+            | Request::CreateSnapshot(..)
+            | Request::DeleteSnapshot(_)
+            | Request::Restore(_)
     )
 }
 
@@ -201,6 +205,9 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::SetAttributes(column, cell, mtime, ttl) => {
             return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
         }
+        Request::CreateSnapshot(name, table) => backend.create_snapshot(&name, table.as_ref())?,
+        Request::DeleteSnapshot(name) => backend.delete_snapshot(&name)?,
+        Request::Restore(restoration) => backend.restore(&restoration, nobody)?,
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
         Request::Purge(scope) => backend.purge(&scope)?,

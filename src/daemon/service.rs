@@ -20,11 +20,14 @@ const EXTENSION: Duration = Duration::from_secs(60);
 /// How often the status is told where no watchdog asks for more.
 const STATUS_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Sends one message to the manager.
+type Tell = fn(&[NotifyState<'_>]) -> std::io::Result<()>;
+
 /// The manager of this process, if it has one.
 #[derive(Clone)]
 pub struct Service {
     /// How it is told.
-    send: Option<fn(&[NotifyState<'_>]) -> std::io::Result<()>>,
+    send: Option<Tell>,
     /// How often a recovery is looked at.
     look: Duration,
     stopping: Arc<AtomicBool>,

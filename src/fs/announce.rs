@@ -76,6 +76,10 @@ impl Fs {
     }
 
     fn changed(&self, event: &Event) {
+        if let Event::Snapshot { name } = event {
+            self.snapshots.forget(name);
+            return;
+        }
         self.changes.note(event);
         self.tree.judged.changed(event);
         if let Event::Table { table, .. } = event
@@ -135,6 +139,8 @@ impl Fs {
                 self.node_notices(&self.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
                 self.absent_notice(&key, &mut notices);
             }
+            // Nothing of them is cached.
+            Event::Snapshot { .. } => {}
         }
         notices
     }

@@ -50,7 +50,7 @@ pub enum Opened {
 pub struct Index {
     path: PathBuf,
     writer: Mutex<Connection>,
-    readers: Readers,
+    pub(super) readers: Readers,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
@@ -260,7 +260,7 @@ impl Index {
     }
 }
 
-fn remove_files(path: &Path) -> Result<()> {
+pub(super) fn remove_files(path: &Path) -> Result<()> {
     for extension in ["db", "db-wal", "db-shm", "damaged"] {
         let file = path.with_extension(extension);
         match std::fs::remove_file(&file) {

@@ -39,6 +39,8 @@ struct Stored {
     restored: BTreeSet<FamilyId>,
     #[serde(default)]
     dropped: Vec<Dropped>,
+    #[serde(default)]
+    staged: Vec<TableSchema>,
 }
 
 /// An empty catalogue.
@@ -63,6 +65,7 @@ pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
         times: catalogue.times.clone().into_iter().collect(),
         restored: catalogue.restored.clone(),
         dropped: catalogue.dropped.clone(),
+        staged: catalogue.staged.clone(),
     };
     let json = serde_json::to_string_pretty(&stored)
         .map_err(|e| Error::new(ErrorKind::Io, format!("encode the catalogue: {e}")))?;
@@ -95,6 +98,7 @@ pub fn load(env: &dyn Env, path: &Path) -> Result<Option<Catalogue>> {
         times: stored.times.into_iter().collect(),
         restored: stored.restored,
         dropped: stored.dropped,
+        staged: stored.staged,
     }))
 }
 
@@ -184,7 +188,7 @@ fn check_quota(namespace: &NamespaceSchema) -> Result<()> {
     }
 }
 
-fn no_namespace(name: &str) -> Error {
+pub fn no_namespace(name: &str) -> Error {
     Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist"))
 }
 
@@ -286,7 +290,7 @@ pub fn insert_table(catalogue: &mut Catalogue, mut table: TableSchema) -> Result
     Ok(())
 }
 
-fn new_table_id(catalogue: &mut Catalogue) -> TableId {
+pub fn new_table_id(catalogue: &mut Catalogue) -> TableId {
     catalogue.next_table_id += 1;
     TableId(catalogue.next_table_id - 1)
 }
@@ -341,12 +345,17 @@ fn set_state(catalogue: &mut Catalogue, name: &TableName, state: TableState) -> 
 impl Engine {
     /// Checks, applies, makes durable and publishes a change.
     pub fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        self.change_catalogue(|catalogue, now| apply(catalogue, change, origin, now))
+    }
+
+    /// As [`Engine::alter`], of a change that gives the events it causes.
+    pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
         let events = {
             let _one = self.altering.lock();
             self.log.check_poison()?;
             let (before, now) = (self.catalogue.load_full(), self.now());
             let mut catalogue = (*before).clone();
-            let events = apply(&mut catalogue, change, origin, now)?;
+            let events = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
             save(&*self.options.env, &self.catalogue_path, &catalogue)?;
             self.catalogue.store(Arc::new(catalogue));

@@ -5,6 +5,7 @@
 mod apply;
 mod attribute_times;
 mod catalogue;
+mod clone;
 mod compact;
 mod cursor;
 mod doomed;
@@ -31,6 +32,8 @@ mod reserve;
 mod restore;
 mod scan;
 mod serve;
+mod snapshots;
+mod staged;
 mod stats;
 mod sweep;
 mod worker;
@@ -38,14 +41,18 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::Result;
+use lru::LruCache;
+use parking_lot::Mutex;
+
 use crate::env::{Env, LockGuard, RealEnv};
 use crate::model::Durability;
+use crate::{Error, ErrorKind, Result};
 
 use engine::Engine;
 use worker::Workers;
@@ -108,9 +115,23 @@ impl StoreOptions {
 pub struct Store {
     engine: Arc<Engine>,
     workers: Workers,
+    /// Snapshots that were read last, opened; their number is bounded.
+    kept: Mutex<LruCache<String, Arc<Store>>>,
+    access: Access,
     /// Order: dropped last, after everything that writes.
-    _lock: Box<dyn LockGuard>,
+    _lock: Option<Box<dyn LockGuard>>,
 }
+
+/// What a store lets its users do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Access {
+    Full,
+    /// Reads: it is what the snapshot of this name holds.
+    Snapshot(String),
+}
+
+/// Snapshots that stay open.
+const KEPT_OPEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
 impl Store {
     /// Opens the store, makes it if the directory is absent or empty, and recovers it if needed.
@@ -118,8 +139,35 @@ impl Store {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
         engine.restore_reserve()?;
+        Ok(Self::with(engine, Access::Full, Some(lock)))
+    }
+
+    fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
         let workers = Workers::start(&engine);
-        Ok(Self { engine, workers, _lock: lock })
+        Self { engine, workers, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, _lock: lock }
+    }
+
+    /// The store as a snapshot holds it.
+    fn kept(&self, name: &str) -> Result<Arc<Self>> {
+        let mut kept = self.kept.lock();
+        if let Some(store) = kept.get(name) {
+            return Ok(Arc::clone(store));
+        }
+        let engine = self.engine.open_kept(name)?;
+        let store = Arc::new(Self::with(engine, Access::Snapshot(name.to_owned()), None));
+        kept.put(name.to_owned(), Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// The engine, for a change.
+    fn changeable(&self) -> Result<&Engine> {
+        match &self.access {
+            Access::Full => Ok(&self.engine),
+            Access::Snapshot(name) => {
+                let text = format!("snapshot {name} is read-only; `cellfs snapshot restore` brings its tables back");
+                Err(Error::new(ErrorKind::ReadOnlyStore, text))
+            }
+        }
     }
 
     /// Whether a directory holds a store.
@@ -138,6 +186,9 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.workers.stop();
+        if self.access != Access::Full {
+            return;
+        }
         // Without `close` nobody waits for the answer.
         if let Err(e) = self.engine.log.sync() {
             log::error!("the last sync of the store: {e}");

@@ -11,13 +11,16 @@ use super::engine::{Engine, STRIPES, Signals};
 use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
-use super::recovery::Recovery;
-use super::{StoreOptions, catalogue, identity};
+use super::recovery::{Recovery, Tail};
+use super::{Background, StoreOptions, catalogue, identity, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Opened};
-use crate::model::SeqNo;
+use crate::model::{Catalogue, SeqNo, Timestamp};
 use crate::wal::{Log, LogOptions, Segments, ValueReader};
 use crate::{Error, ErrorKind, Result};
+
+/// Memory for pages of a snapshot's index, bytes.
+const SNAPSHOT_CACHE: u64 = 4 << 20;
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
 pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
@@ -45,39 +48,77 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         }
     };
     forget_moves(&*env, segments.dir())?;
+    snapshots::remove_unfinished(&*env, &dir)?;
+    let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
-    let mut recovery = Recovery::new(&segments, &catalogue, &index, &options.recovered);
-    let meta = recovery.run(opened)?;
-    let indexed = Arc::new(Indexed::of(&meta));
-    let Recovery { memtable, last, tail, tracks, .. } = recovery;
-    let log_options = LogOptions { segment_bytes: options.segment_bytes };
-    let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
-    let engine = Engine {
-        catalogue_path,
-        hash_key: identity.hash_key,
-        log,
-        values: ValueReader::new(segments),
-        index,
-        catalogue: ArcSwap::from_pointee(catalogue),
-        altering: Mutex::new(()),
-        tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
-        read_point: AtomicU64::new(last.0),
-        meta: Mutex::new(meta),
-        tracks: RwLock::new(tracks),
-        recent: Recent::default(),
-        rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
-        flushing: Mutex::new(()),
-        compacting: Mutex::new(()),
-        hurry: Hurry::default(),
-        maintenance: Mutex::new(()),
-        room: Mutex::new(()),
-        room_made: Condvar::new(),
-        signals: Signals::default(),
-        subscribers: RwLock::default(),
-        options,
-    };
-    Ok((engine, lock))
+    let parts = Parts { options, hash_key: identity.hash_key, catalogue, segments, index, stopped_at: None };
+    Ok((parts.recover(opened, Tail::Mend)?, lock))
+}
+
+/// Opens what a snapshot in `dir` holds, without the lock: its parent has it.
+pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<Engine> {
+    let env = Arc::clone(&parent.options.env);
+    let segments = Arc::new(Segments::open(Arc::clone(&env), dir.join("segments"), *parent.log.segments().store_id())?);
+    let path = dir.join("catalogue");
+    let gone = || Error::new(ErrorKind::Corrupt, format!("{} is missing; delete the snapshot", path.display()));
+    let catalogue = catalogue::load(&*env, &path)?.ok_or_else(gone)?;
+    let index_dir = env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
+    let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE)?;
+    let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
+    let parts = Parts { options, hash_key: parent.hash_key, catalogue, segments, index, stopped_at: Some(made_at) };
+    parts.recover(opened, Tail::LeaveAlone)
+}
+
+/// What an engine is made of, once its files are found.
+struct Parts {
+    options: StoreOptions,
+    hash_key: [u8; 16],
+    catalogue: Catalogue,
+    segments: Arc<Segments>,
+    index: Index,
+    stopped_at: Option<Timestamp>,
+}
+
+impl Parts {
+    fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
+        let Self { options, hash_key, catalogue, segments, index, stopped_at } = self;
+        let read = Arc::clone(&options.recovered);
+        let mut recovery = Recovery::new(&segments, &catalogue, &index, end, &read);
+        let meta = recovery.run(opened)?;
+        let indexed = Arc::new(Indexed::of(&meta));
+        let Recovery { memtable, last, tail, tracks, .. } = recovery;
+        let log_options = LogOptions { segment_bytes: options.segment_bytes };
+        // A snapshot is never written to: any segment will do.
+        let tail = if end == Tail::Mend { tail } else { segments.ids().last().copied() };
+        let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
+        Ok(Engine {
+            catalogue_path: options.path.join("catalogue"),
+            hash_key,
+            log,
+            values: ValueReader::new(segments),
+            index,
+            catalogue: ArcSwap::from_pointee(catalogue),
+            altering: Mutex::new(()),
+            tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
+            read_point: AtomicU64::new(last.0),
+            meta: Mutex::new(meta),
+            tracks: RwLock::new(tracks),
+            recent: Recent::default(),
+            rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            hurry: Hurry::default(),
+            maintenance: Mutex::new(()),
+            room: Mutex::new(()),
+            room_made: Condvar::new(),
+            signals: Signals::default(),
+            subscribers: RwLock::default(),
+            snapshotting: Mutex::new(()),
+            stopped_at,
+            options,
+        })
+    }
 }
 
 /// Handles of an earlier process are gone, and with them the need to know where values went.

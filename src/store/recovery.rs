@@ -37,18 +37,34 @@ pub struct Recovery<'a> {
     pub tail: Option<SegmentId>,
     /// From here on nothing is known to be on the disk.
     unsynced: Option<(SegmentId, u64)>,
+    end: Tail,
     /// How many records were read, for whoever watches.
     read: &'a AtomicU64,
+}
+
+/// What recovery does about the end of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Cuts off what is torn and secures what may not be on the disk.
+    Mend,
+    /// Changes no segment: others have them too.
+    LeaveAlone,
 }
 
 /// Takes the entries of a record of a segment, with the segment's marks.
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
-    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index, read: &'a AtomicU64) -> Self {
+    pub fn new(
+        segments: &'a Arc<Segments>,
+        catalogue: &Catalogue,
+        index: &'a Index,
+        end: Tail,
+        read: &'a AtomicU64,
+    ) -> Self {
         let families = catalogue.stored_families().map(|family| family.id).collect();
         let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, read }
+        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, end, read }
     }
 
     /// Replays what the index does not cover; rebuilds the index if it is empty.
@@ -62,7 +78,9 @@ impl<'a> Recovery<'a> {
                 return self.rebuild();
             }
         };
-        self.remove_orphans(&meta)?;
+        if self.end == Tail::Mend {
+            self.remove_orphans(&meta)?;
+        }
         self.last = meta.checkpoint.seq;
         self.replay_tail(&meta)?;
         self.take_stats(&meta);
@@ -121,7 +139,7 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             let Some(replay) = readable(Replay::open(self.segments, id, start(id)))? else {
-                if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
+                if self.ends_here(synced, &ids[at + 1..])? {
                     return self.set_aside(&ids[at + 1..]);
                 }
                 continue;
@@ -162,13 +180,18 @@ impl<'a> Recovery<'a> {
                 ReplayEvent::Damage { offset, reason, .. } => {
                     report(self.segments, id, offset, reason);
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
-                    if log && self.last.0 + 1 > synced.0 && !self.continued(later)? {
+                    if log && self.ends_here(synced, later)? {
                         return Ok(Some(offset));
                     }
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Whether what was never known to be on the disk begins at a hole.
+    fn ends_here(&self, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
+        Ok(self.end == Tail::Mend && self.last.0 + 1 > synced.0 && !self.continued(later)?)
     }
 
     /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).
@@ -213,7 +236,7 @@ impl<'a> Recovery<'a> {
     /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
     /// bytes that never reach the disk unless they are written again.
     fn secure(&self) -> Result<()> {
-        let Some((first, offset)) = self.unsynced else { return Ok(()) };
+        let Some((first, offset)) = self.unsynced.filter(|_| self.end == Tail::Mend) else { return Ok(()) };
         for id in self.ids_from(first) {
             let Some(segment) = self.segments.get(id) else { continue };
             let file = self.segments.file(id)?;
