@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -38,6 +38,8 @@ pub struct Recovery<'a> {
     /// From here on nothing is known to be on the disk.
     unsynced: Option<(SegmentId, u64)>,
     end: Tail,
+    /// How many records were read, for whoever watches.
+    read: &'a AtomicU64,
 }
 
 /// What recovery does about the end of the log.
@@ -53,10 +55,16 @@ pub enum Tail {
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
-    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index, end: Tail) -> Self {
+    pub fn new(
+        segments: &'a Arc<Segments>,
+        catalogue: &Catalogue,
+        index: &'a Index,
+        end: Tail,
+        read: &'a AtomicU64,
+    ) -> Self {
         let families = catalogue.stored_families().map(|family| family.id).collect();
         let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, end }
+        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, end, read }
     }
 
     /// Replays what the index does not cover; rebuilds the index if it is empty.
@@ -163,6 +171,7 @@ impl<'a> Recovery<'a> {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
                     self.last = self.last.max(seq);
+                    self.read.fetch_add(1, Ordering::Relaxed);
                     if log && seq > synced && self.unsynced.is_none() {
                         self.unsynced = Some((id, offset));
                     }
