@@ -1,14 +1,17 @@
 //! create, list, describe, drop, undrop, flush, compact.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
 use super::output::Output;
+use super::progress::while_compacting;
 use super::{Answer, columns};
-use crate::backend::CompactionKind;
-use crate::daemon::{Absent, open_backend};
+use crate::backend::{Backend, CompactionKind};
+use crate::daemon::client::Client;
+use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
@@ -198,6 +201,13 @@ pub fn flush(args: &FlushArgs) -> Result<Answer> {
 pub fn compact(args: &CompactArgs) -> Result<Answer> {
     let table = TableName::parse(&args.table)?;
     let kind = if args.major { CompactionKind::Major } else { CompactionKind::Minor };
-    open_backend(&args.store, Absent::Refuse)?.compact(&table, args.family.as_deref(), kind)?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    let compact = || backend.compact(&table, args.family.as_deref(), kind);
+    // A connection does one thing at a time: another one watches.
+    let watch = match Client::connect(&locate::store_directory(&args.store)?) {
+        Ok(Some(client)) => Arc::new(client) as Arc<dyn Backend>,
+        _ => Arc::clone(&backend),
+    };
+    while_compacting(watch, compact)?;
     Ok(Answer::Yes)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::numbers::DaemonNumbers;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
@@ -41,6 +42,14 @@ impl Client {
     /// What the daemon said of itself.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// What the daemon has counted since its start.
+    pub fn numbers(&self) -> Result<DaemonNumbers> {
+        match self.ask(&Request::Numbers)? {
+            Response::Numbers(numbers) => Ok(*numbers),
+            _ => Err(out_of_step()),
+        }
     }
 
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
