@@ -65,6 +65,8 @@ pub enum Event {
     Row { table: TableName, row: RowKey, family: Option<String>, origin: Origin },
     /// A table, or what its families show, is other than before (schema, drop, truncation).
     Table { table: TableName, origin: Origin },
+    /// A table's cells are others, all at once: truncated, or brought back from a snapshot.
+    Replaced { table: TableName },
     /// A namespace came, went or changed.
     Namespace { name: String, origin: Origin },
     /// A snapshot came or went.

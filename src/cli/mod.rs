@@ -12,13 +12,13 @@ mod logging;
 mod mount;
 mod mount_options;
 mod moving;
-mod operator_args;
 mod output;
 mod path;
 mod progress;
 mod prometheus;
 mod purge;
 mod shell;
+mod snapshot;
 mod stats;
 mod status;
 mod tables;
@@ -94,6 +94,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
         Command::Count(args) => cells::count(args, json),
+        Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
         Command::Stats(args) => stats::stats(&args, json),

@@ -12,7 +12,7 @@ use super::{Answer, columns};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
-use crate::model::attributes::{family_effect, table_effect, without_effect};
+use crate::model::attributes::all_without_effect;
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
     TableSchema, TableState, Timestamp, check_family, file_family_attributes,
@@ -37,7 +37,7 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
         configuration: BTreeMap::new(),
         families,
     };
-    let sentences = told(&schema);
+    let sentences = all_without_effect(&schema);
     open_backend(&args.store, Absent::Make)?.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
     sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
     Ok(Answer::Yes)
@@ -61,14 +61,6 @@ pub fn parse_family(text: &str) -> Result<FamilySchema> {
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
     })
-}
-
-/// What is to be said of attributes that are kept and change nothing.
-pub fn told(table: &TableSchema) -> Vec<String> {
-    let of_table = table.attributes.iter().map(|(name, value)| (table_effect(name), name, value));
-    let families = table.families.values().flat_map(|family| &family.attributes);
-    let of_families = families.map(|(name, value)| (family_effect(name), name, value));
-    of_table.chain(of_families).filter_map(|(effect, name, value)| without_effect(effect, name, value)).collect()
 }
 
 /// `ATTRIBUTE=VALUE`.
@@ -202,6 +194,8 @@ pub fn compact(args: &CompactArgs) -> Result<Answer> {
     let table = TableName::parse(&args.table)?;
     let kind = if args.major { CompactionKind::Major } else { CompactionKind::Minor };
     let backend = open_backend(&args.store, Absent::Refuse)?;
+    // What is in memory holds the segments that it would be replayed from.
+    backend.flush(Some(&table))?;
     let compact = || backend.compact(&table, args.family.as_deref(), kind);
     // A connection does one thing at a time: another one watches.
     let watch = match Client::connect(&locate::store_directory(&args.store)?) {

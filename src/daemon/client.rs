@@ -21,6 +21,10 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 
+/// How often, and in what time, the lock of an ended daemon is looked at.
+const LOCK_LOOKS: u32 = 1000;
+const LOCK_INTERVAL: Duration = Duration::from_millis(1);
+
 /// A connection to a daemon.
 pub struct Client {
     store: std::path::PathBuf,
@@ -56,7 +60,23 @@ impl Client {
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
         let mut stream = self.stream.lock();
         // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
-        stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0))
+        let ended = stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0));
+        if ended {
+            self.wait_for_lock();
+        }
+        ended
+    }
+
+    /// The kernel closes what a process had open one after the other: its connections may go before its lock.
+    fn wait_for_lock(&self) {
+        let Ok(lock) = std::fs::File::open(self.store.join("LOCK")) else { return };
+        // Someone else may take it meanwhile, and keep it.
+        for _ in 0..LOCK_LOOKS {
+            if lock.try_lock_shared().is_ok() {
+                return;
+            }
+            std::thread::sleep(LOCK_INTERVAL);
+        }
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {

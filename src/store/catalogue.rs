@@ -141,9 +141,9 @@ fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) ->
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
+        CatalogueChange::TruncateTable { name } => vec![Event::Replaced { table: name.clone() }, table(name)],
         CatalogueChange::DropTable { name }
         | CatalogueChange::SetTableAside { name }
-        | CatalogueChange::TruncateTable { name }
         | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
         CatalogueChange::SetFamilyAside { table: name, .. }
         | CatalogueChange::Undrop { table: name, .. }

@@ -57,17 +57,19 @@ impl Engine {
     /// Shows a staged table, in one step with the end of the one whose name it has.
     pub fn publish(&self, id: TableId, existing: Existing, origin: Origin) -> Result<()> {
         self.change_catalogue(|catalogue, _| {
-            let table = take_staged(catalogue, id).ok_or_else(|| {
+            let mut table = take_staged(catalogue, id).ok_or_else(|| {
                 Error::new(ErrorKind::NotFound, "the table that was being restored is gone; restore it again")
             })?;
             let name: TableName = table.name.clone();
-            if existing == Existing::Replace && catalogue.tables.contains_key(&name) {
-                drop_for_good(catalogue, &name)?;
-            } else {
-                check_new_name(catalogue, &name)?;
+            match catalogue.tables.get(&name).filter(|_| existing == Existing::Replace) {
+                Some(present) => {
+                    table.state = present.state;
+                    drop_for_good(catalogue, &name)?;
+                }
+                None => check_new_name(catalogue, &name)?,
             }
             insert_table(catalogue, table)?;
-            Ok(vec![Event::Table { table: name, origin }])
+            Ok(vec![Event::Replaced { table: name.clone() }, Event::Table { table: name, origin }])
         })
     }
 

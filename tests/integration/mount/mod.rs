@@ -22,3 +22,4 @@ mod refusals;
 mod renames;
 mod service;
 mod shortened;
+mod snapshots;
