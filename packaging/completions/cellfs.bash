@@ -22,6 +22,9 @@ _cellfs() {
             cellfs,append)
                 cmd="cellfs__subcmd__append"
                 ;;
+            cellfs,bench)
+                cmd="cellfs__subcmd__bench"
+                ;;
             cellfs,compact)
                 cmd="cellfs__subcmd__compact"
                 ;;
@@ -58,8 +61,14 @@ _cellfs() {
             cellfs,list)
                 cmd="cellfs__subcmd__list"
                 ;;
+            cellfs,log)
+                cmd="cellfs__subcmd__log"
+                ;;
             cellfs,mount)
                 cmd="cellfs__subcmd__mount"
+                ;;
+            cellfs,mv)
+                cmd="cellfs__subcmd__mv"
                 ;;
             cellfs,purge)
                 cmd="cellfs__subcmd__purge"
@@ -75,6 +84,9 @@ _cellfs() {
                 ;;
             cellfs,snapshot)
                 cmd="cellfs__subcmd__snapshot"
+                ;;
+            cellfs,stats)
+                cmd="cellfs__subcmd__stats"
                 ;;
             cellfs,status)
                 cmd="cellfs__subcmd__status"
@@ -93,6 +105,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,append)
                 cmd="cellfs__subcmd__help__subcmd__append"
+                ;;
+            cellfs__subcmd__help,bench)
+                cmd="cellfs__subcmd__help__subcmd__bench"
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
@@ -130,8 +145,14 @@ _cellfs() {
             cellfs__subcmd__help,list)
                 cmd="cellfs__subcmd__help__subcmd__list"
                 ;;
+            cellfs__subcmd__help,log)
+                cmd="cellfs__subcmd__help__subcmd__log"
+                ;;
             cellfs__subcmd__help,mount)
                 cmd="cellfs__subcmd__help__subcmd__mount"
+                ;;
+            cellfs__subcmd__help,mv)
+                cmd="cellfs__subcmd__help__subcmd__mv"
                 ;;
             cellfs__subcmd__help,purge)
                 cmd="cellfs__subcmd__help__subcmd__purge"
@@ -147,6 +168,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,snapshot)
                 cmd="cellfs__subcmd__help__subcmd__snapshot"
+                ;;
+            cellfs__subcmd__help,stats)
+                cmd="cellfs__subcmd__help__subcmd__stats"
                 ;;
             cellfs__subcmd__help,status)
                 cmd="cellfs__subcmd__help__subcmd__status"
@@ -218,7 +242,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -268,6 +292,20 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__bench)
+            opts="-h -V --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -422,7 +460,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact shell help"
+            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -450,6 +488,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__append)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__bench)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -631,7 +683,35 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__log)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__mount)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__mv)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -785,6 +865,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -873,6 +967,28 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__log)
+            opts="-n -h -V --limit --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__mount)
             opts="-o -f -h -V --foreground --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -884,6 +1000,20 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__mv)
+            opts="-h -V --resume --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -1170,6 +1300,20 @@ _cellfs() {
         cellfs__subcmd__snapshot__subcmd__restore)
             opts="-h -V --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__stats)
+            opts="-h -V --prometheus --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

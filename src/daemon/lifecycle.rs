@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::ending::{self, Ending};
 use super::locate;
+use super::numbers::Commands;
 use super::server::{self, Control};
 use super::service::Service;
 use crate::backend::Backend;
@@ -160,6 +161,9 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         closing,
         mount_point: mount_point.clone(),
         read_only: request.settings.read_only,
+        fs: Arc::clone(&fs),
+        started_at: backend.now(),
+        commands: Commands::default(),
     };
     let end = Ending {
         fs,

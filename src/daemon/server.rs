@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
+use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::protocol::{Hello, Request, Response, receive, send};
 use crate::backend::Backend;
-use crate::fs::{Closing, Invalidations};
+use crate::fs::{Closing, Fs, Invalidations};
+use crate::model::Timestamp;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the socket in the store's directory, which is its owner's alone.
@@ -35,6 +37,9 @@ pub struct Control {
     pub mount_point: PathBuf,
     /// Mounted with the option `ro`.
     pub read_only: bool,
+    pub fs: Arc<Fs>,
+    pub started_at: Timestamp,
+    pub commands: Commands,
 }
 
 /// The socket's address through an open descriptor of the directory: a path of any length fits.
@@ -108,6 +113,7 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
     while let Some(request) = receive(&mut input)? {
         let request: Request = request;
+        control.commands.count(&request);
         control.closing.wait(|column| request.may_concern(column));
         if let Request::Scan(scan) = request {
             stream_rows(&mut output, control, &scan)?;
@@ -166,6 +172,12 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Response::Cells(backend.list_versions(&column, which, before, limit)?)
         }
+        Request::Numbers => Response::Numbers(Box::new(DaemonNumbers {
+            started_at: control.started_at.0,
+            resident_bytes: resident_bytes(),
+            mount: control.fs.numbers(),
+            commands: control.commands.numbers(),
+        })),
         Request::Status => Response::Status(Box::new(backend.status()?)),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
