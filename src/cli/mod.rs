@@ -5,6 +5,7 @@
 mod args;
 mod cells;
 mod change;
+mod check;
 mod columns;
 mod mount;
 mod output;
@@ -56,11 +57,12 @@ pub fn main() -> ExitCode {
 
 /// Messages may name keys: control characters do not reach the terminal.
 fn printable(error: &Error) -> String {
-    error
-        .message
-        .chars()
-        .map(|c| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() })
-        .collect()
+    printed(&error.message)
+}
+
+fn printed(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 fn start_log() {
@@ -91,6 +93,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Count(args) => cells::count(args, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
+        Command::Check(args) => check::check(&args, json),
         Command::Shell(args) => shell::shell(&args),
     }
 }

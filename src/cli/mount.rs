@@ -9,7 +9,7 @@ use crate::daemon::client::Client;
 use crate::daemon::{MountRequest, locate, mount as start};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, unmount};
-use crate::store::StoreOptions;
+use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
 /// How long `umount` waits for the daemon to write down what is open.
@@ -18,6 +18,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(60);
 pub fn mount(args: MountArgs) -> Result<Answer> {
     // Order: relative paths mean nothing to a daemon.
     let store = std::path::absolute(&args.store).map_err(|e| Error::io(args.store.display(), &e))?;
+    Store::admit(&store)?;
     make_store_directory(&store)?;
     let store = locate::absolute(&store)?;
     let mount_point = locate::absolute(&args.mount_point)?;

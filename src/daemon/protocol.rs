@@ -10,7 +10,7 @@ use crate::backend::{
     VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
@@ -47,6 +47,7 @@ pub enum Request {
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
+    Check,
 }
 
 impl Request {
@@ -77,7 +78,7 @@ pub struct Hello {
     pub hash_key: [u8; 16],
 }
 
-/// What it answers. A scan is answered with `Row`s and an `End`.
+/// What it answers. A scan is answered with `Row`s and an `End`, a check with `Checked`s.
 #[derive(Serialize, Deserialize)]
 pub enum Response {
     Hello(Hello),
@@ -97,6 +98,7 @@ pub enum Response {
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),
     Failed(Error),
+    Checked(CheckEvent),
 }
 
 /// Writes one message.

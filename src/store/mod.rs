@@ -5,8 +5,10 @@
 mod apply;
 mod attribute_times;
 mod catalogue;
+mod check;
 mod compact;
 mod cursor;
+mod damage;
 mod doomed;
 mod dropped;
 mod engine;
@@ -33,6 +35,8 @@ mod scan;
 mod serve;
 mod stats;
 mod sweep;
+mod tail;
+mod twofold;
 mod worker;
 
 #[cfg(test)]
@@ -44,6 +48,9 @@ use std::time::Duration;
 
 use crate::Result;
 use crate::env::{Env, LockGuard, RealEnv};
+use crate::model::{CheckEvent, CheckSummary};
+
+pub use check::Repaired;
 
 use engine::Engine;
 use worker::Workers;
@@ -114,16 +121,32 @@ impl Store {
         Ok(Self { engine, workers, _lock: lock })
     }
 
+    /// Refuses a path that is neither a store nor an empty or absent directory; leaves nothing there.
+    pub fn admit(directory: &Path) -> Result<()> {
+        identity::admit(&RealEnv, directory)
+    }
+
     /// Whether a directory holds a store.
     pub fn exists(directory: &Path) -> bool {
         identity::is_present(directory)
+    }
+
+    /// Checks a store that nobody has open, and changes nothing.
+    pub fn check(directory: &Path, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
+        let env: Arc<dyn Env> = Arc::new(RealEnv);
+        check::check(&env, directory, tell)
+    }
+
+    /// Checks a store that nobody has open, and makes its index anew from the segments if anything is wrong.
+    pub fn repair(options: StoreOptions, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<Repaired> {
+        check::repair(options, tell)
     }
 
     /// Stops the threads and makes everything durable. The memtable is not flushed: flushes have effects
     /// that users see, and the log has it all.
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
-        self.engine.log.sync()
+        self.engine.sync_log()
     }
 }
 
@@ -131,7 +154,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.workers.stop();
         // Without `close` nobody waits for the answer.
-        if let Err(e) = self.engine.log.sync() {
+        if let Err(e) = self.engine.sync_log() {
             log::error!("the last sync of the store: {e}");
         }
     }

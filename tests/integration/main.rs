@@ -14,3 +14,4 @@ mod scenarios;
 mod shell;
 mod subject;
 mod tidy;
+mod trust;

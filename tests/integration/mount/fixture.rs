@@ -117,6 +117,10 @@ impl Fixture {
         assert!(status.success(), "{status}: {}", self.log());
     }
 
+    pub fn is_mounted(&self) -> bool {
+        self.daemon.is_some()
+    }
+
     pub fn remount(&mut self) {
         self.unmount();
         self.mount("");

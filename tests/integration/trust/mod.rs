@@ -1,0 +1,3 @@
+//! Damage, races, full disks, strangers: what a store must survive without a wrong value.
+
+mod check;
