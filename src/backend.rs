@@ -65,8 +65,12 @@ pub enum Event {
     Row { table: TableName, row: RowKey, family: Option<String>, origin: Origin },
     /// A table, or what its families show, is other than before (schema, drop, truncation).
     Table { table: TableName, origin: Origin },
+    /// A table's cells are others, all at once: truncated, or brought back from a snapshot.
+    Replaced { table: TableName },
     /// A namespace came, went or changed.
     Namespace { name: String, origin: Origin },
+    /// A snapshot came or went.
+    Snapshot { name: String },
 }
 
 /// Told of every committed change.
@@ -207,6 +211,42 @@ pub struct PurgeScope {
     pub qualifier: Option<Qualifier>,
 }
 
+/// A state of the store that is kept as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotInfo {
+    pub name: String,
+    /// When it was made; what had expired by then is not in it.
+    pub made_at: Timestamp,
+    /// `Some`: of this table alone.
+    pub table: Option<TableName>,
+    /// Its tables, ascending.
+    pub tables: Vec<TableName>,
+    /// Stored cells, tombstones among them.
+    pub cells: u64,
+    /// Bytes of the segments and of the index that it keeps; the store shares most of the segments.
+    pub bytes: u64,
+}
+
+/// What to do with a table that has the name of one that is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Existing {
+    /// Refuse ([`crate::ErrorKind::TableExists`]).
+    Refuse,
+    /// It goes for good.
+    Replace,
+}
+
+/// Bringing a table of a snapshot back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restoration {
+    pub snapshot: String,
+    /// The table in the snapshot.
+    pub table: TableName,
+    /// What it is called then.
+    pub to: TableName,
+    pub existing: Existing,
+}
+
 /// Compaction on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompactionKind {
@@ -295,6 +335,15 @@ pub trait Backend: Send + Sync {
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
     /// Takes deleted cells and their tombstones now, whatever KEEP_DELETED_CELLS and PURGE_DELETED_AFTER say.
     fn purge(&self, scope: &PurgeScope) -> Result<()>;
+    /// The snapshots, by name.
+    fn snapshots(&self) -> Result<Vec<SnapshotInfo>>;
+    /// Keeps the present state of the store, or of one table, under a name; writers go on.
+    fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()>;
+    fn delete_snapshot(&self, name: &str) -> Result<()>;
+    /// The store as it was: reads only, every change is refused. `NotFound` without such a snapshot.
+    fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>>;
+    /// Makes a table of a snapshot's one; all of it or nothing is there, wherever the machine stops.
+    fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()>;
     fn status(&self) -> Result<Status>;
     /// Compares everything that is stored with its checksums, and the index with the log.
     fn check(&self, _tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {

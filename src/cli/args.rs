@@ -5,6 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod change;
+mod snapshot;
+
+pub use change::{AppendArgs, IncrArgs};
+pub use snapshot::{SnapshotAction, SnapshotArgs};
+
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
 #[derive(Parser)]
 #[command(name = "cellfs", version, propagate_version = true)]
@@ -56,6 +62,8 @@ pub enum Command {
     Scan(ScanArgs),
     /// Count the rows of a table
     Count(TableArgs),
+    /// Keep the present state under a name, read it, bring tables of it back
+    Snapshot(SnapshotArgs),
     /// Move what is in memory into the index
     Flush(FlushArgs),
     /// Compact a table
@@ -344,37 +352,4 @@ pub struct AlterArgs {
     /// Drop a family with its cells, at once and for good
     #[arg(long, value_name = "FAMILY")]
     pub delete: Vec<String>,
-}
-
-#[derive(Args)]
-pub struct IncrArgs {
-    /// Directory of the store, or a mount point of it
-    pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    pub row: OsString,
-    /// FAMILY:QUALIFIER
-    pub column: OsString,
-    /// What is added
-    #[arg(default_value_t = 1, allow_negative_numbers = true)]
-    pub amount: i64,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
-    pub ttl: Option<u64>,
-}
-
-#[derive(Args)]
-pub struct AppendArgs {
-    /// Directory of the store, or a mount point of it
-    pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    pub row: OsString,
-    /// FAMILY:QUALIFIER
-    pub column: OsString,
-    /// What is appended; - reads standard input
-    pub value: OsString,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
-    pub ttl: Option<u64>,
 }

@@ -6,10 +6,10 @@ use super::Answer;
 use super::args::{AlterArgs, AppendArgs, IncrArgs, TableArgs};
 use super::cells::{full_column, mutated, open, value_argument};
 use super::output::Output;
-use super::tables::{assignment, no_table, parse_family, told};
+use super::tables::{assignment, no_table, parse_family};
 use crate::model::{
     Append, CatalogueChange, ColumnDelta, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
-    attributes::table_effect,
+    attributes::{all_without_effect, table_effect},
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -34,7 +34,7 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
             return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
         }
     }
-    let sentences = told(&table);
+    let sentences = all_without_effect(&table);
     backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
     sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
     Ok(Answer::Yes)

@@ -12,6 +12,7 @@ mod output;
 mod path;
 mod purge;
 mod shell;
+mod snapshot;
 mod status;
 mod tables;
 
@@ -91,6 +92,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
         Command::Count(args) => cells::count(args, json),
+        Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
         Command::Check(args) => check::check(&args, json),

@@ -9,7 +9,7 @@ use super::output::Output;
 use super::{Answer, columns};
 use crate::backend::CompactionKind;
 use crate::daemon::{Absent, open_backend};
-use crate::model::attributes::{family_effect, table_effect, without_effect};
+use crate::model::attributes::all_without_effect;
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
     TableSchema, TableState, Timestamp, check_family, file_family_attributes,
@@ -34,7 +34,7 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
         configuration: BTreeMap::new(),
         families,
     };
-    let sentences = told(&schema);
+    let sentences = all_without_effect(&schema);
     open_backend(&args.store, Absent::Make)?.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
     sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
     Ok(Answer::Yes)
@@ -58,14 +58,6 @@ pub fn parse_family(text: &str) -> Result<FamilySchema> {
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
     })
-}
-
-/// What is to be said of attributes that are kept and change nothing.
-pub fn told(table: &TableSchema) -> Vec<String> {
-    let of_table = table.attributes.iter().map(|(name, value)| (table_effect(name), name, value));
-    let families = table.families.values().flat_map(|family| &family.attributes);
-    let of_families = families.map(|(name, value)| (family_effect(name), name, value));
-    of_table.chain(of_families).filter_map(|(effect, name, value)| without_effect(effect, name, value)).collect()
 }
 
 /// `ATTRIBUTE=VALUE`.
@@ -198,6 +190,9 @@ pub fn flush(args: &FlushArgs) -> Result<Answer> {
 pub fn compact(args: &CompactArgs) -> Result<Answer> {
     let table = TableName::parse(&args.table)?;
     let kind = if args.major { CompactionKind::Major } else { CompactionKind::Minor };
-    open_backend(&args.store, Absent::Refuse)?.compact(&table, args.family.as_deref(), kind)?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    // What is in memory holds the segments that it would be replayed from.
+    backend.flush(Some(&table))?;
+    backend.compact(&table, args.family.as_deref(), kind)?;
     Ok(Answer::Yes)
 }

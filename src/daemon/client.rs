@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing,
-    Rows, Status, Subscriber, VersionRun, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
+    RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
@@ -250,6 +250,27 @@ impl Backend for Client {
 
     fn purge(&self, scope: &PurgeScope) -> Result<()> {
         self.done(&Request::Purge(scope.clone()))
+    }
+
+    fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        expect!(self, Request::Snapshots, Response::Snapshots(snapshots) => snapshots)
+    }
+
+    fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        self.done(&Request::CreateSnapshot(name.to_owned(), table.cloned()))
+    }
+
+    fn delete_snapshot(&self, name: &str) -> Result<()> {
+        self.done(&Request::DeleteSnapshot(name.to_owned()))
+    }
+
+    fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>> {
+        let text = format!("read snapshot {name} below {}/.snapshot/{name}", self.hello.mount_point);
+        Err(Error::new(ErrorKind::Unsupported, text))
+    }
+
+    fn restore(&self, restoration: &Restoration, _origin: Origin) -> Result<()> {
+        self.done(&Request::Restore(restoration.clone()))
     }
 
     fn status(&self) -> Result<Status> {

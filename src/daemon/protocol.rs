@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing, Status,
-    VersionRun, Versions,
+    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
+    RowListing, SnapshotInfo, Status, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
@@ -47,6 +47,10 @@ pub enum Request {
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
+    Snapshots,
+    CreateSnapshot(String, Option<TableName>),
+    DeleteSnapshot(String),
+    Restore(Restoration),
     Check,
 }
 
@@ -55,7 +59,7 @@ impl Request {
     pub fn may_concern(&self, column: &ColumnKey) -> bool {
         let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
         match self {
-            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status => false,
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status | Self::Snapshots => false,
             Self::Get(get) => in_row(&get.table, &get.row),
             Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
             Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
@@ -97,6 +101,7 @@ pub enum Response {
     Status(Box<Status>),
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),
+    Snapshots(Vec<SnapshotInfo>),
     Failed(Error),
     Checked(CheckEvent),
 }

@@ -180,6 +180,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::Status => Response::Status(Box::new(backend.status()?)),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
+        Request::Snapshots => Response::Snapshots(backend.snapshots()?),
         Request::Scan(_) | Request::Check => {
             return Err(Error::new(ErrorKind::Unsupported, "this is answered piece by piece"));
         }
@@ -202,6 +203,9 @@ fn is_change(request: &Request) -> bool {
             | Request::Flush(_)
             | Request::Compact(..)
             | Request::Purge(_)
+            | Request::CreateSnapshot(..)
+            | Request::DeleteSnapshot(_)
+            | Request::Restore(_)
     )
 }
 
@@ -214,6 +218,9 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::SetAttributes(column, cell, mtime, ttl) => {
             return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
         }
+        Request::CreateSnapshot(name, table) => backend.create_snapshot(&name, table.as_ref())?,
+        Request::DeleteSnapshot(name) => backend.delete_snapshot(&name)?,
+        Request::Restore(restoration) => backend.restore(&restoration, nobody)?,
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Sync => backend.sync()?,
         Request::Purge(scope) => backend.purge(&scope)?,

@@ -51,7 +51,11 @@ pub trait Env: Send + Sync {
     /// Replaces a file that is there. Durable after [`Env::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Names in a directory, in no order.
+    /// Another name of a file. Durable after [`Env::sync_dir`].
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a directory and everything below it; fine if there is none.
+    fn remove_tree(&self, dir: &Path) -> io::Result<()>;
+    /// Names of files and directories in a directory, in no order.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     /// Makes the directory and its parents; fine if it exists.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;

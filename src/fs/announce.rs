@@ -76,13 +76,17 @@ impl Fs {
     }
 
     fn changed(&self, event: &Event) {
+        match event {
+            Event::Snapshot { name } => return self.snapshots.forget(name),
+            Event::Replaced { table } => return self.forget_all_made(table),
+            _ => {}
+        }
         self.changes.note(event);
         self.tree.judged.changed(event);
         if let Event::Table { table, .. } = event
             && self.tree.backend.catalogue().is_ok_and(|catalogue| !catalogue.tables.contains_key(table))
-            && let Err(e) = self.forget_made(table)
         {
-            log::warn!("forget what was made in {table}: {e}");
+            self.forget_all_made(table);
         }
         if let Event::Column { column, origin } = event {
             let node = self.nodes.find(&cell_key(column));
@@ -100,6 +104,12 @@ impl Fs {
             }
         }
         self.invalidations.send(Message::Changed(event.clone()));
+    }
+
+    fn forget_all_made(&self, table: &TableName) {
+        if let Err(e) = self.forget_made(table) {
+            log::warn!("forget what was made in {table}: {e}");
+        }
     }
 
     /// Asks the kernel to drop a file's pages and attributes.
@@ -135,6 +145,8 @@ impl Fs {
                 self.node_notices(&self.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
                 self.absent_notice(&key, &mut notices);
             }
+            // Nothing of the one is cached; the other comes with the change of its table.
+            Event::Snapshot { .. } | Event::Replaced { .. } => {}
         }
         notices
     }

@@ -66,7 +66,7 @@ impl Fs {
         if name == b"." || name == b".." {
             return Err(Error::new(ErrorKind::IllegalArgument, "`.` and `..` are the kernel's"));
         }
-        let key = match self.tree.target(&dir, name) {
+        let key = match self.tree_of(&dir).and_then(|tree| tree.target(&dir, name)) {
             Ok(key) => key,
             Err(e) if is_absence(e.kind) => return Ok(Lookup::Absent(Duration::ZERO)),
             Err(e) => return Err(e),
@@ -92,12 +92,12 @@ impl Fs {
                 return Ok(Some(self.entry(key, Some(text))));
             }
             let seen = self.changes.now();
-            let Some(facts) = self.tree.facts(key)? else { return Ok(None) };
+            let Some(facts) = self.facts(key)? else { return Ok(None) };
             if let Some(reply) = self.entry_since(seen, key, facts) {
                 return self.bounded(key, reply).map(Some);
             }
         }
-        let facts = self.tree.facts(key)?;
+        let facts = self.facts(key)?;
         Ok(facts.map(|facts| EntryReply {
             entry_ttl: Duration::ZERO,
             attr_ttl: Duration::ZERO,
@@ -168,7 +168,7 @@ impl Fs {
         }
         let facts = match self.own_facts(&key)? {
             Some(own) => Some(own),
-            None => self.tree.facts(&key)?,
+            None => self.facts(&key)?,
         };
         let facts = match facts {
             Some(facts) => facts,
@@ -233,7 +233,9 @@ impl Fs {
     }
 
     fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..)) || matches!(key.view, View::At(_));
+        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..))
+            || matches!(key.view, View::At(_))
+            || key.snapshot.is_some();
         let mode = match (key.place.is_dir(), generated) {
             (true, false) => 0o755,
             (true, true) => 0o555,
@@ -251,7 +253,7 @@ impl Fs {
             Place::Cell(_) => state.session.is_none(),
             _ => false,
         };
-        if !cached || key.view != View::Plain {
+        if !cached || !key.is_present() {
             return Duration::ZERO;
         }
         let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
@@ -265,18 +267,19 @@ impl Fs {
         // What has expired is there again when its TTL is raised.
         let table = key.place.table().filter(|_| cached);
         let expires = table.is_some_and(|table| self.tree.backend.may_expire(table).unwrap_or(true));
-        if cached && !expires && key.view == View::Plain { self.options.cache_time } else { Duration::ZERO }
+        if cached && !expires && key.is_present() { self.options.cache_time } else { Duration::ZERO }
     }
 
     /// The version that reads of a node see now: the known one while it has not expired, else the store's.
     pub(super) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
         let fresh = |cell: &CellInfo| cell.expires_at.is_none_or(|at| at > self.tree.backend.now());
         let stale = node.take_stale();
-        if state.unlinked || !stale && state.cell.as_ref().is_some_and(fresh) {
+        let known = !stale && state.cell.as_ref().is_some_and(fresh);
+        if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
             return Ok(state.cell.clone());
         }
         let last = state.cell.take();
-        state.cell = match self.tree.facts(&node.key())? {
+        state.cell = match self.facts(&node.key())? {
             Some(Facts::Cell(cell)) => Some(cell),
             _ => None,
         };
@@ -302,6 +305,9 @@ impl Fs {
 
     /// What only the mount knows: scratch files, `.info/errors`.
     pub(super) fn own_facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
+        if key.snapshot.is_some() {
+            return Ok(None);
+        }
         Ok(match &key.place {
             Place::Scratch(place) => {
                 self.scratch.meta(place)?.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime })

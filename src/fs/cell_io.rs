@@ -52,7 +52,7 @@ impl Fs {
             self.empty(&mut state, &file, None);
         }
         let handle = self.handles.add(Handle::File(file))?;
-        let plain = matches!(key.place, Place::Cell(_)) && key.view == View::Plain;
+        let plain = matches!(key.place, Place::Cell(_)) && key.is_present();
         Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write, direct: false })
     }
 
@@ -79,7 +79,7 @@ impl Fs {
     /// Creates a file, or opens the one that is there.
     pub fn create(&self, parent: u64, name: &[u8], flags: OpenFlags) -> Result<(EntryReply, Opened)> {
         let dir = self.node(parent)?.key();
-        let key = self.tree.target(&dir, name)?;
+        let key = self.tree_of(&dir)?.target(&dir, name)?;
         self.check_writable(&key)?;
         if !key.place.is_value() {
             return self.create_text(&key, flags);
@@ -172,7 +172,7 @@ impl Fs {
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
         let cell = cell.ok_or_else(gone)?;
         // Order: without the node's lock, so that a slow read stops nobody.
-        self.tree.backend.read_value(&cell, offset, len)
+        self.tree_of(&file.node.key())?.backend.read_value(&cell, offset, len)
     }
 
     /// Writes into the node's session; returns the number of bytes taken.

@@ -49,7 +49,11 @@ impl Changes {
         let number = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         let slot = match event {
             Event::Column { column, .. } => self.slot(column),
-            Event::Row { .. } | Event::Table { .. } | Event::Namespace { .. } => &self.wide,
+            Event::Row { .. }
+            | Event::Table { .. }
+            | Event::Namespace { .. }
+            | Event::Snapshot { .. }
+            | Event::Replaced { .. } => &self.wide,
         };
         slot.fetch_max(number, Ordering::SeqCst);
     }

@@ -185,7 +185,7 @@ impl Fs {
         loop {
             if cursor.page.is_empty() && !cursor.ended {
                 cursor.seen = self.changes.now();
-                let page = self.tree.page(&key, cursor.fetched.as_deref(), PAGE)?;
+                let page = self.tree_of(&key)?.page(&key, cursor.fetched.as_deref(), PAGE)?;
                 cursor.ended = page.len() < PAGE;
                 if let Some(last) = page.last() {
                     cursor.fetched = Some(last.cursor.clone());
@@ -205,7 +205,7 @@ impl Fs {
     /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
     pub fn mkdir(&self, parent: u64, name: &[u8]) -> Result<EntryReply> {
         let dir = self.node(parent)?.key();
-        let key = self.tree.target(&dir, name)?;
+        let key = self.tree_of(&dir)?.target(&dir, name)?;
         self.check_writable(&key)?;
         if let Some(entry) = self.known(&key)? {
             self.forget(entry.attr.ino, 1);

@@ -6,14 +6,14 @@ use super::{EntryReply, Fs};
 use crate::Result;
 use crate::backend::Versions;
 use crate::model::{TimeRange, Timestamp};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
 
 impl Fs {
     /// Whether a row or a family of one may vanish by itself.
     pub(super) fn may_expire(&self, key: &NodeKey) -> Result<bool> {
         match &key.place {
-            Place::Row(row) if key.view == View::Plain => self.tree.backend.may_expire(&row.table),
-            Place::Family(family) if key.view == View::Plain => self.tree.backend.may_expire(&family.table),
+            Place::Row(row) if key.is_present() => self.tree.backend.may_expire(&row.table),
+            Place::Family(family) if key.is_present() => self.tree.backend.may_expire(&family.table),
             _ => Ok(false),
         }
     }

@@ -27,6 +27,7 @@ mod rename;
 mod rename_table;
 mod scratch;
 mod setattr;
+mod snapshots;
 mod text;
 mod times;
 mod xattr;
@@ -62,7 +63,8 @@ pub struct Caller {
 
 /// One mounted tree.
 pub struct Fs {
-    tree: Tree,
+    tree: Arc<Tree>,
+    snapshots: snapshots::SnapshotTrees,
     options: Options,
     nodes: NodeTable,
     handles: Handles,
@@ -88,7 +90,8 @@ impl Fs {
         let fs = Arc::new(Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
-            tree: Tree { inline_history: options.inline_history, ..Tree::new(backend, &options.spill_dir) },
+            tree: snapshots::tree_over(backend, &options),
+            snapshots: snapshots::SnapshotTrees::default(),
             scratch: scratch::ScratchFiles::new(&options.spill_dir),
             options,
             handles: Handles::default(),
@@ -131,6 +134,9 @@ impl Fs {
     fn check_writable(&self, key: &NodeKey) -> Result<()> {
         if self.options.read_only {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the mount is read-only"));
+        }
+        if key.snapshot.is_some() || key.place == Place::Snapshots {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, "snapshots are read-only; see `cellfs snapshot`"));
         }
         if let View::At(_) = key.view {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));

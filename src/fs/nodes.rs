@@ -180,11 +180,12 @@ impl NodeTable {
         replaced.filter(|other| other.ino != node.ino)
     }
 
-    /// Gives every node whose place `moved` answers the new place.
+    /// Gives every node of the present whose place `moved` answers the new place.
     pub fn rename_all(&self, moved: impl Fn(&Place) -> Option<Place>) {
         let mut maps = self.maps.lock();
         let nodes: Vec<_> = maps.by_ino.values().cloned().collect();
-        let renamed = nodes.iter().filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
+        let present = nodes.iter().filter(|node| node.key().snapshot.is_none());
+        let renamed = present.filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
         let renamed: Vec<_> = renamed.collect();
         for (node, _) in &renamed {
             maps.by_key.remove(&node.key());
@@ -228,10 +229,11 @@ impl NodeTable {
         self.maps.lock().by_ino.len()
     }
 
-    /// Held nodes whose identity satisfies `wanted`.
+    /// Held nodes of the present whose identity satisfies `wanted`.
     pub fn select(&self, wanted: impl Fn(&NodeKey) -> bool) -> Vec<Arc<Node>> {
         let maps = self.maps.lock();
-        maps.by_ino.values().filter(|node| wanted(&node.key.read())).cloned().collect()
+        let matches = |key: &NodeKey| key.snapshot.is_none() && wanted(key);
+        maps.by_ino.values().filter(|node| matches(&node.key.read())).cloned().collect()
     }
 }
 

@@ -78,7 +78,7 @@ impl Fs {
         }
         let facts = match self.own_facts(key)? {
             Some(own) => Some(own),
-            None => self.tree.facts(key)?,
+            None => self.facts(key)?,
         };
         let Some(Facts::Text { bytes, .. }) = facts else {
             return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));

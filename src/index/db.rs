@@ -53,7 +53,7 @@ pub enum Opened {
 pub struct Index {
     path: PathBuf,
     writer: Mutex<Connection>,
-    readers: Readers,
+    pub(super) readers: Readers,
     witness: Arc<Witness>,
     walks: Walks,
 }
@@ -274,7 +274,7 @@ fn checkpoint(writer: &Connection) -> Result<bool> {
     Ok(busy != 0)
 }
 
-fn remove_files(path: &Path) -> Result<()> {
+pub(super) fn remove_files(path: &Path) -> Result<()> {
     for extension in ["db", "db-wal", "db-shm", "damaged"] {
         let file = path.with_extension(extension);
         match std::fs::remove_file(&file) {

@@ -4,6 +4,7 @@
 //! because SQLite does not see damage to its pages. Must not know rules of visibility.
 
 mod columns;
+mod copy;
 mod db;
 pub mod key;
 mod lifetime;
@@ -18,6 +19,7 @@ mod verify;
 mod witness;
 
 pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
+pub use copy::IndexCopy;
 pub use db::{Change, Direction, Index, Opened};
 pub use lifetime::{Lifetime, Lifetimes};
 pub use look::set_index_aside;

@@ -94,7 +94,7 @@ impl Readers {
     }
 
     /// One more connection.
-    pub fn connect(&self) -> Result<Connection> {
+    pub(super) fn connect(&self) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
         let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.cache_kib);

@@ -51,6 +51,11 @@ impl Witness {
         Self { file: None, seen, now: Mutex::default() }
     }
 
+    /// For what is kept and never written to: it is believed.
+    pub fn of_snapshot() -> Self {
+        Self { file: None, seen: Some(Progress::default()), now: Mutex::default() }
+    }
+
     /// The last commit of the index before this process; `None`: nobody knows.
     pub fn commits_seen(&self) -> Option<u64> {
         self.seen.map(|seen| seen.commits)

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compression, FamilyRules, KeepDeleted};
+use super::{Compression, FamilyRules, KeepDeleted, TableSchema};
 use crate::{Error, ErrorKind, Result};
 
 /// FOREVER in seconds (HConstants.FOREVER).
@@ -210,6 +210,14 @@ pub fn without_effect(effect: Option<Effect>, name: &str, value: &str) -> Option
     let unknown_codec = name == "COMPRESSION" && ["LZO", "BZIP2", "LZMA"].contains(&value.to_uppercase().as_str());
     let kept = effect == Some(Effect::Kept) || unknown_codec;
     kept.then(|| format!("{name}={value} is kept and shown, but has no effect in this store"))
+}
+
+/// What is to be said of a table's attributes that are kept and change nothing.
+pub fn all_without_effect(table: &TableSchema) -> Vec<String> {
+    let of_table = table.attributes.iter().map(|(name, value)| (table_effect(name), name, value));
+    let families = table.families.values().flat_map(|family| &family.attributes);
+    let of_families = families.map(|(name, value)| (family_effect(name), name, value));
+    of_table.chain(of_families).filter_map(|(effect, name, value)| without_effect(effect, name, value)).collect()
 }
 
 /// Names and defaults of a family's attributes, in HBase's order.

@@ -124,12 +124,15 @@ pub struct Catalogue {
     pub restored: BTreeSet<FamilyId>,
     /// Oldest first.
     pub dropped: Vec<Dropped>,
+    /// Tables that are being filled and that nobody sees yet.
+    pub staged: Vec<TableSchema>,
 }
 
 impl Catalogue {
     /// All families whose cells are kept: the declared ones, and dropped ones that can be brought back.
     pub fn stored_families(&self) -> impl Iterator<Item = &FamilySchema> {
-        let declared = self.tables.values().flat_map(|table| table.families.values());
+        let tables = self.tables.values().chain(&self.staged);
+        let declared = tables.flat_map(|table| table.families.values());
         declared.chain(self.dropped.iter().flat_map(Dropped::families))
     }
 }

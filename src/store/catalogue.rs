@@ -40,6 +40,8 @@ struct Stored {
     restored: BTreeSet<FamilyId>,
     #[serde(default)]
     dropped: Vec<Dropped>,
+    #[serde(default)]
+    staged: Vec<TableSchema>,
 }
 
 /// An empty catalogue.
@@ -64,6 +66,7 @@ pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
         times: catalogue.times.clone().into_iter().collect(),
         restored: catalogue.restored.clone(),
         dropped: catalogue.dropped.clone(),
+        staged: catalogue.staged.clone(),
     };
     let json = serde_json::to_string_pretty(&stored)
         .map_err(|e| Error::new(ErrorKind::Io, format!("encode the catalogue: {e}")))?;
@@ -102,6 +105,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Catalogue> {
         times: stored.times.into_iter().collect(),
         restored: stored.restored,
         dropped: stored.dropped,
+        staged: stored.staged,
     })
 }
 
@@ -144,9 +148,9 @@ fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) ->
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
+        CatalogueChange::TruncateTable { name } => vec![Event::Replaced { table: name.clone() }, table(name)],
         CatalogueChange::DropTable { name }
         | CatalogueChange::SetTableAside { name }
-        | CatalogueChange::TruncateTable { name }
         | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
         CatalogueChange::SetFamilyAside { table: name, .. }
         | CatalogueChange::Undrop { table: name, .. }
@@ -191,7 +195,7 @@ fn check_quota(namespace: &NamespaceSchema) -> Result<()> {
     }
 }
 
-fn no_namespace(name: &str) -> Error {
+pub fn no_namespace(name: &str) -> Error {
     Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist"))
 }
 
@@ -293,7 +297,7 @@ pub fn insert_table(catalogue: &mut Catalogue, mut table: TableSchema) -> Result
     Ok(())
 }
 
-fn new_table_id(catalogue: &mut Catalogue) -> TableId {
+pub fn new_table_id(catalogue: &mut Catalogue) -> TableId {
     catalogue.next_table_id += 1;
     TableId(catalogue.next_table_id - 1)
 }
@@ -348,12 +352,17 @@ fn set_state(catalogue: &mut Catalogue, name: &TableName, state: TableState) -> 
 impl Engine {
     /// Checks, applies, makes durable and publishes a change.
     pub fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        self.change_catalogue(|catalogue, now| apply(catalogue, change, origin, now))
+    }
+
+    /// As [`Engine::alter`], of a change that gives the events it causes.
+    pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
         let events = {
             let _one = self.altering.lock();
             self.log.check_poison()?;
             let (before, now) = (self.catalogue.load_full(), self.now());
             let mut catalogue = (*before).clone();
-            let events = apply(&mut catalogue, change, origin, now)?;
+            let events = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
             save(&*self.options.env, &self.catalogue_path, &catalogue)?;
             self.catalogue.store(Arc::new(catalogue));

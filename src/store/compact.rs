@@ -11,11 +11,13 @@ use super::policy::{Choice, Settings, choose};
 use super::sweep::{Extent, Sweep, Swept, Uncovered, index_cursor};
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Event};
-use crate::index::{FamilyStats, Layer, Meta, Sums, key};
+use crate::index::{Checkpoint, FamilyStats, Layer, Meta, Sums, key};
 use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timestamp};
 
 /// Cells of a dropped family that go at once.
 const PIECE: usize = 4096;
+/// A shorter segment is not worth a new one.
+const SEALED: u64 = 64 << 10;
 
 impl Engine {
     /// Compacts a family, or all of a table; at full speed.
@@ -34,7 +36,34 @@ impl Engine {
                 self.compact_extent(table, family, extent, &mut Pace::full(self))?;
             }
         }
+        if kind == CompactionKind::Major {
+            self.seal_mostly_dead()?;
+        }
         self.purge_segments(&mut Pace::full(self))
+    }
+
+    /// Closes the segment that is written if little of it is alive, so that it can be emptied as the others are. Only
+    /// while nothing is in memory: what is not flushed is replayed from there.
+    fn seal_mostly_dead(&self) -> Result<()> {
+        let in_memory = || self.tables.load().all().any(|table| !table.is_empty());
+        let active = self.log.active_segment();
+        let len = self.log.segments().get(active).map_or(0, |segment| segment.len());
+        let live = self.meta.lock().segments.get(&active).map_or(0, |stats| stats.live_bytes);
+        if len < SEALED || live * 2 >= len || in_memory() {
+            return Ok(());
+        }
+        let reached = self
+            .log
+            .roll(|segment, offset| (!in_memory()).then(|| Checkpoint { seq: self.log.written(), segment, offset }))?;
+        let Some(reached) = reached else { return Ok(()) };
+        // Order: the log before the index that covers it.
+        self.log.sync_to(reached.seq)?;
+        self.change_meta(|meta| {
+            if meta.checkpoint.segment < reached.segment {
+                meta.checkpoint = reached;
+            }
+            Sums::default()
+        })
     }
 
     /// What a compaction on request takes; `None`: there is nothing to do.

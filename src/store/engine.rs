@@ -16,7 +16,9 @@ use super::recent::Recent;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
 use crate::index::{Checkpoint, Index, Meta, Witness, key};
-use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
+use crate::model::{
+    Catalogue, FamilyId, FamilySchema, SegmentId, SeqNo, TableName, TableSchema, TableState, Timestamp,
+};
 use crate::wal::{Log, ValueReader};
 use crate::{Error, ErrorKind, Result};
 
@@ -92,11 +94,15 @@ pub struct Engine {
     pub room_made: Condvar,
     pub signals: Signals,
     pub subscribers: RwLock<Vec<Subscriber>>,
+    /// Held while a snapshot is made or deleted.
+    pub snapshotting: Mutex<()>,
+    /// What the clock shows; `None`: it goes on.
+    pub stopped_at: Option<Timestamp>,
 }
 
 impl Engine {
     pub fn now(&self) -> Timestamp {
-        self.options.env.now()
+        self.stopped_at.unwrap_or_else(|| self.options.env.now())
     }
 
     /// What a read that starts now sees.
@@ -178,17 +184,29 @@ impl Engine {
 
     /// Starts a new memtable if the present one has cells.
     pub fn freeze(&self) {
-        self.log.pause(|segment, offset| {
-            let tables = self.tables.load_full();
-            if tables.active.is_empty() {
-                return;
-            }
-            let checkpoint = Checkpoint { seq: self.log.written(), segment, offset };
-            let mut frozen = tables.frozen.clone();
-            frozen.push(Frozen { table: Arc::clone(&tables.active), checkpoint });
-            let indexed = Arc::clone(&tables.indexed);
-            self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen, indexed }));
-        });
+        self.log.pause(|segment, offset| self.freeze_at(segment, offset));
+    }
+
+    /// As [`Engine::freeze`], and what comes after it goes to another segment, whose id it gives; the last sequence
+    /// number before.
+    pub fn freeze_and_roll(&self) -> Result<(SegmentId, SeqNo)> {
+        self.log.roll(|segment, offset| {
+            self.freeze_at(segment, offset);
+            (segment, self.log.written())
+        })
+    }
+
+    /// The next record will be written at this place; the log is paused.
+    fn freeze_at(&self, segment: SegmentId, offset: u64) {
+        let tables = self.tables.load_full();
+        if tables.active.is_empty() {
+            return;
+        }
+        let checkpoint = Checkpoint { seq: self.log.written(), segment, offset };
+        let mut frozen = tables.frozen.clone();
+        frozen.push(Frozen { table: Arc::clone(&tables.active), checkpoint });
+        let indexed = Arc::clone(&tables.indexed);
+        self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen, indexed }));
     }
 
     /// Changes what the background threads look at and wakes them.

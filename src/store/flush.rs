@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::memtable::{Frozen, Indexed, Memtable, Memtables};
 use crate::Result;
 use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key};
-use crate::model::{Catalogue, FamilyId, FamilyRules, Generation, SegmentId, Timestamp};
+use crate::model::{Catalogue, FamilyId, FamilyRules, Generation, SegmentId, SeqNo, Timestamp};
 use crate::visibility::{FlushMatcher, Verdict};
 use crate::wal::{NewCell, append_all_dead};
 
@@ -95,7 +95,12 @@ impl Engine {
     /// Flushes what is frozen, oldest first.
     pub fn flush_frozen(&self) -> Result<()> {
         let _one = self.flushing.lock();
-        while let Some(oldest) = self.tables.load().frozen.first().cloned() {
+        self.flush_up_to(SeqNo(u64::MAX))
+    }
+
+    /// As [`Engine::flush_frozen`], of what was frozen up to a sequence number. The caller holds `flushing`.
+    pub fn flush_up_to(&self, seq: SeqNo) -> Result<()> {
+        while let Some(oldest) = self.tables.load().frozen.first().filter(|one| one.checkpoint.seq <= seq).cloned() {
             self.with_reserve(|| self.flush_one(&oldest))?;
         }
         Ok(())

@@ -6,6 +6,7 @@ mod apply;
 mod attribute_times;
 mod catalogue;
 mod check;
+mod clone;
 mod compact;
 mod cursor;
 mod damage;
@@ -33,6 +34,8 @@ mod reserve;
 mod restore;
 mod scan;
 mod serve;
+mod snapshots;
+mod staged;
 mod stats;
 mod sweep;
 mod tail;
@@ -42,13 +45,17 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Result;
+use lru::LruCache;
+use parking_lot::Mutex;
+
 use crate::env::{Env, LockGuard, RealEnv};
 use crate::model::{CheckEvent, CheckSummary};
+use crate::{Error, ErrorKind, Result};
 
 pub use check::Repaired;
 
@@ -107,9 +114,23 @@ impl StoreOptions {
 pub struct Store {
     engine: Arc<Engine>,
     workers: Workers,
+    /// Snapshots that were read last, opened; their number is bounded.
+    kept: Mutex<LruCache<String, Arc<Store>>>,
+    access: Access,
     /// Order: dropped last, after everything that writes.
-    _lock: Box<dyn LockGuard>,
+    _lock: Option<Box<dyn LockGuard>>,
 }
+
+/// What a store lets its users do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Access {
+    Full,
+    /// Reads: it is what the snapshot of this name holds.
+    Snapshot(String),
+}
+
+/// Snapshots that stay open.
+const KEPT_OPEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
 impl Store {
     /// Opens the store, makes it if the directory is absent or empty, and recovers it if needed.
@@ -117,8 +138,35 @@ impl Store {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
         engine.restore_reserve()?;
+        Ok(Self::with(engine, Access::Full, Some(lock)))
+    }
+
+    fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
         let workers = Workers::start(&engine);
-        Ok(Self { engine, workers, _lock: lock })
+        Self { engine, workers, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, _lock: lock }
+    }
+
+    /// The store as a snapshot holds it.
+    fn kept(&self, name: &str) -> Result<Arc<Self>> {
+        let mut kept = self.kept.lock();
+        if let Some(store) = kept.get(name) {
+            return Ok(Arc::clone(store));
+        }
+        let engine = self.engine.open_kept(name)?;
+        let store = Arc::new(Self::with(engine, Access::Snapshot(name.to_owned()), None));
+        kept.put(name.to_owned(), Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// The engine, for a change.
+    fn changeable(&self) -> Result<&Engine> {
+        match &self.access {
+            Access::Full => Ok(&self.engine),
+            Access::Snapshot(name) => {
+                let text = format!("snapshot {name} is read-only; `cellfs snapshot restore` brings its tables back");
+                Err(Error::new(ErrorKind::ReadOnlyStore, text))
+            }
+        }
     }
 
     /// Refuses a path that is neither a store nor an empty or absent directory; leaves nothing there.
@@ -153,6 +201,9 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.workers.stop();
+        if self.access != Access::Full {
+            return;
+        }
         // Without `close` nobody waits for the answer.
         if let Err(e) = self.engine.sync_log() {
             log::error!("the last sync of the store: {e}");

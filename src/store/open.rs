@@ -11,16 +11,18 @@ use super::engine::{Engine, STRIPES, SignalState, Signals};
 use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
-use super::recovery::Recovery;
-use super::{StoreOptions, catalogue, identity};
+use super::recovery::{Recovery, Tail};
+use super::{Background, StoreOptions, catalogue, identity, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
-use crate::model::Catalogue;
+use crate::model::{Catalogue, Timestamp};
 use crate::wal::{Log, LogOptions, Segments, ValueReader};
 use crate::{Error, ErrorKind, Result};
 
 /// Cells that are verified while the store is opened: a few milliseconds.
 pub const VERIFIED_AT_ONCE: u64 = 20_000;
+/// Memory for pages of a snapshot's index, bytes.
+const SNAPSHOT_CACHE: u64 = 4 << 20;
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
 pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
@@ -38,42 +40,83 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let segments = Arc::new(Segments::open(Arc::clone(&env), segments_dir, identity.store)?);
     let catalogue = declared(&*env, &catalogue_path, &segments)?;
     forget_moves(&*env, segments.dir())?;
+    snapshots::remove_unfinished(&*env, &dir)?;
+    let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let witness = Arc::new(Witness::open(&*env, &dir)?);
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes, &witness)?;
-    let mut recovery = Recovery::new(&segments, &catalogue, &index, witness.synced_seen());
-    let meta = recovery.run(opened)?;
-    let indexed = Arc::new(Indexed::of(&meta));
-    let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;
-    let state = SignalState { last_error: damages.sentence(&dir), ..SignalState::default() };
-    let log_options = LogOptions { segment_bytes: options.segment_bytes };
-    let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
-    let engine = Engine {
-        catalogue_path,
-        hash_key: identity.hash_key,
-        log,
-        values: ValueReader::new(segments),
-        index,
-        catalogue: ArcSwap::from_pointee(catalogue),
-        altering: Mutex::new(()),
-        tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
-        read_point: AtomicU64::new(last.0),
-        meta: Mutex::new(meta),
-        tracks: RwLock::new(tracks),
-        recent: Recent::default(),
-        rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
-        flushing: Mutex::new(()),
-        compacting: Mutex::new(()),
-        hurry: Hurry::default(),
-        maintenance: Mutex::new(()),
-        room: Mutex::new(()),
-        room_made: Condvar::new(),
-        signals: Signals { state: Mutex::new(state), ..Signals::default() },
-        witness,
-        subscribers: RwLock::default(),
-        options,
-    };
-    Ok((engine, lock))
+    let hash_key = identity.hash_key;
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at: None };
+    Ok((parts.recover(opened, Tail::Mend)?, lock))
+}
+
+/// Opens what a snapshot in `dir` holds, without the lock: its parent has it.
+pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<Engine> {
+    let env = Arc::clone(&parent.options.env);
+    let segments = Arc::new(Segments::open(Arc::clone(&env), dir.join("segments"), *parent.log.segments().store_id())?);
+    let path = dir.join("catalogue");
+    let gone = || Error::new(ErrorKind::Corrupt, format!("{} is missing; delete the snapshot", path.display()));
+    let catalogue = catalogue::load(&*env, &path)?.ok_or_else(gone)?;
+    let index_dir = env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
+    let witness = Arc::new(Witness::of_snapshot());
+    let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE, Arc::clone(&witness))?;
+    let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
+    let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at };
+    parts.recover(opened, Tail::LeaveAlone)
+}
+
+/// What an engine is made of, once its files are found.
+struct Parts {
+    options: StoreOptions,
+    hash_key: [u8; 16],
+    catalogue: Catalogue,
+    segments: Arc<Segments>,
+    index: Index,
+    witness: Arc<Witness>,
+    stopped_at: Option<Timestamp>,
+}
+
+impl Parts {
+    fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
+        let Self { options, hash_key, catalogue, segments, index, witness, stopped_at } = self;
+        let mut recovery = Recovery::new(&segments, &catalogue, &index, (witness.synced_seen(), end));
+        let meta = recovery.run(opened)?;
+        let indexed = Arc::new(Indexed::of(&meta));
+        let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;
+        let state = SignalState { last_error: damages.sentence(&options.path), ..SignalState::default() };
+        let log_options = LogOptions { segment_bytes: options.segment_bytes };
+        // A snapshot is never written to: any segment will do.
+        let tail = if end == Tail::Mend { tail } else { segments.ids().last().copied() };
+        let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
+        Ok(Engine {
+            catalogue_path: options.path.join("catalogue"),
+            hash_key,
+            log,
+            values: ValueReader::new(segments),
+            index,
+            catalogue: ArcSwap::from_pointee(catalogue),
+            altering: Mutex::new(()),
+            tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
+            read_point: AtomicU64::new(last.0),
+            meta: Mutex::new(meta),
+            tracks: RwLock::new(tracks),
+            recent: Recent::default(),
+            rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            hurry: Hurry::default(),
+            maintenance: Mutex::new(()),
+            room: Mutex::new(()),
+            room_made: Condvar::new(),
+            signals: Signals { state: Mutex::new(state), ..Signals::default() },
+            witness,
+            subscribers: RwLock::default(),
+            snapshotting: Mutex::new(()),
+            stopped_at,
+            options,
+        })
+    }
 }
 
 /// The catalogue; a new one if nothing was ever written.

@@ -40,7 +40,17 @@ pub struct Recovery<'a> {
     pub(super) unsynced: Option<(SegmentId, u64)>,
     /// Everything up to it was on the disk once.
     synced: SeqNo,
+    pub(super) end: Tail,
     pub damages: Damages,
+}
+
+/// What recovery does about the end of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Cuts off what is torn and secures what may not be on the disk.
+    Mend,
+    /// Changes no segment: others have them too.
+    LeaveAlone,
 }
 
 /// Takes the entries of a record of a segment, with the segment's marks.
@@ -48,7 +58,12 @@ type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMar
 
 impl<'a> Recovery<'a> {
     /// Everything up to `synced` is known to have been on the disk.
-    pub fn new(segments: &'a Arc<Segments>, catalogue: &Catalogue, index: &'a Index, synced: SeqNo) -> Self {
+    pub fn new(
+        segments: &'a Arc<Segments>,
+        catalogue: &Catalogue,
+        index: &'a Index,
+        (synced, end): (SeqNo, Tail),
+    ) -> Self {
         Self {
             segments,
             families: catalogue.stored_families().map(|family| family.id).collect(),
@@ -59,6 +74,7 @@ impl<'a> Recovery<'a> {
             tail: None,
             unsynced: None,
             synced,
+            end,
             damages: Damages::default(),
         }
     }
@@ -74,7 +90,9 @@ impl<'a> Recovery<'a> {
                 return self.rebuild();
             }
         };
-        self.remove_orphans(&meta)?;
+        if self.end == Tail::Mend {
+            self.remove_orphans(&meta)?;
+        }
         self.look_for_lost(&meta);
         self.last = meta.checkpoint.seq;
         self.replay_tail(&meta)?;
@@ -134,7 +152,7 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             let Some(replay) = self.readable(Replay::open(self.segments, id, start(id)))? else {
-                if self.last.0 + 1 > synced.0 && !self.continued(&ids[at + 1..])? {
+                if self.ends_here(synced, &ids[at + 1..])? {
                     return self.set_aside(&ids[at + 1..]);
                 }
                 continue;
@@ -166,7 +184,7 @@ impl<'a> Recovery<'a> {
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
-                    if log && self.is_hole(id, seq, synced) {
+                    if log && self.end == Tail::Mend && self.is_hole(id, seq, synced) {
                         // The end of the segment before never reached the disk.
                         self.keep_cut(id, offset)?;
                         return Ok(Some(offset));
@@ -180,7 +198,7 @@ impl<'a> Recovery<'a> {
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
                     self.report(id, offset, reason, &salvage);
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
-                    if log && self.last.0 + 1 > synced.0 && !self.continued(later)? {
+                    if log && self.ends_here(synced, later)? {
                         if resume.is_some() {
                             self.keep_cut(id, offset)?;
                         }
@@ -192,6 +210,11 @@ impl<'a> Recovery<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether what was never known to be on the disk begins at a hole.
+    fn ends_here(&mut self, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
+        Ok(self.end == Tail::Mend && self.last.0 + 1 > synced.0 && !self.continued(later)?)
     }
 
     /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).

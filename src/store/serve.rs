@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Store;
+use super::{Access, Store};
 use crate::Result;
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, RowListing,
-    Rows, Status, Subscriber, VersionRun, Versions,
+    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
+    RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
@@ -19,7 +19,7 @@ impl Backend for Store {
     }
 
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
-        self.engine.alter(change, origin)
+        self.changeable()?.alter(change, origin)
     }
 
     fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
@@ -35,7 +35,7 @@ impl Backend for Store {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.engine.mutate(mutations, condition)
+        self.changeable()?.mutate(mutations, condition)
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
@@ -51,7 +51,7 @@ impl Backend for Store {
     }
 
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
-        self.engine.rename_directory(from, to, origin)
+        self.changeable()?.rename_directory(from, to, origin)
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
@@ -100,7 +100,7 @@ impl Backend for Store {
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        self.engine.rename_cell(rename)
+        self.changeable()?.rename_cell(rename)
     }
 
     fn set_attributes(
@@ -111,26 +111,53 @@ impl Backend for Store {
         ttl_ms: Option<Option<u64>>,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.engine.set_attributes(column, cell, mtime, ttl_ms, origin)
+        self.changeable()?.set_attributes(column, cell, mtime, ttl_ms, origin)
     }
 
     fn sync(&self) -> Result<()> {
-        self.engine.sync_log()
+        match self.access {
+            Access::Full => self.engine.sync_log(),
+            Access::Snapshot(_) => Ok(()),
+        }
     }
 
     fn flush(&self, table: Option<&TableName>) -> Result<()> {
         if let Some(name) = table {
             super::engine::known_table(&self.engine.catalogue.load(), name)?;
         }
-        self.engine.flush()
+        self.changeable()?.flush()
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
-        self.engine.compact(table, family, kind)
+        self.changeable()?.compact(table, family, kind)
     }
 
     fn purge(&self, scope: &PurgeScope) -> Result<()> {
-        self.engine.purge_deleted(scope)
+        self.changeable()?.purge_deleted(scope)
+    }
+
+    fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        self.engine.snapshots()
+    }
+
+    fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        self.changeable()?.create_snapshot(name, table)
+    }
+
+    fn delete_snapshot(&self, name: &str) -> Result<()> {
+        let deleted = self.changeable()?.delete_snapshot(name);
+        self.kept.lock().pop(name);
+        deleted
+    }
+
+    fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>> {
+        self.changeable()?;
+        Ok(self.kept(name)?)
+    }
+
+    fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
+        let engine = self.changeable()?;
+        engine.restore_from(&self.kept(&restoration.snapshot)?.engine, restoration, origin)
     }
 
     fn status(&self) -> Result<Status> {

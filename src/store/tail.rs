@@ -1,7 +1,7 @@
 //! The end of the log after a crash: what is cut off, what is set aside, what is written again; and what is
 //! reported of damage before it.
 
-use super::recovery::Recovery;
+use super::recovery::{Recovery, Tail};
 use crate::index::Meta;
 use crate::model::{SegmentId, SeqNo};
 use crate::wal::{Salvage, SegmentOrigin};
@@ -38,7 +38,7 @@ impl Recovery<'_> {
     /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
     /// bytes that never reach the disk unless they are written again.
     pub(super) fn secure(&self) -> Result<()> {
-        let Some((first, offset)) = self.unsynced else { return Ok(()) };
+        let Some((first, offset)) = self.unsynced.filter(|_| self.end == Tail::Mend) else { return Ok(()) };
         for id in self.ids_from(first) {
             let Some(segment) = self.segments.get(id) else { continue };
             let file = self.segments.file(id)?;

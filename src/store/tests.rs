@@ -4,6 +4,7 @@ mod columns;
 mod compaction;
 mod dropped;
 mod expiry;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

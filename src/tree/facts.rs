@@ -15,7 +15,7 @@ impl Tree {
             return self.history_facts(&key.place);
         }
         match &key.place {
-            Place::Root | Place::Times(_) | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
+            Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
             Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
             Place::Namespace(name) => {

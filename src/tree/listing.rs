@@ -32,6 +32,11 @@ impl Tree {
         }
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),
+            Place::Snapshots => {
+                let snapshots = self.backend.snapshots()?.into_iter().map(|snapshot| snapshot.name);
+                let root = |name: &str| NodeKey { snapshot: Some(name.into()), ..NodeKey::plain(Place::Root) };
+                Ok(after_cursor(snapshots.map(|name| plain(name.clone(), root(&name))), after, limit))
+            }
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
             Place::Table(table) => self.page_rows(dir, table, after, limit),
             Place::Row(row) => self.page_families(dir, row, after, limit),

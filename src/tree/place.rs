@@ -96,6 +96,8 @@ pub enum Place {
     Json(Arc<RowPlace>),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
+    /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
+    Snapshots,
     /// `.schema` and what is below it.
     Schema(Arc<SchemaPlace>),
     /// `.info/errors` and its like.
@@ -177,18 +179,30 @@ pub enum TableNoun {
 /// Identity of a node: a place seen in a view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeKey {
+    /// The snapshot that it is in; `None`: in the present.
+    pub snapshot: Option<Arc<str>>,
     pub view: View,
     pub place: Place,
 }
 
 impl NodeKey {
     pub fn plain(place: Place) -> Self {
-        Self { view: View::Plain, place }
+        Self { snapshot: None, view: View::Plain, place }
     }
 
     /// A place of the same view.
     pub fn sibling(&self, place: Place) -> Self {
-        Self { view: self.view, place }
+        self.viewed(self.view, place)
+    }
+
+    /// A place in another view, of the same snapshot or the present as this one.
+    pub fn viewed(&self, view: View, place: Place) -> Self {
+        Self { snapshot: self.snapshot.clone(), view, place }
+    }
+
+    /// Whether it is the plain tree of the present, which takes writes and is cached.
+    pub fn is_present(&self) -> bool {
+        self.snapshot.is_none() && self.view == View::Plain
     }
 }
 

@@ -76,13 +76,20 @@ impl Tree {
             return Err(Error::new(ErrorKind::NameTooLong, format!("a name has at most {NAME_MAX} bytes")));
         }
         if let Place::Times(base) = &dir.place {
-            return self.time_target(base, name);
+            return self.time_target(dir, base, name);
+        }
+        if dir.place == Place::Snapshots {
+            let name = std::str::from_utf8(name).map_err(|_| absent(name))?;
+            return Ok(NodeKey { snapshot: Some(name.into()), ..NodeKey::plain(Place::Root) });
         }
         if dir.view == View::History {
             return Ok(dir.sibling(self.history_target(&dir.place, name)?));
         }
         if matches!(dir.place, Place::Root) && dir.view == View::Plain && name == b".history" {
-            return Ok(NodeKey { view: View::History, place: Place::Root });
+            return Ok(dir.viewed(View::History, Place::Root));
+        }
+        if dir.snapshot.is_some() && matches!(dir.place, Place::Root) && matches!(name, b".snapshot" | b".info") {
+            return Err(absent(name));
         }
         let place = match &dir.place {
             Place::Root => root_target(name)?,
@@ -98,17 +105,20 @@ impl Tree {
             _ => return Err(absent(name)),
         };
         if dir.view != View::Plain
-            && matches!(place, Place::Times(_) | Place::Schema(_) | Place::Info(_) | Place::TableInfo(..))
+            && matches!(
+                place,
+                Place::Times(_) | Place::Schema(_) | Place::Info(_) | Place::TableInfo(..) | Place::Snapshots
+            )
         {
             return Err(absent(name));
         }
         Ok(dir.sibling(place))
     }
 
-    fn time_target(&self, base: &Place, name: &[u8]) -> Result<NodeKey> {
+    fn time_target(&self, dir: &NodeKey, base: &Place, name: &[u8]) -> Result<NodeKey> {
         let text = std::str::from_utf8(name).map_err(|_| absent(name))?;
         let time = times::parse_time(text, self.backend.now()).ok_or_else(|| absent(name))?;
-        Ok(NodeKey { view: View::At(time), place: base.clone() })
+        Ok(dir.viewed(View::At(time), base.clone()))
     }
 
     fn table_target(&self, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {
@@ -205,6 +215,7 @@ impl Tree {
             Place::Counter(column) => with(column, Suffix::Counter),
             Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
+            Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
             Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
             Place::Info(InfoPlace::Dir) => b".info".to_vec(),
@@ -217,9 +228,10 @@ impl Tree {
     pub fn parent_of(&self, key: &NodeKey) -> Option<NodeKey> {
         match (key.view, &key.place) {
             (View::At(_), Place::Root | Place::Table(_)) => {
-                return Some(NodeKey::plain(Place::Times(Arc::new(key.place.clone()))));
+                return Some(key.viewed(View::Plain, Place::Times(Arc::new(key.place.clone()))));
             }
-            (View::History, Place::Root) => return Some(NodeKey::plain(Place::Root)),
+            (View::History, Place::Root) => return Some(key.viewed(View::Plain, Place::Root)),
+            (View::Plain, Place::Root) if key.snapshot.is_some() => return Some(NodeKey::plain(Place::Snapshots)),
             _ => {}
         }
         Some(key.sibling(parent_place(&key.place)?))
@@ -230,7 +242,7 @@ fn parent_place(place: &Place) -> Option<Place> {
     let table = |name: &TableName| Place::Table(Arc::new(name.clone()));
     Some(match place {
         Place::Root => return None,
-        Place::Namespace(_) | Place::Info(InfoPlace::Dir) => Place::Root,
+        Place::Namespace(_) | Place::Info(InfoPlace::Dir) | Place::Snapshots => Place::Root,
         Place::Info(_) => Place::Info(InfoPlace::Dir),
         Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
         Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
@@ -267,6 +279,7 @@ pub(super) fn root_target(name: &[u8]) -> Result<Place> {
     match name {
         b".info" => Ok(Place::Info(InfoPlace::Dir)),
         b".at" => Ok(Place::Times(Arc::new(Place::Root))),
+        b".snapshot" => Ok(Place::Snapshots),
         _ => {
             let text = std::str::from_utf8(name).map_err(|_| absent(name))?;
             crate::model::check_namespace(text)?;

@@ -150,6 +150,16 @@ impl Log {
         with(active.id, active.offset)
     }
 
+    /// As [`Log::pause`], at the start of a segment: what was written before is in others, which are complete.
+    pub fn roll<T>(&self, with: impl FnOnce(SegmentId, u64) -> T) -> Result<T> {
+        let mut active = self.active.lock();
+        self.check_poison()?;
+        if active.offset > SEGMENT_HEADER {
+            self.rotate(&mut active)?;
+        }
+        Ok(with(active.id, active.offset))
+    }
+
     /// Appends a batch. `publish` makes it visible; batches are published in the order of their numbers.
     pub fn append(&self, cells: &[NewCell<'_>], publish: &mut impl FnMut(&Appended)) -> Result<SeqNo> {
         let mut active = self.active.lock();

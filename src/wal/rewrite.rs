@@ -39,10 +39,16 @@ impl Rewriter {
 
     /// Copies the value at `old` under the key and tags of `entry`; where it is now.
     pub fn copy(&mut self, old: &ValueHandle, entry: &Entry) -> Result<ValueHandle> {
-        let file = self.segments.file(old.segment)?;
+        let from = Arc::clone(&self.segments);
+        self.copy_from(&from, old, entry)
+    }
+
+    /// As [`Rewriter::copy`], of a value among other segments.
+    pub fn copy_from(&mut self, from: &Segments, old: &ValueHandle, entry: &Entry) -> Result<ValueHandle> {
+        let file = from.file(old.segment)?;
         let mut bytes = vec![0; old.head_len as usize + old.stored_len as usize];
         let read = file.read_at(&mut bytes, old.offset);
-        read.map_err(|e| Error::io(format!("read {}", self.segments.path(old.segment).display()), &e))?;
+        read.map_err(|e| Error::io(format!("read {}", from.path(old.segment).display()), &e))?;
         let (head, value) = bytes.split_at(old.head_len as usize);
         let head = Head::parse(head).filter(|head| head.check == old.check).ok_or_else(|| damaged(old))?;
         if !value.chunks(CHUNK).enumerate().all(|(at, chunk)| head.chunk_matches(at, chunk)) {

@@ -272,9 +272,31 @@ impl Env for SimEnv {
         Ok(())
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        let at = state.node(from)?;
+        if state.live.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.live.insert(to.to_owned(), at);
+        Ok(())
+    }
+
+    fn remove_tree(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let life = state.life;
+        state.step(life)?;
+        state.live.retain(|path, _| !path.starts_with(dir));
+        state.dirs.retain(|path| !path.starts_with(dir));
+        Ok(())
+    }
+
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
         let state = self.state.lock();
-        let inside = state.live.keys().filter(|path| path.parent() == Some(dir));
+        let all = state.live.keys().chain(&state.dirs);
+        let inside = all.filter(|path| path.parent() == Some(dir));
         Ok(inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect())
     }
 
@@ -312,12 +334,15 @@ impl Env for SimEnv {
         Ok(guard)
     }
 
-    fn index_dir(&self, _store: &Path) -> io::Result<PathBuf> {
+    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
         let mut index = self.index.lock();
         if index.is_none() {
             *index = Some(tempfile::tempdir()?);
         }
-        Ok(index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default())
+        let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
+        let dir = base.join(store.strip_prefix("/").unwrap_or(store)).join("index");
+        std::fs::create_dir_all(&dir)?;
+        Ok(dir)
     }
 
     fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {

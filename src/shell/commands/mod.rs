@@ -4,6 +4,7 @@ mod alter;
 mod general;
 mod namespaces;
 mod read;
+mod snapshots;
 mod tables;
 mod tools;
 mod write;
@@ -30,6 +31,7 @@ pub fn run(session: &mut Session<'_>, entry: &Entry, arguments: Arguments) -> Ou
         "ddl" => tables::find(entry.name),
         "namespace" => namespaces::find(entry.name),
         "dml" => read::find(entry.name).or_else(|| write::find(entry.name)),
+        "snapshots" => snapshots::find(entry.name),
         _ => tools::find(entry.name),
     };
     match command {
@@ -42,7 +44,6 @@ pub fn run(session: &mut Session<'_>, entry: &Entry, arguments: Arguments) -> Ou
 pub fn meaningless(entry: &Entry) -> String {
     let name = entry.name;
     match entry.group {
-        "snapshots" => format!("{name}: this release has no snapshots; copy the store's directory instead"),
         "replication" => format!("{name}: a store is one directory and is not replicated"),
         "security" | "visibility labels" => {
             format!("{name}: the permissions of files decide who may use a store; there are no others")

@@ -3,6 +3,7 @@
 use regex::Regex;
 
 use super::{Command, alter};
+use crate::model::attributes::all_without_effect;
 use crate::model::to_string_binary;
 use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState, describe};
 use crate::shell::arguments::{Arguments, Options};
@@ -43,8 +44,22 @@ pub(super) fn java_regex(text: &str) -> Outcome<Regex> {
     Regex::new(&format!("^(?:{text})$")).or_else(|e| refuse(format!("{text} is not a regular expression: {e}")))
 }
 
+/// Changes the catalogue; attributes that are new and change nothing are named on standard error, which HBase's
+/// shell does not use for answers.
 pub(super) fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<()> {
-    Ok(session.backend.alter(change, Origin::default())?)
+    let (now, before) = match &change {
+        CatalogueChange::CreateTable(table) => (all_without_effect(table), Vec::new()),
+        CatalogueChange::AlterTable(table) => {
+            let before = session.backend.catalogue()?.tables.get(&table.name).map(all_without_effect);
+            (all_without_effect(table), before.unwrap_or_default())
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
+    session.backend.alter(change, Origin::default())?;
+    for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
+        eprintln!("{sentence}");
+    }
+    Ok(())
 }
 
 /// The table, or HBase's sentence of commands that look first.

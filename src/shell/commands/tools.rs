@@ -20,8 +20,6 @@ pub(super) fn find(name: &str) -> Option<Command> {
         "balance_switch" => balance_switch,
         "balancer_enabled" => balancer_enabled,
         "list_quotas" => list_quotas,
-        "delete_snapshot" => delete_snapshot,
-        "list_snapshots" => list_snapshots,
         _ => return None,
     })
 }
@@ -102,14 +100,4 @@ fn list_quotas(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
     session.printer.heading("OWNER", "QUOTAS")?;
     session.printer.rows(0)?;
     Ok(Value::Nil)
-}
-
-fn list_snapshots(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
-    session.printer.heading("SNAPSHOT", "TABLE + CREATION TIME")?;
-    session.printer.rows(0)?;
-    Ok(Value::Array(Vec::new()))
-}
-
-fn delete_snapshot(_: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    refuse(format!("Unknown snapshot {}!", arguments.text(0)))
 }

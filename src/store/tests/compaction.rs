@@ -26,6 +26,32 @@ fn whole_family() -> DeleteKind {
     DeleteKind::Family { family: "f".into() }
 }
 
+#[test]
+fn the_newest_segment_gives_its_space_back() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1")]);
+    for n in 0..50 {
+        put(&store, "r", "q", &vec![n; 10_000]);
+    }
+    put(&store, "r", "other", b"small");
+    store.compact(&table(), None, Major).unwrap();
+    assert!(store.status().unwrap().segment_bytes > 500_000, "what is in memory is replayed from there");
+    store.flush(None).unwrap();
+    store.compact(&table(), None, Major).unwrap();
+    let bytes = store.status().unwrap().segment_bytes;
+    assert!(bytes < 20_000, "{bytes}");
+    drop(store);
+    env.crash(CrashMode::ProcessOnly);
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "other").unwrap(), b"small");
+    put(&store, "r", "q", b"later");
+    drop(store);
+    env.crash(CrashMode::LoseUnsynced);
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "other").unwrap(), b"small");
+}
+
 /// Everything that plain reads, time ranges and histories show.
 fn shown(store: &Store) -> Vec<String> {
     let mut found = Vec::new();

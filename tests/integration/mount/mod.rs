@@ -20,3 +20,4 @@ mod real_tree;
 mod refusals;
 mod renames;
 mod shortened;
+mod snapshots;

@@ -1,0 +1,49 @@
+#!/bin/bash
+# restore.sh BACKUP STORE: makes a store of what backup.sh has copied.
+#
+# BACKUP is a directory or HOST:DIRECTORY. STORE is made; into a store that has cells the backup's are brought besides.
+# Run again after an interruption: what is there already is not copied again.
+#
+# CELLFS names the program, RSYNC_OPTIONS further options of rsync. Exit status: 0, or 1 with a sentence.
+set -euo pipefail
+
+fail() {
+  echo "restore.sh: $*" >&2
+  exit 1
+}
+
+if [ $# -ne 2 ]; then
+  echo "usage: restore.sh BACKUP STORE" >&2
+  exit 1
+fi
+cellfs=${CELLFS:-cellfs}
+backup=${1%/}
+store=$2
+command -v rsync >/dev/null || fail "rsync is not installed"
+case $backup in
+*:*) ;;
+*) [ -d "$backup" ] || fail "$backup is no directory" ;;
+esac
+
+own_mount=
+clean_up() {
+  if [ -n "$own_mount" ]; then
+    "$cellfs" umount "$own_mount" && rmdir "$own_mount"
+  fi
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM HUP
+
+mnt=
+if [ -e "$store" ]; then
+  mnt=$("$cellfs" status --json "$store" 2>/dev/null | sed -n 's/.*"mount_point":"\([^"]*\)".*/\1/p' || true)
+fi
+if [ -z "$mnt" ]; then
+  own_mount=$(mktemp -d)
+  "$cellfs" mount "$store" "$own_mount" || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
+  mnt=$own_mount
+fi
+# shellcheck disable=SC2086 # several options are several words
+rsync -aX ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
+  fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
+sync -f "$mnt" || fail "what was restored may not be on the disk"

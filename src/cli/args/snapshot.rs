@@ -1,0 +1,53 @@
+//! Arguments of `snapshot`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::StoreArgs;
+
+#[derive(Args)]
+pub struct SnapshotArgs {
+    #[command(subcommand)]
+    pub action: SnapshotAction,
+}
+
+#[derive(Subcommand)]
+pub enum SnapshotAction {
+    /// Make a snapshot; read it below .snapshot/NAME of a mount
+    Create {
+        /// Directory of the store, or a mount point of it
+        store: PathBuf,
+        /// Letters, digits, `_`, `-` and `.`
+        name: String,
+        /// Only this table: TABLE or NAMESPACE:TABLE
+        #[arg(long)]
+        table: Option<String>,
+    },
+    /// List snapshots
+    List(StoreArgs),
+    /// Delete a snapshot
+    Delete {
+        /// Directory of the store, or a mount point of it
+        store: PathBuf,
+        name: String,
+    },
+    /// Make a new table of one that a snapshot has
+    Clone {
+        /// Directory of the store, or a mount point of it
+        store: PathBuf,
+        name: String,
+        /// The table in the snapshot: TABLE or NAMESPACE:TABLE
+        table: String,
+        /// The new table
+        new: String,
+    },
+    /// Bring tables back as they were; what they hold now goes for good
+    Restore {
+        /// Directory of the store, or a mount point of it
+        store: PathBuf,
+        name: String,
+        /// Only these tables; all of the snapshot if none is given
+        tables: Vec<String>,
+    },
+}

@@ -1,0 +1,68 @@
+//! snapshot: create, list, delete, clone, restore.
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::SnapshotAction;
+use super::output::Output;
+use crate::backend::{Existing, Restoration, SnapshotInfo};
+use crate::daemon::{Absent, open_backend};
+use crate::model::{Origin, TableName};
+use crate::{Error, ErrorKind, Result};
+
+pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
+    match action {
+        SnapshotAction::Create { store, name, table } => {
+            let table = table.as_deref().map(TableName::parse).transpose()?;
+            open_backend(&store, Absent::Refuse)?.create_snapshot(&name, table.as_ref())?;
+        }
+        SnapshotAction::List(args) => return list(&open_backend(&args.store, Absent::Refuse)?.snapshots()?, json),
+        SnapshotAction::Delete { store, name } => open_backend(&store, Absent::Refuse)?.delete_snapshot(&name)?,
+        SnapshotAction::Clone { store, name, table, new } => {
+            let (table, to) = (TableName::parse(&table)?, TableName::parse(&new)?);
+            let restoration = Restoration { snapshot: name, table, to, existing: Existing::Refuse };
+            open_backend(&store, Absent::Refuse)?.restore(&restoration, Origin::default())?;
+        }
+        SnapshotAction::Restore { store, name, tables } => {
+            let backend = open_backend(&store, Absent::Refuse)?;
+            let known = backend.snapshots()?.into_iter().find(|one| one.name == name).map(|one| one.tables);
+            let known = known.ok_or_else(|| unknown(&name))?;
+            let chosen: Vec<TableName> = tables.iter().map(|table| TableName::parse(table)).collect::<Result<_>>()?;
+            if let Some(absent) = chosen.iter().find(|table| !known.contains(table)) {
+                let text = format!("table {absent} is not in snapshot {name}; nothing was restored");
+                return Err(Error::new(ErrorKind::NoSuchTable, text));
+            }
+            for table in if chosen.is_empty() { known } else { chosen } {
+                let to = table.clone();
+                let restoration = Restoration { snapshot: name.clone(), table, to, existing: Existing::Replace };
+                let restored = backend.restore(&restoration, Origin::default());
+                restored.map_err(|e| e.context(format!("restore {}", restoration.to)))?;
+            }
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+fn unknown(name: &str) -> Error {
+    let text = format!("there is no snapshot {}; `cellfs snapshot list` shows them", name.escape_debug());
+    Error::new(ErrorKind::NotFound, text)
+}
+
+fn list(snapshots: &[SnapshotInfo], json: bool) -> Result<Answer> {
+    let mut output = Output::new();
+    for SnapshotInfo { name, made_at, table, tables, cells, bytes } in snapshots {
+        if json {
+            let tables: Vec<String> = tables.iter().map(TableName::to_string).collect();
+            output.json(&json!({
+                "snapshot": name, "made": made_at.0, "table": table.as_ref().map(TableName::to_string),
+                "tables": tables, "cells": cells, "bytes": bytes,
+            }))?;
+            continue;
+        }
+        let made = jiff::Timestamp::from_millisecond(made_at.0).map_or_else(|_| made_at.to_string(), |t| t.to_string());
+        let what = table.as_ref().map_or_else(|| format!("{} tables", tables.len()), |table| format!("table {table}"));
+        output.line(&format!("{name}\t{made}\t{what}\t{cells} cells\t{bytes} bytes"))?;
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}

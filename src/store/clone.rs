@@ -1,0 +1,124 @@
+//! Bringing a table of a snapshot back: its stored cells are copied into new segments as they are, tombstones,
+//! numbers and all, under families of their own, and shown in one step.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::engine::{Engine, known_table};
+use super::flush::Counted;
+use super::memtable::{Indexed, Memtables};
+use crate::Result;
+use crate::backend::Restoration;
+use crate::index::{Change, Direction, IndexRow, key};
+use crate::model::{FamilyId, Generation, NamespaceSchema, Origin, TableSchema};
+use crate::wal::{Entry, Rewriter};
+
+/// Cells that are copied before they are indexed.
+const PIECE: usize = 4096;
+
+/// Cells on their way into a family.
+struct Copying<'a> {
+    from: &'a Engine,
+    to: &'a Engine,
+    writer: Rewriter,
+    /// What the copied cells count as flushed together.
+    generation: Option<Generation>,
+}
+
+impl Engine {
+    /// Makes a table of one that `from`, an opened snapshot, has.
+    pub fn restore_from(&self, from: &Engine, restoration: &Restoration, origin: Origin) -> Result<()> {
+        self.log.check_poison()?;
+        let there = from.catalogue.load_full();
+        let old = known_table(&there, &restoration.table)?.clone();
+        let name = restoration.to.clone();
+        let namespace = NamespaceSchema { name: name.namespace.clone(), ..NamespaceSchema::default() };
+        let namespace = there.namespaces.get(&name.namespace).cloned().unwrap_or(namespace);
+        let staged = self.stage(&TableSchema { name, ..old.clone() }, &there, &namespace, restoration.existing)?;
+        let filled = self.with_reserve(|| self.fill_staged(from, &old, &staged));
+        let shown = filled.and_then(|()| self.publish(staged.id, restoration.existing, origin));
+        if shown.is_err() {
+            // What stays staged is given up when the store is opened.
+            let _ = self.unstage(staged.id);
+        }
+        shown
+    }
+
+    fn fill_staged(&self, from: &Engine, old: &TableSchema, staged: &TableSchema) -> Result<()> {
+        let writer = Rewriter::create(self.log.segments())?;
+        let mut copying = Copying { from, to: self, writer, generation: None };
+        for (name, family) in &old.families {
+            if let Some(new) = staged.families.get(name) {
+                copying.family(family.id, new.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds rows of a generation to the index that the log's own segments hold already.
+    fn index_copies(&self, rows: &[(Vec<u8>, IndexRow)], generation: Generation) -> Result<()> {
+        let _alone = self.maintenance.lock();
+        let mut meta = self.meta.lock().clone();
+        meta.generation = meta.generation.max(generation);
+        let mut counted = Counted::new(meta, self.now());
+        rows.iter().for_each(|(key, row)| counted.add(key, row));
+        let mut changes = rows.iter().map(|(key, row)| Ok(Change::Put(key.clone(), row.clone())));
+        let meta = self.index.write(&mut changes, || counted.finish())?;
+        let indexed = Arc::new(Indexed::of(&meta));
+        *self.meta.lock() = meta;
+        self.log.pause(|_, _| {
+            let tables: Memtables = (**self.tables.load()).clone();
+            self.tables.store(Arc::new(Memtables { indexed, ..tables }));
+        });
+        Ok(())
+    }
+}
+
+impl Copying<'_> {
+    fn family(&mut self, old: FamilyId, new: FamilyId) -> Result<()> {
+        let (mut from, end) = (key::family_prefix(old), key::family_end(old));
+        loop {
+            let mut page = Vec::new();
+            let count = self.from.index.page(&from, &end, PIECE, Direction::Ascending, &mut |key, row| {
+                page.push((key.to_vec(), row));
+                Ok(())
+            })?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            from.clone_from(last);
+            from.push(0);
+            self.piece(page, new)?;
+            if count < PIECE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn piece(&mut self, page: Vec<(Vec<u8>, IndexRow)>, family: FamilyId) -> Result<()> {
+        let generation = *self.generation.get_or_insert_with(|| Generation(self.to.meta.lock().generation.0 + 1));
+        let mut rows = Vec::with_capacity(page.len());
+        for (key, old) in page {
+            let Some(cell) = key::decode(&key) else { continue };
+            let key::CellKey { row, qualifier, timestamp, kind, seq, .. } = cell;
+            let entry = Entry { family, row, qualifier, timestamp, kind, seq, tags: old.tags.clone() };
+            if self.writer.bytes() >= self.to.options.segment_bytes {
+                self.writer.sync()?;
+                self.writer = Rewriter::create(self.to.log.segments())?;
+            }
+            let value = self.writer.copy_from(self.from.log.segments(), &old.value, &entry)?;
+            self.track(&entry);
+            let new = key::cell_key(family, &entry.row, &entry.qualifier, timestamp, kind, seq);
+            rows.push((new, IndexRow { value, generation, own: None, ..old }));
+        }
+        // Order: the copies are on the disk before the index points to them.
+        self.writer.sync()?;
+        self.to.index_copies(&rows, generation)
+    }
+
+    fn track(&self, entry: &Entry) {
+        let track = self.to.track(entry.family);
+        track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::AcqRel);
+        track.opened_with.fetch_max(entry.timestamp.0, Ordering::AcqRel);
+        track.expiring.fetch_or(entry.tags.ttl_ms.is_some(), Ordering::AcqRel);
+        track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::AcqRel);
+    }
+}

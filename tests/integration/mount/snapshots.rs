@@ -1,0 +1,209 @@
+//! Snapshots on a real mount, and the scripts that back a store up and bring it back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::fixture::{CELLFS, Fixture, errno, history, names, suffixed};
+
+fn store(fixture: &Fixture) -> String {
+    fixture.store().display().to_string()
+}
+
+fn run(fixture: &Fixture, args: &[&str]) -> String {
+    let output = fixture.cellfs(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn snapshot(fixture: &Fixture, name: &str) -> PathBuf {
+    run(fixture, &["snapshot", "create", &store(fixture), name]);
+    fixture.mnt().join(".snapshot").join(name)
+}
+
+#[test]
+fn mount_a_snapshot_reads_as_the_tree_was() {
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "one").unwrap();
+    fs::write(&cell, "two").unwrap();
+    fs::write(fixture.family("gone").join("q"), "kept").unwrap();
+    fs::remove_file(fixture.path("t/gone/f/q")).unwrap();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "7").unwrap();
+    let kept = snapshot(&fixture, "before");
+    let history_before = names(&kept.join(".history/default/t/gone/f"));
+    fs::write(&cell, "three").unwrap();
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "3").unwrap();
+    run(&fixture, &["purge", &store(&fixture), "t"]);
+    run(&fixture, &["compact", "--major", &store(&fixture), "t"]);
+    fs::rename(fixture.path("t"), fixture.path("renamed")).unwrap();
+    fixture.remount();
+    let kept = fixture.mnt().join(".snapshot/before");
+    assert_eq!(names(&fixture.mnt().join(".snapshot")), ["before"]);
+    assert!(!names(&fixture.mnt()).contains(&".snapshot".to_owned()), "it is not listed");
+    assert_eq!(names(&kept), ["default"]);
+    assert_eq!(names(&kept.join("default/t")), ["r"]);
+    assert_eq!(history(&kept.join("default/t/r/f/q")), ["one", "two"]);
+    assert_eq!(fs::read_to_string(kept.join("default/t/.schema/f/VERSIONS")).unwrap(), "7\n");
+    assert_eq!(names(&kept.join(".history/default/t/gone/f")), history_before);
+    let deleted = kept.join(".history/default/t/gone/f").join(&history_before[0]);
+    assert_eq!(fs::read_to_string(deleted).unwrap(), "kept");
+    assert_eq!(names(&kept.join(".at/-0h/default/t")), ["r"]);
+    let json = fs::read_to_string(kept.join("default/t/r/.json")).unwrap();
+    assert!(json.contains("\"f:q\""), "{json}");
+    assert_eq!(fs::read_to_string(kept.join("default/t/.info/rows")).unwrap(), "1\texact\n");
+}
+
+#[test]
+fn mount_a_snapshot_refuses_every_change() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let kept = snapshot(&fixture, "s");
+    let cell = kept.join("default/t/r/f/q");
+    let refused = |what: &str, found: i32| assert_eq!(found, libc::EROFS, "{what}");
+    refused("write", errno(fs::write(&cell, "x")));
+    refused("create", errno(fs::write(kept.join("default/t/r/f/new"), "x")));
+    refused("unlink", errno(fs::remove_file(&cell)));
+    refused("rmdir", errno(fs::remove_dir(kept.join("default/t/r/f"))));
+    refused("mkdir", errno(fs::create_dir(kept.join("default/t/new"))));
+    refused("rename", errno(fs::rename(&cell, fixture.path("t/r/f/other"))));
+    refused("rename into", errno(fs::rename(fixture.path("t/r/f/q"), kept.join("default/t/r/f/other"))));
+    refused("truncate", errno(fs::File::options().write(true).open(&cell)));
+    refused("attribute", errno(fs::write(kept.join("default/t/.schema/f/VERSIONS"), "2")));
+    refused("mkdir in the history", errno(fs::create_dir(kept.join(".history/default/u"))));
+    refused("scratch", errno(fs::write(kept.join(".history/default/t/r/f/.x"), "x")));
+    refused("json", errno(fs::write(kept.join("default/t/r/.json"), "{}")));
+    refused("mkdir of a snapshot", errno(fs::create_dir(fixture.mnt().join(".snapshot/new"))));
+    refused("rmdir of a snapshot", errno(fs::remove_dir(&kept)));
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
+    assert_eq!(errno(fs::metadata(fixture.mnt().join(".snapshot/absent"))), libc::ENOENT);
+}
+
+#[test]
+fn mount_a_snapshot_that_goes_and_comes_again_is_another() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "one").unwrap();
+    let kept = snapshot(&fixture, "s").join("default/t/r/f/q");
+    let mut open = fs::File::open(&kept).unwrap();
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "one");
+    fs::write(&cell, "second").unwrap();
+    run(&fixture, &["snapshot", "delete", &store(&fixture), "s"]);
+    assert_eq!(errno(fs::metadata(&kept)), libc::ENOENT);
+    snapshot(&fixture, "s");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "second");
+    // Whatever an open file of the old one gives, it is no wrong byte.
+    let mut text = String::new();
+    if std::io::Read::read_to_string(&mut open, &mut text).is_ok() {
+        assert!(["one", "second", "sec"].contains(&text.as_str()), "{text}");
+    }
+}
+
+#[test]
+fn mount_tables_are_cloned_and_restored() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(suffixed(&cell, "@5"), "five").unwrap();
+    fs::write(&cell, "newest").unwrap();
+    snapshot(&fixture, "s");
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    run(&fixture, &["snapshot", "clone", &store(&fixture), "s", "t", "copy"]);
+    assert_eq!(history(&fixture.path("copy/r/f/q")), ["five", "newest"]);
+    fs::write(fixture.family("later").join("q"), "x").unwrap();
+    assert_eq!(names(&fixture.path("t")), ["later"]);
+    run(&fixture, &["snapshot", "restore", &store(&fixture), "s"]);
+    assert_eq!(names(&fixture.path("t")), ["r"]);
+    assert_eq!(history(&cell), ["five", "newest"]);
+    fs::write(&cell, "again").unwrap();
+    assert_eq!(history(&cell), ["five", "newest", "again"]);
+    let listed = run(&fixture, &["snapshot", "list", &store(&fixture), "--json"]);
+    assert!(listed.contains("\"snapshot\":\"s\"") && listed.lines().count() == 1, "{listed}");
+}
+
+fn script(name: &str) -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts").join(name));
+    command.env("CELLFS", CELLFS);
+    command
+}
+
+fn succeeded(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Every name below a directory with its value and mtime, in the order of the listings.
+fn tree(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in names(directory) {
+        let path = directory.join(&name);
+        let metadata = fs::metadata(&path).unwrap();
+        if metadata.is_dir() {
+            found.push(format!("{name}/"));
+            found.extend(tree(&path).into_iter().map(|below| format!("{name}/{below}")));
+        } else {
+            found.push(format!("{name} {:?} {:?}", metadata.modified().unwrap(), fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+#[test]
+fn mount_a_backup_under_writers_is_the_state_at_its_snapshot() {
+    let fixture = Fixture::new();
+    let writers = 4;
+    let rows: Vec<PathBuf> = (0..writers).map(|n| fixture.family(&format!("row{n}"))).collect();
+    let target = Fixture::empty();
+    let backup = fixture.directory.path().join("backup");
+    let stop = AtomicBool::new(false);
+    let name = std::thread::scope(|scope| {
+        for row in &rows {
+            let stop = &stop;
+            scope.spawn(move || {
+                for n in 0.. {
+                    fs::write(row.join("first"), n.to_string()).unwrap();
+                    fs::write(row.join("second"), n.to_string()).unwrap();
+                    fs::write(row.join(format!("q{}", n % 8)), n.to_string()).unwrap();
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            succeeded(script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap());
+        }
+        let output = script("backup.sh").arg("--keep-snapshot").arg(fixture.store()).arg(&backup).output().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        succeeded(output)
+    });
+    assert_eq!(names(&fixture.mnt().join(".snapshot")), [name.as_str()], "the others were deleted");
+    succeeded(script("restore.sh").arg(&backup).arg(target.store()).output().unwrap());
+    let kept = fixture.mnt().join(".snapshot").join(&name);
+    assert_eq!(tree(&kept.join("default")), tree(&target.mnt().join("default")));
+    assert_eq!(tree(&kept.join(".history/default")), tree(&target.mnt().join(".history/default")));
+    for n in 0..writers {
+        let number = |cell: &str| {
+            let path = target.path(&format!("t/row{n}/f/{cell}"));
+            fs::read_to_string(path).unwrap().parse::<u64>().unwrap()
+        };
+        let (first, second) = (number("first"), number("second"));
+        assert!(first == second || first == second + 1, "{first} {second}");
+    }
+}
+
+#[test]
+fn a_store_that_is_not_mounted_is_backed_up_too() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let (backup, other) = (fixture.directory.path().join("backup"), fixture.directory.path().join("other"));
+    succeeded(script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap());
+    succeeded(script("restore.sh").arg(&backup).arg(&other).output().unwrap());
+    let got = fixture.cellfs(&["get", other.to_str().unwrap(), "t", "r"]);
+    assert!(String::from_utf8_lossy(&got.stdout).contains("\tv"), "{got:?}");
+    let refused = script("backup.sh").arg(fixture.directory.path().join("absent")).arg(&backup).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be backed up"), "{refused:?}");
+}
