@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
 use super::columns::{self, ColumnStats};
 use super::meta::{Meta, Sums};
@@ -56,6 +57,9 @@ pub struct Index {
     pub(super) readers: Readers,
     witness: Arc<Witness>,
     walks: Walks,
+    /// Checkpoints of this process that were committed, and the one of them that is known to be on the disk.
+    covered: AtomicU64,
+    covered_durably: AtomicU64,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
@@ -82,6 +86,8 @@ impl Index {
             let text = format!("SQLite {} is too old: 3.51.3 or newer is needed", rusqlite::version());
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
+        // SQLite refuses links anywhere in a path.
+        let dir = dir.canonicalize().map_err(|e| Error::io(format!("open {}", dir.display()), &e))?;
         let path = dir.join("index.db");
         let condemned = condemned_path(&path).exists();
         let reason = match path.exists() {
@@ -113,7 +119,9 @@ impl Index {
 
     pub(super) fn with(path: &Path, writer: Connection, cache_bytes: u64, witness: Arc<Witness>) -> Self {
         let (writer, readers) = (Mutex::new(writer), Readers::new(path, cache_bytes));
-        Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default() }
+        // A checkpoint of an earlier process counts as one that is not on the disk.
+        let (covered, covered_durably) = (AtomicU64::new(1), AtomicU64::new(0));
+        Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default(), covered, covered_durably }
     }
 
     pub(super) fn walks(&self) -> &Walks {
@@ -197,6 +205,7 @@ impl Index {
         self.put_state(&tx, &mut meta)?;
         tx.commit().map_err(sql("commit to"))?;
         self.witness.note_commit(meta.commits);
+        self.covered.fetch_max(meta.checkpoint.seq.0, Ordering::AcqRel);
         Ok(meta)
     }
 
@@ -252,6 +261,17 @@ impl Index {
         self.in_transaction(|tx| apply(tx, changes))
     }
 
+    /// The last checkpoint, and the rows it covers, are on the disk when this returns.
+    pub fn make_checkpoint_durable(&self) -> Result<()> {
+        let covered = self.covered.load(Ordering::Acquire);
+        if self.covered_durably.load(Ordering::Acquire) >= covered {
+            return Ok(());
+        }
+        self.make_durable()?;
+        self.covered_durably.fetch_max(covered, Ordering::AcqRel);
+        Ok(())
+    }
+
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
         let writer = self.writer.lock();
@@ -288,7 +308,8 @@ pub(super) fn remove_files(path: &Path) -> Result<()> {
 }
 
 pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
-    let connection = Connection::open(path).map_err(sql("open"))?;
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
     let cache = (cache_bytes / 1024).max(64);
     let setup = format!(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};

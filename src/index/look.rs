@@ -17,6 +17,7 @@ const FILES: [&str; 4] = ["db", "db-wal", "db-shm", "damaged"];
 impl Index {
     /// Opens `dir/index.db` for reading; an error says why it could not be used.
     pub fn look(dir: &Path, store: &StoreId, seen: &Arc<Witness>) -> Result<(Self, Meta)> {
+        let dir = dir.canonicalize().map_err(|e| Error::io(format!("open {}", dir.display()), &e))?;
         let path = dir.join("index.db");
         let corrupt = |text: &str| Error::new(ErrorKind::Corrupt, text);
         if !path.exists() {
@@ -25,7 +26,8 @@ impl Index {
         if condemned_path(&path).exists() {
             return Err(corrupt("it was found to be damaged"));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let reader = Connection::open_with_flags(&path, flags).map_err(sql("open"))?;
         let meta = check_of(&reader, store, seen)?;
         Ok((Self::with(&path, reader, 8 << 20, Arc::clone(seen)), meta))

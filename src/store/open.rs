@@ -32,6 +32,7 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     // Order: before anything is made there.
     identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
+    env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
     let lock = take_lock(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     let catalogue_path = dir.join("catalogue");

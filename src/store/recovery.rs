@@ -146,28 +146,35 @@ impl<'a> Recovery<'a> {
         for &id in &ids {
             synced = synced.max(self.readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
         }
+        let mut ended = false;
         for (at, &id) in ids.iter().enumerate() {
             let dead = read_dead(self.segments, id)?;
-            if dead.all() {
+            // Behind the end of the log only compacted segments are left: they hold what was on the disk before.
+            if dead.all() || self.segments.get(id).is_none() {
                 continue;
             }
+            let later = &ids[at + 1..];
             let Some(replay) = self.readable(Replay::open(self.segments, id, start(id)))? else {
-                if self.ends_here(synced, &ids[at + 1..])? {
-                    return self.set_aside(&ids[at + 1..]);
+                if !ended && self.ends_here(synced, later)? {
+                    self.set_aside(later)?;
+                    ended = true;
                 }
                 continue;
             };
             let log = replay.origin() == SegmentOrigin::Log;
-            let broken = self.walk_segment(replay, id, &dead, (synced, &ids[at + 1..]), sink)?;
+            let broken = self.walk_segment(replay, id, &dead, (synced, later), sink)?;
             if log {
                 self.tail = Some(id).filter(|_| self.reaches(id, start(id)));
             }
             if let Some(end) = broken {
                 self.truncate(id, end)?;
-                return self.set_aside(&ids[at + 1..]);
+                self.set_aside(later)?;
+                ended = true;
             }
         }
-        self.look_for_end(synced);
+        if !ended {
+            self.look_for_end(synced);
+        }
         Ok(())
     }
 

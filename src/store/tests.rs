@@ -2,9 +2,11 @@
 
 mod columns;
 mod compaction;
+mod damage;
 mod dropped;
 mod expiry;
 mod snapshots;
+mod torture;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,6 +13,7 @@ mod replay;
 mod rewrite;
 mod salvage;
 mod segments;
+mod sum;
 mod value;
 mod write;
 
@@ -26,5 +27,8 @@ pub use replay::{Found, Replay, ReplayEvent, highest_synced, read_head, replay_s
 pub use rewrite::Rewriter;
 pub use salvage::Salvage;
 pub use segments::{Segment, Segments};
+pub(crate) use sum::agree;
+#[cfg(test)]
+pub(crate) use sum::ignored;
 pub use value::{Codec, Prepared, prepare};
 pub use write::share_len;

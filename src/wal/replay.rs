@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Head, OPENING, head_len};
-use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
+use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, SegmentOrigin, u32_at};
 use super::salvage::Salvage;
 use super::segments::Segments;
+use super::sum::agree;
 use super::value::CHUNK;
 use crate::env::EnvFile;
 use crate::model::{SegmentId, SeqNo, ValueHandle};
@@ -195,7 +196,7 @@ impl Replay {
         for check in chunks.chunks(4) {
             let span = CHUNK.min((end - at) as usize);
             let Some(bytes) = self.bytes(at, span)? else { return Ok(false) };
-            if crc32c::crc32c(bytes).to_le_bytes() != check {
+            if !agree(u32_at(check, 0), crc32c::crc32c(bytes)) {
                 return Ok(false);
             }
             at += span as u64;
