@@ -52,7 +52,7 @@ complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "compact" -d 'Compact 
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "check" -d 'Look for damage in a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "shell" -d 'Speak the HBase shell\'s language with a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, noexec, nonempty, uid=N, gid=N, umask=OCTAL, families=auto, history=inline, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL, dmask=OCTAL, families=auto, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s h -l help -d 'Print help'

@@ -90,8 +90,9 @@ pub struct MountArgs {
     pub store: PathBuf,
     /// Where to mount it: an empty directory
     pub mount_point: PathBuf,
-    /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=N, gid=N, umask=OCTAL, families=auto,
-    /// history=inline, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, value_limit=BYTES
+    /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL,
+    /// dmask=OCTAL, families=auto, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...],
+    /// cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
     /// Stay in the foreground

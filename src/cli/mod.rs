@@ -7,7 +7,9 @@ mod cells;
 mod change;
 mod check;
 mod columns;
+mod log;
 mod mount;
+mod mount_options;
 mod output;
 mod path;
 mod purge;
@@ -42,7 +44,7 @@ pub fn grammar() -> clap::Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    start_log();
+    log::start();
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
@@ -64,10 +66,6 @@ fn printable(error: &Error) -> String {
 fn printed(text: &str) -> String {
     let shown = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() };
     text.chars().map(shown).collect()
-}
-
-fn start_log() {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
 }
 
 fn run(cli: Cli) -> Result<Answer> {

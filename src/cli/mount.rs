@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
+use super::mount_options;
 use crate::daemon::client::Client;
 use crate::daemon::{MountRequest, locate, mount as start};
 use crate::fs::Options;
-use crate::fuse::{Detach, MountSettings, unmount};
+use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
@@ -16,6 +17,9 @@ use crate::{Error, ErrorKind, Result};
 const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn mount(args: MountArgs) -> Result<Answer> {
+    if let Some(wanted) = mount_options::remount(&args.options) {
+        return change(&args, &wanted);
+    }
     // Order: relative paths mean nothing to a daemon.
     let store = std::path::absolute(&args.store).map_err(|e| Error::io(args.store.display(), &e))?;
     Store::admit(&store)?;
@@ -33,7 +37,8 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         options: Options {
             uid: nix::unistd::geteuid().as_raw(),
             gid: nix::unistd::getegid().as_raw(),
-            umask: 0o022,
+            file_mask: 0o022,
+            dir_mask: 0o022,
             spill_dir: store.clone(),
             ..Options::default()
         },
@@ -41,9 +46,10 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         mount_point,
         foreground: args.foreground,
         nonempty: false,
+        log: None,
     };
     for option in args.options.iter().filter(|option| !option.is_empty()) {
-        apply(&mut request, option)?;
+        mount_options::apply(&mut request, option)?;
     }
     start(request)?;
     Ok(Answer::Yes)
@@ -55,46 +61,30 @@ fn make_store_directory(store: &Path) -> Result<()> {
     made.map_err(|e| Error::io(format!("make the store's directory {}", store.display()), &e))
 }
 
-/// One word of `-o`.
-fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
-    let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-    match (name, value) {
-        ("ro", None) => (request.options.read_only, request.settings.read_only) = (true, true),
-        ("rw" | "defaults" | "nosuid" | "nodev" | "noatime" | "auto" | "noauto" | "_netdev" | "nofail", None) => {}
-        ("allow_other", None) => request.settings.allow_other = true,
-        ("noexec", None) => request.settings.no_exec = true,
-        ("exec", None) => request.settings.no_exec = false,
-        ("nonempty", None) => request.nonempty = true,
-        ("noxattr", None) => request.options.no_xattr = true,
-        ("history", Some("inline")) => request.options.inline_history = true,
-        ("families", Some("auto")) => request.options.families_auto = true,
-        ("uid", Some(text)) => request.options.uid = number(option, text)?,
-        ("gid", Some(text)) => request.options.gid = number(option, text)?,
-        ("umask", Some(text)) => {
-            request.options.umask = u16::from_str_radix(text, 8).map_err(|_| wrong(option, "an octal number"))?;
-        }
-        ("temporary", Some(globs)) => {
-            let patterns = globs.split(':').map(glob::Pattern::new).collect::<Result<_, _>>();
-            request.options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
-        }
-        ("cache", Some(text)) => request.options.cache_time = Duration::from_secs(number(option, text)?),
-        ("threads", Some(text)) => request.settings.threads = number(option, text)?,
-        ("nodes", Some(text)) => request.options.max_nodes = number(option, text)?,
-        ("value_limit", Some(text)) => request.store.value_limit = number(option, text)?,
-        _ => {
-            let text = format!("unknown mount option `{}`; `cellfs mount --help` lists them", option.escape_debug());
-            return Err(Error::new(ErrorKind::IllegalArgument, text));
-        }
+/// Changes a mount that goes on.
+fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
+    let mount_point = locate::absolute(&args.mount_point)?;
+    let shown = mount_point.display();
+    let Some(mount) = locate::mount_at(&mount_point)? else {
+        let text = format!("{shown} is not mounted; mount it without the option remount");
+        return Err(Error::new(ErrorKind::NotFound, text));
+    };
+    if locate::is_dead(&mount_point) {
+        let text =
+            format!("the daemon of {shown} is gone; mount it anew: cellfs mount {} {shown}", mount.source.display());
+        return Err(Error::new(ErrorKind::Disconnected, text));
     }
-    Ok(())
-}
-
-fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T> {
-    text.parse().map_err(|_| wrong(option, "a number"))
-}
-
-fn wrong(option: &str, wanted: &str) -> Error {
-    Error::new(ErrorKind::IllegalArgument, format!("mount option `{}` wants {wanted}", option.escape_debug()))
+    let daemon = Client::connect(&mount.source)?;
+    if change.read_only == Some(false) && daemon.is_some_and(|daemon| daemon.hello().read_only) {
+        let text = format!("{shown} was mounted with the option ro; unmount it and mount it again to write");
+        return Err(Error::new(ErrorKind::ReadOnlyStore, text));
+    }
+    for option in change.kept.iter().filter(|option| !(*option == "allow_other" && mount.allow_other)) {
+        let option = option.escape_debug();
+        eprintln!("cellfs: a remount changes ro, rw, exec and noexec alone; `{option}` is left as it was");
+    }
+    remount(&mount_point, change.read_only, change.no_exec)?;
+    Ok(Answer::Yes)
 }
 
 pub fn umount(args: &UmountArgs) -> Result<Answer> {

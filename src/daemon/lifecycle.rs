@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use daemonize::{Daemonize, Outcome};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use parking_lot::Mutex;
 
+use super::ending::{self, Ending};
 use super::locate;
 use super::server::{self, Control};
+use super::service::Service;
 use crate::backend::Backend;
 use crate::fs::{Fs, Invalidations, Options};
 use crate::fuse::{Detach, MountSettings, Mounted, unmount};
@@ -26,17 +28,22 @@ pub struct MountRequest {
     pub foreground: bool,
     /// Mount over a directory that has entries.
     pub nonempty: bool,
+    /// Where the log is written; `None`: standard error, or for a daemon `cellfs.log` in the store.
+    pub log: Option<PathBuf>,
 }
 
 /// Mounts; returns when the mount answers, or in the foreground when it has ended.
-pub fn mount(request: MountRequest) -> Result<()> {
+pub fn mount(mut request: MountRequest) -> Result<()> {
     check_mount_point(&request)?;
     if request.foreground {
-        return serve(request, |_| ());
+        if let Some(log) = &request.log {
+            ending::redirect_log(log)?;
+        }
+        return serve(request, Box::new(|_| ()));
     }
     let (mut reader, writer) = pipe()?;
-    let log = request.store.path.join("cellfs.log");
-    let log = File::options().append(true).create(true).open(&log).map_err(|e| Error::io(log.display(), &e))?;
+    let path = request.log.get_or_insert_with(|| request.store.path.join("cellfs.log"));
+    let log = ending::open_log(path)?;
     match Daemonize::new().working_directory("/").umask(0o077).stderr(log).execute() {
         Outcome::Parent(Ok(_)) => {
             drop(writer);
@@ -57,19 +64,22 @@ fn pipe() -> Result<(File, File)> {
 }
 
 fn run_child(request: MountRequest, writer: File) -> ! {
-    let mut writer = Some(writer);
-    let served = serve(request, |()| {
-        if let Some(mut writer) = writer.take() {
+    let writer = Arc::new(Mutex::new(Some(writer)));
+    let teller = Arc::clone(&writer);
+    let ready = move |answers: Result<()>| {
+        let Some(mut writer) = teller.lock().take() else { return };
+        match answers {
             // The parent may have been killed; the mount lives on.
-            let _ = writer.write_all(b"+");
+            Ok(()) => drop(writer.write_all(b"+")),
+            Err(e) => report(writer, &e),
         }
-    });
-    if let Err(error) = served {
+    };
+    if let Err(error) = serve(request, Box::new(ready)) {
         // The log is that of the daemon which holds the store.
         if error.kind != ErrorKind::Locked {
             log::error!("{}", error.message.escape_debug());
         }
-        if let Some(writer) = writer {
+        if let Some(writer) = writer.lock().take() {
             report(writer, &error);
         }
         std::process::exit(2);
@@ -126,30 +136,46 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
     Ok(())
 }
 
+/// Told whether the mount answers.
+type Ready = Box<dyn FnOnce(Result<()>) + Send>;
+
 /// Opens the store, mounts it, tells `ready`, and serves until the unmount.
-fn serve(request: MountRequest, ready: impl FnOnce(())) -> Result<()> {
+fn serve(request: MountRequest, ready: Ready) -> Result<()> {
+    let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
-    let store = Arc::new(Store::open(request.store)?);
+    let store = {
+        let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
+        Arc::new(Store::open(request.store)?)
+    };
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
-    let closing = fs.closing();
-    let mounted = Mounted::new(fs, invalidations.clone(), &request.mount_point, &request.settings)?;
-    let mount_point = request.mount_point.clone();
-    server::listen(&directory, Control { backend, invalidations, closing, mount_point: mount_point.clone() })?;
-    let mut signals =
-        signal_hook::iterator::Signals::new([SIGTERM, SIGINT]).map_err(|e| Error::io("wait for signals", &e))?;
-    let at = mount_point.clone();
-    let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
-        if signals.forever().next().is_some()
-            && let Err(e) = unmount(&at, Detach::Now)
-        {
-            log::error!("{}", e.message.escape_debug());
-        }
-    });
-    thread.map_err(|e| Error::io("start the signal thread", &e))?;
+    let (closing, mount_point) = (fs.closing(), request.mount_point);
+    // Order: from here on a signal waits until the mount can be taken away again.
+    let signals = ending::signals()?;
+    let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
+    let control = Control {
+        backend: Arc::clone(&backend),
+        invalidations,
+        closing,
+        mount_point: mount_point.clone(),
+        read_only: request.settings.read_only,
+    };
+    let end = Ending {
+        fs,
+        mount_point: mount_point.clone(),
+        store: directory.clone(),
+        log: request.log,
+        service: service.clone(),
+    };
+    let started = server::listen(&directory, control)
+        .and_then(|()| ending::obey(signals, end))
+        .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
+    if let Err(e) = started {
+        unmount(&mount_point, Detach::Now)?;
+        return Err(e);
+    }
     log::info!("serving {} at {}", directory.display(), mount_point.display());
-    ready(());
     let served = mounted.serve().or_else(|e| match locate::mount_at(&mount_point) {
         // Two threads may see the end of one unmount differently.
         Ok(None) => {
@@ -158,8 +184,26 @@ fn serve(request: MountRequest, ready: impl FnOnce(())) -> Result<()> {
         }
         _ => Err(e),
     });
+    service.stopping();
     server::remove(&directory);
     served.and(close(store))
+}
+
+/// Tells `ready` and the service manager once the mount has answered a question of ours.
+fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Service, ready: Ready) -> Result<()> {
+    let path = mount_point.to_owned();
+    let thread = std::thread::Builder::new().name("ready".into()).spawn(move || match locate::ask(&path) {
+        Ok(_) => {
+            ready(Ok(()));
+            service.ready(path, backend);
+        }
+        Err(e) => {
+            ready(Err(e.context("the mount was made but does not answer")));
+            // What failed has been told.
+            let _ = unmount(&path, Detach::Now);
+        }
+    });
+    thread.map(drop).map_err(|e| Error::io("start the thread that tries the mount", &e))
 }
 
 /// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end

@@ -11,6 +11,8 @@ pub struct MountEntry {
     pub mount_point: PathBuf,
     /// The store's directory.
     pub source: PathBuf,
+    /// Users other than the owner are let in.
+    pub allow_other: bool,
 }
 
 /// All mounts of this filesystem that this process can see.
@@ -28,7 +30,8 @@ fn parse_line(line: &[u8]) -> Option<MountEntry> {
         return None;
     }
     let path = |field: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(field)));
-    Some(MountEntry { mount_point: path(fields.get(4)?), source: path(fields.get(dash + 2)?) })
+    let allow_other = fields.get(dash + 3)?.split(|b| *b == b',').any(|option| option == b"allow_other");
+    Some(MountEntry { mount_point: path(fields.get(4)?), source: path(fields.get(dash + 2)?), allow_other })
 }
 
 /// Undoes the kernel's `\ooo`.
@@ -83,14 +86,34 @@ pub fn is_dead(mount_point: &Path) -> bool {
     matches!(nix::sys::statfs::statfs(mount_point), Err(nix::errno::Errno::ENOTCONN))
 }
 
+/// What is at a mount point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// A FUSE mount that has answered.
+    Answers,
+    /// No FUSE mount (any more).
+    Gone,
+}
+
+/// Asks a mount for the numbers of its filesystem, which the kernel never answers itself; waits as long as it takes.
+pub fn ask(mount_point: &Path) -> Result<Presence> {
+    use nix::sys::statfs::{FUSE_SUPER_MAGIC, statfs};
+    match statfs(mount_point) {
+        Ok(numbers) if numbers.filesystem_type() == FUSE_SUPER_MAGIC => Ok(Presence::Answers),
+        Ok(_) | Err(nix::errno::Errno::ENOENT) => Ok(Presence::Gone),
+        Err(e) => Err(Error::io(mount_point.display(), &e.into())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn reads_the_kernels_table() {
-        let line = br"36 35 0:52 / /mnt/a\040b rw,nosuid shared:1 - fuse.cellfs /var/st\134ore rw,user_id=0";
-        let expected = MountEntry { mount_point: "/mnt/a b".into(), source: r"/var/st\ore".into() };
+        let line =
+            br"36 35 0:52 / /mnt/a\040b rw,nosuid shared:1 - fuse.cellfs /var/st\134ore rw,user_id=0,allow_other";
+        let expected = MountEntry { mount_point: "/mnt/a b".into(), source: r"/var/st\ore".into(), allow_other: true };
         assert_eq!(parse_line(line), Some(expected));
         assert_eq!(parse_line(b"36 35 8:1 / / rw - ext4 /dev/sda rw"), None);
         assert_eq!(parse_line(b""), None);

@@ -1,9 +1,11 @@
 //! The process that serves a mount: daemonizing, readiness, signals, and the control socket on both ends.
 
 pub mod client;
+mod ending;
 mod lifecycle;
 pub mod locate;
 mod protocol;
 mod server;
+mod service;
 
 pub use lifecycle::{Absent, MountRequest, mount, open_backend};

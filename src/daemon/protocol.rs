@@ -77,6 +77,8 @@ pub struct Hello {
     pub version: String,
     pub pid: u32,
     pub mount_point: String,
+    /// Mounted with the option `ro`.
+    pub read_only: bool,
     pub value_limit: u64,
     pub now: Timestamp,
     pub hash_key: [u8; 16],

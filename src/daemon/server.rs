@@ -33,6 +33,8 @@ pub struct Control {
     pub invalidations: Invalidations,
     pub closing: Arc<Closing>,
     pub mount_point: PathBuf,
+    /// Mounted with the option `ro`.
+    pub read_only: bool,
 }
 
 /// The socket's address through an open descriptor of the directory: a path of any length fits.
@@ -236,6 +238,7 @@ fn hello(control: &Control) -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         mount_point: control.mount_point.display().to_string(),
+        read_only: control.read_only,
         value_limit: control.backend.value_limit(),
         now: control.backend.now(),
         hash_key: control.backend.hash_key(),

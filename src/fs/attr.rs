@@ -236,13 +236,12 @@ impl Fs {
         let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..))
             || matches!(key.view, View::At(_))
             || key.snapshot.is_some();
-        let mode = match (key.place.is_dir(), generated) {
-            (true, false) => 0o755,
-            (true, true) => 0o555,
-            (false, false) => 0o644,
-            (false, true) => 0o444,
-        };
-        mode & !self.options.umask
+        match (key.place.is_dir(), generated) {
+            (true, false) => 0o777 & !self.options.dir_mask,
+            (true, true) => 0o555 & !self.options.dir_mask,
+            (false, false) => 0o666 & !self.options.file_mask,
+            (false, true) => 0o444 & !self.options.file_mask,
+        }
     }
 
     /// How long the kernel may keep what it was told of a node: not past a cell's expiry, and not at all

@@ -295,7 +295,18 @@ impl Fs {
                 made.add_row(&family.row_place())
             }
             Place::Schema(place) => match place.as_ref() {
+                // Its kept cells are in the history beside it, which a program removes afterwards.
+                place @ SchemaPlace::Family(table, family)
+                    if key.view == View::History && super::remove::family_keeps(backend.as_ref(), table, family)? =>
+                {
+                    Ok(self.tree.unmade.unmake(place))
+                }
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
+                // What is removed with its table, name by name, is shown again when it is made.
+                place if key.view == View::History => match self.tree.page(key, None, 1)?.is_empty() {
+                    true => Ok(self.tree.unmade.unmake(place)),
+                    false => Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty")),
+                },
                 _ => Err(not_permitted("this directory belongs to the schema and stays")),
             },
             _ => Err(not_permitted("a generated directory cannot be removed")),

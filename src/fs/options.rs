@@ -8,8 +8,10 @@ use std::time::Duration;
 pub struct Options {
     pub uid: u32,
     pub gid: u32,
-    /// Permission bits taken away from 0644 and 0755.
-    pub umask: u16,
+    /// Permission bits taken away from 0666 of files.
+    pub file_mask: u16,
+    /// Permission bits taken away from 0777 of directories.
+    pub dir_mask: u16,
     pub read_only: bool,
     /// How long the kernel may keep names and attributes; changes are announced to it.
     pub cache_time: Duration,
@@ -32,7 +34,8 @@ impl Default for Options {
         Self {
             uid: 0,
             gid: 0,
-            umask: 0,
+            file_mask: 0o022,
+            dir_mask: 0o022,
             read_only: false,
             cache_time: Duration::from_secs(86_400),
             families_auto: false,

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::nodes::Node;
 use super::{Fs, not_permitted};
-use crate::backend::{Backend, Versions};
+use crate::backend::{Backend, RowListing, Versions};
 use crate::model::{
     CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
+    TimeRange,
 };
 use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family_of};
 use crate::tree::schema;
@@ -18,6 +19,9 @@ enum Pending {
     Nothing,
     Bytes,
 }
+
+/// Rows that a walk looks at in one step.
+const ROWS: usize = 1000;
 
 impl Fs {
     /// unlink(2).
@@ -42,6 +46,8 @@ impl Fs {
                 Ok(())
             }
             Place::Ended(column, timestamp, _) => {
+                // An emptied directory stays until it is removed, as everywhere.
+                self.tree.restored.add_family(&family_of(column))?;
                 self.purge_version(key, column, *timestamp)?;
                 self.lose_name(self.nodes.find(key));
                 Ok(())
@@ -174,6 +180,25 @@ impl Fs {
             return self.tree.backend.alter(CatalogueChange::UnsetForRestore { table, family, name }, origin);
         }
         self.set_attribute(place, None, origin)
+    }
+}
+
+/// Whether a row has a visible or a kept cell in the family.
+pub(super) fn family_keeps(backend: &dyn Backend, table: &TableName, family: &str) -> Result<bool> {
+    let mut after = None;
+    loop {
+        let (time_range, which) = (TimeRange::ALL, Versions::LiveAndKept);
+        let listing = RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: ROWS };
+        let rows = backend.list_rows(&listing)?;
+        for row in &rows {
+            if backend.list_families(table, row, time_range, which)?.iter().any(|name| name == family) {
+                return Ok(true);
+            }
+        }
+        if rows.len() < ROWS {
+            return Ok(false);
+        }
+        after = rows.into_iter().next_back();
     }
 }
 

@@ -7,7 +7,9 @@ mod answer;
 mod convert;
 mod mount;
 mod notify;
+mod remount;
 mod unmount;
 
 pub use mount::{MountSettings, Mounted};
+pub use remount::remount;
 pub use unmount::{Detach, unmount};

@@ -44,14 +44,9 @@ impl TableSchema {
         self.attributes.get("COMPACTION_ENABLED").is_none_or(|v| v == "true")
     }
 
-    /// DURABILITY, SYNC_WAL where it is not set.
-    pub fn durability(&self) -> Durability {
-        match self.attributes.get("DURABILITY").map(String::as_str) {
-            Some("SKIP_WAL") => Durability::SkipWal,
-            Some("ASYNC_WAL") => Durability::AsyncWal,
-            Some("FSYNC_WAL") => Durability::FsyncWal,
-            _ => Durability::SyncWal,
-        }
+    /// DURABILITY, if it is set and not USE_DEFAULT.
+    pub fn durability(&self) -> Option<Durability> {
+        self.attributes.get("DURABILITY").and_then(|name| Durability::parse(name))
     }
 }
 

@@ -19,6 +19,19 @@ pub enum Durability {
     FsyncWal,
 }
 
+impl Durability {
+    /// From HBase's name of it.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "SKIP_WAL" => Self::SkipWal,
+            "ASYNC_WAL" => Self::AsyncWal,
+            "SYNC_WAL" => Self::SyncWal,
+            "FSYNC_WAL" => Self::FsyncWal,
+            _ => return None,
+        })
+    }
+}
+
 /// How a mutation without an explicit time gets its timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Time {

@@ -56,7 +56,7 @@ impl Engine {
         let cells = plan.cells.into_iter().map(|cell| RowCell { row: &row, cell }).collect();
         let (seq, written) = self.commit(cells)?;
         drop(lock);
-        self.settle(seq, durability.unwrap_or_else(|| table.durability()))?;
+        self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);
         Ok(Mutated { applied: true, results: plan.results, written })
     }
@@ -68,6 +68,11 @@ impl Engine {
             return Err(Error::new(ErrorKind::ReadOnlyTable, text));
         }
         Ok(table)
+    }
+
+    /// What a table asks for, or what the store was opened with.
+    pub fn durability(&self, table: &TableSchema) -> Durability {
+        table.durability().unwrap_or(self.options.durability)
     }
 
     /// Waits as the durability asks.

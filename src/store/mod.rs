@@ -48,13 +48,14 @@ mod tests;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use lru::LruCache;
 use parking_lot::Mutex;
 
 use crate::env::{Env, LockGuard, RealEnv};
-use crate::model::{CheckEvent, CheckSummary};
+use crate::model::{CheckEvent, CheckSummary, Durability};
 use crate::{Error, ErrorKind, Result};
 
 pub use check::Repaired;
@@ -90,6 +91,10 @@ pub struct StoreOptions {
     pub background_share: u32,
     /// Cells that a compaction holds in memory, each some 200 bytes, several times over.
     pub compaction_cells: usize,
+    /// How many records the recovery has read; others watch it.
+    pub recovered: Arc<AtomicU64>,
+    /// For writes to tables without DURABILITY.
+    pub durability: Durability,
 }
 
 impl StoreOptions {
@@ -106,6 +111,8 @@ impl StoreOptions {
             background: Background::On,
             background_share: 50,
             compaction_cells: 32_768,
+            recovered: Arc::default(),
+            durability: Durability::SyncWal,
         }
     }
 }

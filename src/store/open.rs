@@ -81,7 +81,8 @@ struct Parts {
 impl Parts {
     fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
         let Self { options, hash_key, catalogue, segments, index, witness, stopped_at } = self;
-        let mut recovery = Recovery::new(&segments, &catalogue, &index, (witness.synced_seen(), end));
+        let read = Arc::clone(&options.recovered);
+        let mut recovery = Recovery::new(&segments, &catalogue, &index, (witness.synced_seen(), end), &read);
         let meta = recovery.run(opened)?;
         let indexed = Arc::new(Indexed::of(&meta));
         let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;

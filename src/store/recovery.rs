@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -42,6 +42,8 @@ pub struct Recovery<'a> {
     synced: SeqNo,
     pub(super) end: Tail,
     pub damages: Damages,
+    /// How many records were read, for whoever watches.
+    read: &'a AtomicU64,
 }
 
 /// What recovery does about the end of the log.
@@ -63,6 +65,7 @@ impl<'a> Recovery<'a> {
         catalogue: &Catalogue,
         index: &'a Index,
         (synced, end): (SeqNo, Tail),
+        read: &'a AtomicU64,
     ) -> Self {
         Self {
             segments,
@@ -76,6 +79,7 @@ impl<'a> Recovery<'a> {
             synced,
             end,
             damages: Damages::default(),
+            read,
         }
     }
 
@@ -197,6 +201,7 @@ impl<'a> Recovery<'a> {
                         return Ok(Some(offset));
                     }
                     self.last = self.last.max(seq);
+                    self.read.fetch_add(1, Ordering::Relaxed);
                     if log && seq > synced && self.unsynced.is_none() {
                         self.unsynced = Some((id, offset));
                     }

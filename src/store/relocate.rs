@@ -57,7 +57,7 @@ impl Engine {
         let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
         let (seq, _) = self.commit(cells)?;
         drop(locks);
-        self.settle(seq, to_table.durability().max(from_table.durability()))?;
+        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         let event = |of: &Directory| Event::Row {
             table: of.table.clone(),
             row: of.row.clone(),

@@ -129,7 +129,7 @@ impl Engine {
         let cells = vec![RowCell { row: &rename.to.row, cell: target }, RowCell { row: &rename.from.row, cell: other }];
         let (seq, written) = self.commit(cells)?;
         drop(locks);
-        self.settle(seq, to_table.durability().max(from_table.durability()))?;
+        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         self.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(&rename.from))
     }
@@ -165,7 +165,7 @@ impl Engine {
         events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
         let (seq, written) = self.commit(vec![RowCell { row: &column.row, cell: put }])?;
         drop(lock);
-        self.settle(seq, table.durability())?;
+        self.settle(seq, self.durability(table))?;
         self.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(column))
     }

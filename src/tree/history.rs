@@ -59,6 +59,11 @@ impl Unmade {
         }
     }
 
+    /// The place is not shown any more until it is made.
+    pub fn unmake(&self, place: &SchemaPlace) {
+        self.add([place.clone()]);
+    }
+
     /// The place is shown from now on; true if it was not.
     pub fn make(&self, place: &SchemaPlace) -> bool {
         self.places.lock().remove(place)

@@ -313,3 +313,21 @@ fn mount_history_directories_are_empty_when_they_are_made() {
     assert_eq!(names(&namespace.join("t/.schema/f")), ["VERSIONS"]);
     assert_eq!(fs::read_to_string(fixture.mnt().join("ns/t/.schema/f/VERSIONS")).unwrap(), "3\n");
 }
+
+#[test]
+fn mount_a_table_of_the_history_is_removed_name_by_name_and_comes_back() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    std::fs::write(&cell, "one").unwrap();
+    std::fs::write(&cell, "two").unwrap();
+    std::fs::remove_file(&cell).unwrap();
+    let table = history(&fixture).join("default/t");
+    let backup = fixture.directory.path().join("copy");
+    rsync(&[], &history(&fixture), &backup);
+    run(Command::new("rm").arg("-r").arg(&table));
+    assert!(!table.exists());
+    assert!(fixture.backend().catalogue().unwrap().tables.is_empty());
+    rsync(&[], &backup, &history(&fixture));
+    assert_eq!(rsync(&["-n"], &backup, &history(&fixture)), "");
+    assert_eq!(rsync(&["-n"], &history(&fixture), &backup), "");
+}

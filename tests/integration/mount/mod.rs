@@ -19,5 +19,6 @@ mod random_store;
 mod real_tree;
 mod refusals;
 mod renames;
+mod service;
 mod shortened;
 mod snapshots;

@@ -57,8 +57,9 @@ impl Disk {
         let quiet = if kind == "xfs" { "-f" } else { "-F" };
         run(&format!("mkfs.{kind}"), &["-q", quiet, image.to_str().unwrap_or_default()])?;
         let device = run("losetup", &["-f", "--show", image.to_str().unwrap_or_default()])?;
-        let switch = Command::new("python3").args(["-u", "-c", SWITCH]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let switch = { switch }.spawn().map_err(|e| format!("python3: {e}"))?;
+        let mut switch = Command::new("python3");
+        switch.args(["-u", "-c", SWITCH]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let switch = switch.spawn().map_err(|e| format!("python3: {e}"))?;
         let disk = Self { directory, device, kind, switch };
         fs::create_dir(disk.path()).map_err(|e| e.to_string())?;
         disk.mount()?;

@@ -1,0 +1,176 @@
+//! The words of `-o`, as mount(8) passes them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::daemon::MountRequest;
+use crate::model::Durability;
+use crate::{Error, ErrorKind, Result};
+
+/// Words for mount(8), systemd and the kernel that ask nothing of us, or what is so anyway.
+const WITHOUT_EFFECT: [&str; 28] = [
+    "rw",
+    "defaults",
+    "nosuid",
+    "nodev",
+    "noatime",
+    "atime",
+    "relatime",
+    "norelatime",
+    "nodiratime",
+    "strictatime",
+    "nostrictatime",
+    "lazytime",
+    "nolazytime",
+    "async",
+    "auto",
+    "noauto",
+    "nofail",
+    "_netdev",
+    "user",
+    "users",
+    "nouser",
+    "owner",
+    "group",
+    "default_permissions",
+    "exec",
+    "loud",
+    "silent",
+    "remount",
+];
+
+/// Whether a word asks nothing of us.
+fn is_without_effect(name: &str, value: Option<&str>) -> bool {
+    match value {
+        None => WITHOUT_EFFECT.contains(&name) || is_comment(name),
+        // The kernel shows the last three, and mount(8) gives them back for a remount.
+        Some(_) => matches!(name, "user" | "comment" | "user_id" | "group_id" | "max_read") || is_comment(name),
+    }
+}
+
+/// `x-systemd.automount` and the like.
+fn is_comment(name: &str) -> bool {
+    name.starts_with("x-") || name.starts_with("X-")
+}
+
+/// One word of `-o`.
+pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
+    let (name, value) = split(option);
+    if is_without_effect(name, value) {
+        return Ok(());
+    }
+    match (name, value) {
+        ("ro", None) => (request.options.read_only, request.settings.read_only) = (true, true),
+        ("allow_other", None) => request.settings.allow_other = true,
+        ("noexec", None) => request.settings.no_exec = true,
+        ("nonempty", None) => request.nonempty = true,
+        ("noxattr", None) => request.options.no_xattr = true,
+        ("sync" | "dirsync", None) => request.store.durability = Durability::FsyncWal,
+        ("suid" | "dev", None) => {
+            let text = format!("mount option `{name}`: cellfs has no devices and no set-user-id files; leave it out");
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        (_, Some(text)) => return apply_value(request, option, name, text),
+        _ => return Err(unknown(option)),
+    }
+    Ok(())
+}
+
+fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str) -> Result<()> {
+    let MountRequest { settings, options, store, .. } = request;
+    match (name, text) {
+        ("history", "inline") => options.inline_history = true,
+        ("history", "off") => options.inline_history = false,
+        ("history", _) => return Err(wrong(option, "inline or off")),
+        ("families", "auto") => options.families_auto = true,
+        ("families", "declared") => options.families_auto = false,
+        ("families", _) => return Err(wrong(option, "auto or declared")),
+        ("durability", _) => store.durability = durability(option, text)?,
+        ("uid", _) => options.uid = user(option, text)?,
+        ("gid", _) => options.gid = group(option, text)?,
+        ("umask", _) => {
+            options.file_mask = mask(option, text)?;
+            options.dir_mask = options.file_mask;
+        }
+        ("fmask", _) => options.file_mask = mask(option, text)?,
+        ("dmask", _) => options.dir_mask = mask(option, text)?,
+        ("temporary", _) => {
+            let patterns = text.split(':').map(glob::Pattern::new).collect::<Result<_, _>>();
+            options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
+        }
+        ("cache", _) => options.cache_time = Duration::from_secs(number(option, text)?),
+        ("threads", _) => settings.threads = number(option, text)?,
+        ("nodes", _) => options.max_nodes = number(option, text)?,
+        ("value_limit", _) => store.value_limit = number(option, text)?,
+        ("log", _) if text.starts_with('/') => request.log = Some(PathBuf::from(text)),
+        ("log", _) => return Err(wrong(option, "the absolute path of a file")),
+        _ => return Err(unknown(option)),
+    }
+    Ok(())
+}
+
+/// What a mount that exists is changed to.
+pub struct Remount {
+    pub read_only: Option<bool>,
+    pub no_exec: Option<bool>,
+    /// Words that a remount cannot obey.
+    pub kept: Vec<String>,
+}
+
+/// The change that `-o remount` asks for; `None` without that word.
+pub fn remount(options: &[String]) -> Option<Remount> {
+    if !options.iter().any(|option| option == "remount") {
+        return None;
+    }
+    let mut change = Remount { read_only: None, no_exec: None, kept: Vec::new() };
+    for option in options {
+        let (name, value) = split(option);
+        match option.as_str() {
+            "ro" => change.read_only = Some(true),
+            "rw" => change.read_only = Some(false),
+            "noexec" => change.no_exec = Some(true),
+            "exec" => change.no_exec = Some(false),
+            _ if option.is_empty() || is_without_effect(name, value) => {}
+            _ => change.kept.push(option.clone()),
+        }
+    }
+    Some(change)
+}
+
+fn split(option: &str) -> (&str, Option<&str>) {
+    option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)))
+}
+
+fn durability(option: &str, text: &str) -> Result<Durability> {
+    let name = text.to_ascii_uppercase();
+    let name = if name.ends_with("_WAL") { name } else { name + "_WAL" };
+    Durability::parse(&name).ok_or_else(|| wrong(option, "skip, async, sync or fsync"))
+}
+
+fn user(option: &str, text: &str) -> Result<u32> {
+    let named = || nix::unistd::User::from_name(text).ok().flatten().map(|user| user.uid.as_raw());
+    text.parse().ok().or_else(named).ok_or_else(|| wrong(option, "a user's number or name"))
+}
+
+fn group(option: &str, text: &str) -> Result<u32> {
+    let named = || nix::unistd::Group::from_name(text).ok().flatten().map(|group| group.gid.as_raw());
+    text.parse().ok().or_else(named).ok_or_else(|| wrong(option, "a group's number or name"))
+}
+
+fn mask(option: &str, text: &str) -> Result<u16> {
+    let mask = u16::from_str_radix(text, 8).ok().filter(|mask| *mask <= 0o777);
+    mask.ok_or_else(|| wrong(option, "an octal number up to 777"))
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T> {
+    text.parse().map_err(|_| wrong(option, "a number"))
+}
+
+fn unknown(option: &str) -> Error {
+    let text = format!("unknown mount option `{}`; `cellfs mount --help` lists them", option.escape_debug());
+    Error::new(ErrorKind::IllegalArgument, text)
+}
+
+fn wrong(option: &str, wanted: &str) -> Error {
+    Error::new(ErrorKind::IllegalArgument, format!("mount option `{}` wants {wanted}", option.escape_debug()))
+}
