@@ -142,6 +142,7 @@ type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Opens the store, mounts it, tells `ready`, and serves until the unmount.
 fn serve(request: MountRequest, ready: Ready) -> Result<()> {
+    give_back_idle_memory();
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
     let store = {
@@ -212,6 +213,14 @@ fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Servi
 
 /// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
 /// of the process.
+/// What a large listing has needed goes back to the system although nobody asks for anything afterwards. After the
+/// fork, which ends other threads.
+fn give_back_idle_memory() {
+    if let Err(e) = tikv_jemalloc_ctl::background_thread::write(true) {
+        log::debug!("memory is given back only while the daemon is used: {e}");
+    }
+}
+
 fn close(store: Arc<Store>) -> Result<()> {
     store.sync()?;
     Arc::try_unwrap(store).map_or(Ok(()), Store::close)

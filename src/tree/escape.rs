@@ -200,6 +200,7 @@ fn short_prefix(name: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
 
     const LEVELS: [Level; 3] = [Level::Row, Level::Family, Level::Qualifier];
 
@@ -234,6 +235,24 @@ mod tests {
                 for key in [vec![a], vec![b'x', a], vec![a, b'5'], vec![b'%', a], vec![b'@', a], vec![a, b'A', b'B']] {
                     assert_eq!(parse(level, &escape(level, &key)), Parsed::Key(key));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_million_random_keys_round_trip() {
+        let mut random = rand::rngs::StdRng::seed_from_u64(42);
+        for n in 0..1_000_000 {
+            // Every other key is of the bytes that names treat in their own way.
+            let byte = |random: &mut rand::rngs::StdRng| match n % 2 {
+                0 => random.random(),
+                _ => b"%@~./5AF\0\n\x1B\xFF\xC3\xA9"[random.random_range(0..14)],
+            };
+            let key: Vec<u8> = (0..random.random_range(1..24)).map(|_| byte(&mut random)).collect();
+            for level in LEVELS {
+                let name = escape(level, &key);
+                assert!(!name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b"..", "{key:?}");
+                assert_eq!(parse(level, &name), Parsed::Key(key.clone()));
             }
         }
     }
