@@ -65,10 +65,11 @@ pub fn fitting(candidates: &[Candidate], room: u64) -> BTreeSet<SegmentId> {
     chosen
 }
 
-fn no_room(least: &Candidate) -> Error {
+fn no_room(least: &Candidate, room: u64) -> Error {
     let text = format!(
-        "no room to rewrite segments: {} MiB more must be free for a while. Delete a snapshot, or other files of this disk",
-        (least.live_bytes >> 20) + 1
+        "no room to rewrite segments: {} MiB must be free for a while, {} are. Delete a snapshot, or other files of this disk",
+        (least.live_bytes >> 20) + 2,
+        room >> 20
     );
     Error::new(ErrorKind::NoSpace, text)
 }
@@ -149,12 +150,13 @@ impl Engine {
         let _one = self.compacting.lock();
         loop {
             let wanted = choose(self.candidates(), thrift);
-            let mut chosen = fitting(&wanted, self.room()?);
+            let room = self.room()?;
+            let mut chosen = fitting(&wanted, room);
             chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
             match (chosen.is_empty(), wanted.first()) {
                 (false, _) => {}
                 (true, Some(least)) if thrift == Thrift::Space && least.live_bytes * 2 < least.len => {
-                    return Err(no_room(least));
+                    return Err(no_room(least, room));
                 }
                 _ => return Ok(()),
             }
