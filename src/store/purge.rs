@@ -31,8 +31,9 @@ pub struct Candidate {
     pub live_bytes: u64,
 }
 
-/// Which segments to empty: those without anything alive, and the emptiest of those less than half alive.
-pub fn choose(mut candidates: Vec<Candidate>) -> BTreeSet<SegmentId> {
+/// Which segments to empty: those without anything alive, and the emptiest of those less than half alive, as far as
+/// there is room for the copies of what is alive (bytes).
+pub fn choose(mut candidates: Vec<Candidate>, mut room: u64) -> BTreeSet<SegmentId> {
     candidates.retain(|c| c.live == 0 || c.live_bytes * 2 < c.len);
     candidates.sort_by_key(|c| c.live_bytes * 1000 / c.len.max(1));
     let mut rows = 0;
@@ -42,7 +43,10 @@ pub fn choose(mut candidates: Vec<Candidate>) -> BTreeSet<SegmentId> {
         if candidate.live > 0 && rows > ROUND && !chosen.is_empty() {
             break;
         }
-        chosen.insert(candidate.id);
+        if candidate.live == 0 || candidate.live_bytes <= room {
+            room = room.saturating_sub(candidate.live_bytes);
+            chosen.insert(candidate.id);
+        }
     }
     chosen
 }
@@ -119,7 +123,7 @@ impl Engine {
     /// Empties and deletes segments with little alive.
     pub fn purge_segments(&self, pace: &mut Pace<'_>) -> Result<()> {
         let _one = self.compacting.lock();
-        let mut chosen = choose(self.candidates());
+        let mut chosen = choose(self.candidates(), self.room_for_copies());
         chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
         if chosen.is_empty() {
             return Ok(());
@@ -282,8 +286,14 @@ mod tests {
     #[test]
     fn empty_segments_go_and_full_ones_stay() {
         let candidate = |id, live, live_bytes| Candidate { id: SegmentId(id), len: 1000, live, live_bytes };
-        let chosen =
-            choose(vec![candidate(1, 10, 900), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)]);
+        let chosen = choose(
+            vec![candidate(1, 10, 900), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)],
+            9999,
+        );
         assert_eq!(chosen, BTreeSet::from([SegmentId(2), SegmentId(3)]));
+        // On a full disk: what needs no room, and the copies that fit.
+        let full =
+            choose(vec![candidate(1, 10, 400), candidate(2, 0, 0), candidate(3, 10, 450), candidate(4, 1, 20)], 430);
+        assert_eq!(full, BTreeSet::from([SegmentId(1), SegmentId(2), SegmentId(4)]));
     }
 }

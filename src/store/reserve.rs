@@ -21,6 +21,13 @@ impl Engine {
         released
     }
 
+    /// Bytes that a compaction may write: what is free and, without what the index needs meanwhile, the reserve.
+    pub fn room_for_copies(&self) -> u64 {
+        let free = self.options.env.disk_space(&self.options.path).map_or(0, |space| space.available);
+        let reserved = self.options.env.exists(&self.reserve_path()).unwrap_or(false);
+        free + if reserved { BYTES * 3 / 4 } else { 0 }
+    }
+
     /// Makes the reserve if it is missing and there is room.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, path) = (&self.options.env, self.reserve_path());

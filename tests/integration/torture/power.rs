@@ -84,7 +84,12 @@ impl Disk {
     }
 
     fn restart(&self) {
-        run("umount", &[self.path().to_str().unwrap()]).unwrap();
+        // A process that another test has just forked may hold a copy of a descriptor until it executes.
+        let unmounted = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            run("umount", &[self.path().to_str().unwrap()]).is_ok()
+        });
+        assert!(unmounted, "{} stays busy", self.path().display());
         self.mount().unwrap();
     }
 }
@@ -179,7 +184,7 @@ fn write(store: &Store, writer: usize, history: &Mutex<History>) -> u64 {
 
 fn round(disk: &mut Disk, env: &Arc<dyn Env>, history: &Mutex<History>, tally: &mut Tally) -> Result<(), String> {
     let store = open(&disk.path(), env).map_err(|e| e.message)?;
-    let pause = Duration::from_millis(rand::rng().random_range(1..25));
+    let pause = Duration::from_millis(rand::rng().random_range(3..60));
     std::thread::scope(|scope| {
         let store = &store;
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(store, writer, history))).collect();
