@@ -5,7 +5,7 @@ CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
 TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr
 
-.PHONY: demo demo-stop test test-hbase bench build setup-test
+.PHONY: demo demo-stop test test-hbase torture bench build setup-test
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -34,6 +34,14 @@ test: setup-test
 test-hbase: setup-test
 	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
+
+# Kills, power cuts, damage, full disks and failing calls in great numbers: about an hour. Each prints what it tried.
+torture: setup-test
+	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
+	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture store::tests::damage store::tests::torture
+	CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-5000} \
+	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
+	    cargo test --release --locked --test integration -- --nocapture torture:: full_disk races sync_that
 
 bench: setup-test
 	cargo bench --locked --bench floor

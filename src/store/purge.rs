@@ -139,7 +139,8 @@ impl Engine {
                 segment.keep();
             }
         }
-        purged
+        // Order: at once; what has become free may be full again before the next look at it.
+        purged.and_then(|()| self.restore_reserve())
     }
 
     /// Segments that the index covers as a whole.
