@@ -239,6 +239,7 @@ impl Engine {
         self.index.make_durable()?;
         for id in &emptied {
             mark_rewritten(self.log.segments(), *id)?;
+            self.log.let_go(*id);
             self.log.segments().purge(*id)?;
         }
         drop(alone);
