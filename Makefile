@@ -20,7 +20,7 @@ ZSHDIR = $(SHAREDIR)/zsh/site-functions
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-.PHONY: demo demo-stop test test-hbase bench build setup-test install deb audit
+.PHONY: demo demo-stop test test-hbase torture bench build setup-test install deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -49,6 +49,14 @@ test: setup-test
 test-hbase: setup-test
 	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
+
+# Kills, power cuts, damage, full disks and failing calls in great numbers: about an hour. Each prints what it tried.
+torture: setup-test
+	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
+	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture store::tests::damage store::tests::torture
+	CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-5000} \
+	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
+	    cargo test --release --locked --test integration -- --nocapture torture:: full_disk races sync_that
 
 bench: setup-test
 	cargo bench --locked --bench floor

@@ -36,8 +36,11 @@ impl Client {
     /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none.
     pub fn connect(store: &Path) -> Result<Option<Self>> {
         let Some(mut stream) = dial(store)? else { return Ok(None) };
-        send(&mut stream, &Request::Hello)?;
-        match answer(&mut stream)? {
+        // A daemon that refuses says so and hangs up, maybe before it was asked.
+        let asked = send(&mut stream, &Request::Hello);
+        match answer(&mut stream)
+            .map_err(|e| if e.kind == ErrorKind::AccessDenied { e } else { asked.err().unwrap_or(e) })?
+        {
             Response::Hello(hello) => Ok(Some(Self { store: store.to_owned(), stream: stream.into(), hello })),
             _ => Err(out_of_step()),
         }

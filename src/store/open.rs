@@ -12,7 +12,7 @@ use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
-use super::{Background, StoreOptions, catalogue, identity, snapshots, staged};
+use super::{Background, StoreOptions, catalogue, identity, reserve, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
 use crate::model::{Catalogue, Timestamp};
@@ -25,7 +25,7 @@ pub const VERIFIED_AT_ONCE: u64 = 20_000;
 const SNAPSHOT_CACHE: u64 = 4 << 20;
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
-pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
+pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let env = Arc::clone(&options.env);
     let dir = options.path.clone();
     let io = |what: &str, e: std::io::Error| io(&dir, what, &e);
@@ -47,6 +47,8 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let witness = Arc::new(Witness::open(&*env, &dir)?);
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes, &witness)?;
     let hash_key = identity.hash_key;
+    let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
+    options.segment_bytes = reserve::segment_bytes(options.segment_bytes, space.total);
     let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
@@ -173,18 +175,39 @@ fn verify_small(index: &Index, meta: &Meta) -> Result<Option<String>> {
     })
 }
 
+/// The process that has the lock. It writes its number down right after it got the lock, so what is read at first may
+/// be of one that has ended.
+fn holder_of(env: &dyn Env, path: &Path) -> Option<String> {
+    let read = || {
+        let text = String::from_utf8(env.read_file(path).ok()?).ok()?;
+        let pid = text.lines().find_map(|line| line.strip_prefix("pid "))?.to_owned();
+        Path::new("/proc").join(&pid).exists().then_some(pid)
+    };
+    (0..100).find_map(|_| {
+        read().or_else(|| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            None
+        })
+    })
+}
+
 /// The store's lock, or who has it.
 pub fn take_lock(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
     let path = dir.join("LOCK");
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let holder = format!("pid {}\nboot {}\n", std::process::id(), boot.trim());
-    env.lock(&path, &holder).map_err(|e| match e.kind() {
-        std::io::ErrorKind::WouldBlock => {
-            let text = env.read_file(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-            let pid = text.lines().find_map(|line| line.strip_prefix("pid ")).unwrap_or("unknown");
-            let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
-            Error::new(ErrorKind::Locked, text)
+    let locked = |pid: &str| {
+        let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
+        Error::new(ErrorKind::Locked, text)
+    };
+    let blocked = |e: &std::io::Error| e.kind() == std::io::ErrorKind::WouldBlock;
+    let mut taken = env.lock(&path, &holder);
+    if taken.as_ref().is_err_and(blocked) {
+        if let Some(pid) = holder_of(env, &path) {
+            return Err(locked(&pid));
         }
-        _ => Error::io(format!("lock {}", path.display()), &e),
-    })
+        // It has ended meanwhile.
+        taken = env.lock(&path, &holder);
+    }
+    taken.map_err(|e| if blocked(&e) { locked("unknown") } else { Error::io(format!("lock {}", path.display()), &e) })
 }

@@ -18,8 +18,6 @@ use crate::{Error, ErrorKind, Result};
 const PIECE: usize = 4096;
 /// Rows that one round moves at most, about.
 const ROUND: u64 = 500_000;
-/// Free bytes that a round leaves for the index and for tombstones.
-const MARGIN: u64 = 1 << 20;
 /// Bytes of a line of a `.moved` file: old offset u64, then segment u32, offset u64, head length, stored
 /// length, length, check u32 each; little-endian.
 const MOVED: usize = 36;
@@ -51,16 +49,18 @@ pub fn choose(mut candidates: Vec<Candidate>, thrift: Thrift) -> Vec<Candidate> 
 }
 
 /// As many of them as one round moves, and as there is room for copies of.
-pub fn fitting(candidates: &[Candidate], room: u64) -> BTreeSet<SegmentId> {
-    let (mut rows, mut bytes) = (0, 0);
+pub fn fitting(candidates: &[Candidate], mut room: u64) -> BTreeSet<SegmentId> {
+    let mut rows = 0;
     let mut chosen = BTreeSet::new();
     for candidate in candidates {
         rows += candidate.live;
-        bytes += candidate.live_bytes;
-        if candidate.live > 0 && (rows > ROUND && !chosen.is_empty() || bytes > room) {
+        if candidate.live > 0 && rows > ROUND && !chosen.is_empty() {
             break;
         }
-        chosen.insert(candidate.id);
+        if candidate.live == 0 || candidate.live_bytes <= room {
+            room = room.saturating_sub(candidate.live_bytes);
+            chosen.insert(candidate.id);
+        }
     }
     chosen
 }
@@ -150,7 +150,7 @@ impl Engine {
         let _one = self.compacting.lock();
         loop {
             let wanted = choose(self.candidates(), thrift);
-            let room = self.room()?;
+            let room = self.room_for_copies();
             let mut chosen = fitting(&wanted, room);
             chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
             match (chosen.is_empty(), wanted.first()) {
@@ -168,13 +168,6 @@ impl Engine {
         }
     }
 
-    /// Bytes that copies may take: what is free, and the reserve, which is freed for them.
-    fn room(&self) -> Result<u64> {
-        let space = self.options.env.disk_space(&self.options.path);
-        let space = space.map_err(|e| Error::io(format!("measure {}", self.options.path.display()), &e))?;
-        Ok((space.available + self.reserved()).saturating_sub(MARGIN))
-    }
-
     fn empty_segments(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
@@ -187,7 +180,8 @@ impl Engine {
                 segment.keep();
             }
         }
-        purged
+        // Order: at once; what has become free may be full again before the next look at it.
+        purged.and_then(|()| self.restore_reserve())
     }
 
     /// Segments that the index covers as a whole.
@@ -304,6 +298,7 @@ impl Engine {
         self.index.make_durable()?;
         for id in &emptied {
             mark_rewritten(self.log.segments(), *id)?;
+            self.log.let_go(*id);
             self.log.segments().purge(*id)?;
         }
         drop(alone);

@@ -96,6 +96,7 @@ impl<'a> Recovery<'a> {
         };
         if self.end == Tail::Mend {
             self.remove_orphans(&meta)?;
+            self.remove_stillborn(&meta)?;
         }
         self.look_for_lost(&meta);
         self.last = meta.checkpoint.seq;

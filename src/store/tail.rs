@@ -4,7 +4,7 @@
 use super::recovery::{Recovery, Tail};
 use crate::index::Meta;
 use crate::model::{SegmentId, SeqNo};
-use crate::wal::{Salvage, SegmentOrigin};
+use crate::wal::{SEGMENT_HEADER, Salvage, SegmentOrigin};
 use crate::{Error, ErrorKind, Result};
 
 impl Recovery<'_> {
@@ -54,6 +54,24 @@ impl Recovery<'_> {
                 file.sync()
             };
             rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
+        }
+        Ok(())
+    }
+
+    /// Segments that a power cut has left without even a header: nothing was ever written to them.
+    pub(super) fn remove_stillborn(&self, meta: &Meta) -> Result<()> {
+        for id in self.ids_from(meta.checkpoint.segment) {
+            let unknown = meta.segments.get(&id).is_none_or(|stats| stats.live == 0) && id != meta.checkpoint.segment;
+            let len = self.segments.get(id).map_or(u64::MAX, |segment| segment.len());
+            if !unknown || len > SEGMENT_HEADER {
+                continue;
+            }
+            let mut header = vec![0; len as usize];
+            let read = self.segments.file(id)?.read_at(&mut header, 0);
+            read.map_err(|e| Error::io(format!("read {}", self.segments.path(id).display()), &e))?;
+            if header.iter().all(|byte| *byte == 0) {
+                self.segments.purge(id)?;
+            }
         }
         Ok(())
     }

@@ -302,6 +302,11 @@ impl Log {
         self.sync_to(self.written())
     }
 
+    /// Closes a segment that is about to be deleted: an open file keeps its room on the disk.
+    pub fn let_go(&self, id: SegmentId) {
+        self.active.lock().dirty.retain(|dirty| dirty.id != id);
+    }
+
     /// All of `synced` is on the disk, the last of them up to `end`.
     fn forget_dirty(&self, synced: &[Dirty], end: u64) {
         let Some(last) = synced.last().map(|d| d.id) else { return };
