@@ -1,11 +1,26 @@
 # make demo        a mounted demo store in demo/mnt        make demo-stop    unmount it
 # make test        format, lints, all tests, docs          make bench        figures beside the floor and peers
+# make install     into PREFIX below DESTDIR               make deb          a Debian package in target/debian
+# make audit       licences, bans, sources and advisories of what is built in
 
 CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
-TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr
+TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
+    mandoc systemd binutils zsh fish logrotate
 
-.PHONY: demo demo-stop test test-hbase torture bench build setup-test
+DESTDIR =
+PREFIX = /usr/local
+BINDIR = $(PREFIX)/bin
+LIBDIR = $(PREFIX)/lib
+# Where mount(8) looks, whatever PREFIX is.
+SBINDIR = /sbin
+SYSCONFDIR = /etc
+SHAREDIR = $(PREFIX)/share
+ZSHDIR = $(SHAREDIR)/zsh/site-functions
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
+
+.PHONY: demo demo-stop test test-hbase torture bench build setup-test install deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -46,3 +61,38 @@ torture: setup-test
 bench: setup-test
 	cargo bench --locked --bench floor
 	cargo bench --locked --bench store
+
+# What a package holds; the program must have been built.
+install:
+	@test -x $(CELLFS) || { echo "build first: make build" >&2; exit 1; }
+	install -D -m 0755 $(CELLFS) $(DESTDIR)$(BINDIR)/cellfs
+	install -d $(DESTDIR)$(SBINDIR)
+	install -m 0755 mount-scripts/mount.cellfs mount-scripts/umount.cellfs $(DESTDIR)$(SBINDIR)
+	ln -sf mount.cellfs $(DESTDIR)$(SBINDIR)/mount.fuse.cellfs
+	ln -sf umount.cellfs $(DESTDIR)$(SBINDIR)/umount.fuse.cellfs
+	install -D -m 0755 mount-scripts/backup.sh $(DESTDIR)$(LIBDIR)/cellfs/backup
+	install -D -m 0755 mount-scripts/restore.sh $(DESTDIR)$(LIBDIR)/cellfs/restore
+	install -d $(DESTDIR)$(LIBDIR)/systemd/system
+	for unit in cellfs@.service cellfs-backup@.service cellfs-backup@.timer; do \
+	    sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' packaging/systemd/$$unit \
+	        >$(DESTDIR)$(LIBDIR)/systemd/system/$$unit && \
+	    chmod 0644 $(DESTDIR)$(LIBDIR)/systemd/system/$$unit || exit 1; done
+	install -D -m 0644 packaging/systemd/sysusers.conf $(DESTDIR)$(LIBDIR)/sysusers.d/cellfs.conf
+	install -D -m 0644 packaging/systemd/tmpfiles.conf $(DESTDIR)$(LIBDIR)/tmpfiles.d/cellfs.conf
+	install -D -m 0644 packaging/logrotate/cellfs $(DESTDIR)$(SYSCONFDIR)/logrotate.d/cellfs
+	install -D -m 0644 packaging/completions/cellfs.bash $(DESTDIR)$(SHAREDIR)/bash-completion/completions/cellfs
+	install -D -m 0644 packaging/completions/_cellfs $(DESTDIR)$(ZSHDIR)/_cellfs
+	install -D -m 0644 packaging/completions/cellfs.fish $(DESTDIR)$(SHAREDIR)/fish/vendor_completions.d/cellfs.fish
+	install -D -m 0644 packaging/systemd/srv-cellfs-demo.mount \
+	    $(DESTDIR)$(SHAREDIR)/doc/cellfs/examples/srv-cellfs-demo.mount
+	install -D -m 0644 README.md $(DESTDIR)$(SHAREDIR)/doc/cellfs/README.md
+	for page in man/*.[1-9]; do \
+	    directory=$(DESTDIR)$(SHAREDIR)/man/man$${page##*.}; mkdir -p $$directory && \
+	    gzip -9nc $$page >$$directory/$${page##*/}.gz || exit 1; done
+
+deb: build
+	@packaging/debian/build.sh $(VERSION) $(DEB)
+	@echo $(DEB)
+
+audit:
+	@packaging/audit.sh

@@ -113,6 +113,8 @@ pub struct Status {
     /// Why nothing is acknowledged any more.
     pub poisoned: Option<String>,
     pub last_error: Option<String>,
+    /// Segments that were deleted since the store was opened because all in them had expired.
+    pub expired_segments: u64,
     /// Bytes of the filesystem under the store: all, free, free for us.
     pub disk_total: u64,
     pub disk_free: u64,

@@ -22,6 +22,9 @@ _cellfs() {
             cellfs,append)
                 cmd="cellfs__subcmd__append"
                 ;;
+            cellfs,bench)
+                cmd="cellfs__subcmd__bench"
+                ;;
             cellfs,check)
                 cmd="cellfs__subcmd__check"
                 ;;
@@ -61,8 +64,14 @@ _cellfs() {
             cellfs,list)
                 cmd="cellfs__subcmd__list"
                 ;;
+            cellfs,log)
+                cmd="cellfs__subcmd__log"
+                ;;
             cellfs,mount)
                 cmd="cellfs__subcmd__mount"
+                ;;
+            cellfs,mv)
+                cmd="cellfs__subcmd__mv"
                 ;;
             cellfs,purge)
                 cmd="cellfs__subcmd__purge"
@@ -78,6 +87,9 @@ _cellfs() {
                 ;;
             cellfs,snapshot)
                 cmd="cellfs__subcmd__snapshot"
+                ;;
+            cellfs,stats)
+                cmd="cellfs__subcmd__stats"
                 ;;
             cellfs,status)
                 cmd="cellfs__subcmd__status"
@@ -96,6 +108,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,append)
                 cmd="cellfs__subcmd__help__subcmd__append"
+                ;;
+            cellfs__subcmd__help,bench)
+                cmd="cellfs__subcmd__help__subcmd__bench"
                 ;;
             cellfs__subcmd__help,check)
                 cmd="cellfs__subcmd__help__subcmd__check"
@@ -136,8 +151,14 @@ _cellfs() {
             cellfs__subcmd__help,list)
                 cmd="cellfs__subcmd__help__subcmd__list"
                 ;;
+            cellfs__subcmd__help,log)
+                cmd="cellfs__subcmd__help__subcmd__log"
+                ;;
             cellfs__subcmd__help,mount)
                 cmd="cellfs__subcmd__help__subcmd__mount"
+                ;;
+            cellfs__subcmd__help,mv)
+                cmd="cellfs__subcmd__help__subcmd__mv"
                 ;;
             cellfs__subcmd__help,purge)
                 cmd="cellfs__subcmd__help__subcmd__purge"
@@ -153,6 +174,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,snapshot)
                 cmd="cellfs__subcmd__help__subcmd__snapshot"
+                ;;
+            cellfs__subcmd__help,stats)
+                cmd="cellfs__subcmd__help__subcmd__stats"
                 ;;
             cellfs__subcmd__help,status)
                 cmd="cellfs__subcmd__help__subcmd__status"
@@ -224,7 +248,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact check shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -274,6 +298,20 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__bench)
+            opts="-h -V --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -442,7 +480,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -470,6 +508,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__append)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__bench)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -665,7 +717,35 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__log)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__mount)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__mv)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -819,6 +899,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -907,6 +1001,28 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__log)
+            opts="-n -h -V --limit --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__mount)
             opts="-o -f -h -V --foreground --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -918,6 +1034,20 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__mv)
+            opts="-h -V --resume --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -1204,6 +1334,20 @@ _cellfs() {
         cellfs__subcmd__snapshot__subcmd__restore)
             opts="-h -V --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__stats)
+            opts="-h -V --prometheus --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 mod change;
+mod operator;
 mod snapshot;
 
 pub use change::{AppendArgs, IncrArgs};
+pub use operator::{BenchArgs, LogArgs, MvArgs, StatsArgs};
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
@@ -75,6 +77,17 @@ pub enum Command {
     /// table's. COMPACTION_ENABLED false turns it off for a table. Families with NEW_VERSION_BEHAVIOR are compacted
     /// once half of their cells are new, or by age. Segments in which everything has expired are deleted unread.
     Compact(CompactArgs),
+    /// Show what a store and its daemon have counted: cells, bytes, requests with their latencies
+    Stats(StatsArgs),
+    /// Show the history of a cell: every version and tombstone that is stored, newest first
+    Log(LogArgs),
+    /// Move a cell, a family of a row, a row or a table, with its history
+    ///
+    /// What is too large for one step goes in parts; each part is at the one place or the other at every moment, or at
+    /// both. A move that was interrupted goes on with --resume. Values are copied, so the disk needs room for them.
+    Mv(MvArgs),
+    /// Measure this machine, in about a minute: puts, gets, scans, and a mount beside plain files
+    Bench(BenchArgs),
     /// Look for damage in a store
     ///
     /// Reads every record of every segment, every row of the index, and compares them. Exit status: 0 nothing is

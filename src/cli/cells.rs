@@ -11,6 +11,7 @@ use serde_json::json;
 use super::Answer;
 use super::args::{DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
 use super::output::{Output, print_row};
+use super::progress::Progress;
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
@@ -213,10 +214,13 @@ pub fn count(args: TableArgs, json: bool) -> Result<Answer> {
     let mut scan = Scan::all(table);
     scan.read.filter = Some("FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_owned());
     let mut rows = 0_u64;
+    let progress = Progress::counting("rows");
     for row in backend.scan(&scan)? {
         row?;
         rows += 1;
+        progress.add(1);
     }
+    drop(progress);
     let mut output = Output::new();
     if json {
         output.json(&json!({ "rows": rows }))?

@@ -3,18 +3,24 @@
 //! Exit status: 0 done, 1 a negative answer (nothing found, a condition that does not hold), 2 an error.
 
 mod args;
+mod bench;
 mod cells;
 mod change;
 mod check;
 mod columns;
-mod log;
+mod history;
+mod logging;
 mod mount;
 mod mount_options;
+mod moving;
 mod output;
 mod path;
+mod progress;
+mod prometheus;
 mod purge;
 mod shell;
 mod snapshot;
+mod stats;
 mod status;
 mod tables;
 
@@ -44,7 +50,7 @@ pub fn grammar() -> clap::Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::start();
+    logging::start();
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
@@ -93,6 +99,10 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
+        Command::Stats(args) => stats::stats(&args, json),
+        Command::Log(args) => history::log(&args, json),
+        Command::Mv(args) => moving::mv(&args),
+        Command::Bench(args) => bench::bench(&args, json),
         Command::Check(args) => check::check(&args, json),
         Command::Shell(args) => shell::shell(&args),
     }

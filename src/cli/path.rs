@@ -28,3 +28,24 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     }
     Ok((backend, key.place))
 }
+
+/// The place in a store of `[NAMESPACE/]TABLE/...`, each part spelt as in a mount; `default` is the namespace where the
+/// first part is none.
+pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
+    let tree = Tree::new(Arc::clone(backend), &std::env::temp_dir());
+    let names: Vec<&[u8]> = path.components().filter_map(name_of).collect();
+    let catalogue = backend.catalogue()?;
+    let first = names.first().and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+    let mut key = NodeKey::plain(Place::Root);
+    if !catalogue.namespaces.contains_key(first) || names.len() == 1 {
+        key = tree.target(&key, b"default")?;
+    }
+    for name in names {
+        key = tree.target(&key, name)?;
+    }
+    Ok(key.place)
+}
+
+fn name_of<'a>(component: Component<'a>) -> Option<&'a [u8]> {
+    if let Component::Normal(name) = component { Some(name.as_bytes()) } else { None }
+}

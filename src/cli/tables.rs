@@ -1,14 +1,17 @@
 //! create, list, describe, drop, undrop, flush, compact.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
 use super::output::Output;
+use super::progress::while_compacting;
 use super::{Answer, columns};
-use crate::backend::CompactionKind;
-use crate::daemon::{Absent, open_backend};
+use crate::backend::{Backend, CompactionKind};
+use crate::daemon::client::Client;
+use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::all_without_effect;
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
@@ -193,6 +196,12 @@ pub fn compact(args: &CompactArgs) -> Result<Answer> {
     let backend = open_backend(&args.store, Absent::Refuse)?;
     // What is in memory holds the segments that it would be replayed from.
     backend.flush(Some(&table))?;
-    backend.compact(&table, args.family.as_deref(), kind)?;
+    let compact = || backend.compact(&table, args.family.as_deref(), kind);
+    // A connection does one thing at a time: another one watches.
+    let watch = match Client::connect(&locate::store_directory(&args.store)?) {
+        Ok(Some(client)) => Arc::new(client) as Arc<dyn Backend>,
+        _ => Arc::clone(&backend),
+    };
+    while_compacting(watch, compact)?;
     Ok(Answer::Yes)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::numbers::DaemonNumbers;
 use super::protocol::{Hello, Request, Response, receive, send};
 use super::server::socket_address;
 use crate::backend::{
@@ -19,6 +20,10 @@ use crate::model::{
     Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
+
+/// How often, and in what time, the lock of an ended daemon is looked at.
+const LOCK_LOOKS: u32 = 1000;
+const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A connection to a daemon.
 pub struct Client {
@@ -46,11 +51,35 @@ impl Client {
         &self.hello
     }
 
+    /// What the daemon has counted since its start.
+    pub fn numbers(&self) -> Result<DaemonNumbers> {
+        match self.ask(&Request::Numbers)? {
+            Response::Numbers(numbers) => Ok(*numbers),
+            _ => Err(out_of_step()),
+        }
+    }
+
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
         let mut stream = self.stream.lock();
         // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
-        stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0))
+        let ended = stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0));
+        if ended {
+            self.wait_for_lock();
+        }
+        ended
+    }
+
+    /// The kernel closes what a process had open one after the other: its connections may go before its lock.
+    fn wait_for_lock(&self) {
+        let Ok(lock) = std::fs::File::open(self.store.join("LOCK")) else { return };
+        // Someone else may take it meanwhile, and keep it.
+        for _ in 0..LOCK_LOOKS {
+            if lock.try_lock_shared().is_ok() {
+                return;
+            }
+            std::thread::sleep(LOCK_INTERVAL);
+        }
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::ending::{self, Ending};
 use super::locate;
+use super::numbers::Commands;
 use super::server::{self, Control};
 use super::service::Service;
 use crate::backend::Backend;
@@ -143,6 +144,7 @@ type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     // Order: before SQLite makes a file, before the socket is bound.
     nix::sys::stat::umask(PRIVATE);
+    give_back_idle_memory();
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
     let store = {
@@ -162,6 +164,9 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         closing,
         mount_point: mount_point.clone(),
         read_only: request.settings.read_only,
+        fs: Arc::clone(&fs),
+        started_at: backend.now(),
+        commands: Commands::default(),
     };
     let end = Ending {
         fs,
@@ -210,6 +215,14 @@ fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Servi
 
 /// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
 /// of the process.
+/// What a large listing has needed goes back to the system although nobody asks for anything afterwards. After the
+/// fork, which ends other threads.
+fn give_back_idle_memory() {
+    if let Err(e) = tikv_jemalloc_ctl::background_thread::write(true) {
+        log::debug!("memory is given back only while the daemon is used: {e}");
+    }
+}
+
 fn close(store: Arc<Store>) -> Result<()> {
     store.sync()?;
     Arc::try_unwrap(store).map_or(Ok(()), Store::close)

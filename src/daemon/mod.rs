@@ -4,8 +4,10 @@ pub mod client;
 mod ending;
 mod lifecycle;
 pub mod locate;
+mod numbers;
 mod protocol;
 mod server;
 mod service;
 
 pub use lifecycle::{Absent, MountRequest, mount, open_backend};
+pub use numbers::DaemonNumbers;

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::numbers::DaemonNumbers;
 use crate::backend::{
     CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
     RowListing, SnapshotInfo, Status, VersionRun, Versions,
@@ -51,6 +52,7 @@ pub enum Request {
     CreateSnapshot(String, Option<TableName>),
     DeleteSnapshot(String),
     Restore(Restoration),
+    Numbers,
     Check,
 }
 
@@ -59,7 +61,9 @@ impl Request {
     pub fn may_concern(&self, column: &ColumnKey) -> bool {
         let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
         match self {
-            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status | Self::Snapshots => false,
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status | Self::Snapshots | Self::Numbers => {
+                false
+            }
             Self::Get(get) => in_row(&get.table, &get.row),
             Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
             Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
@@ -104,6 +108,7 @@ pub enum Response {
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),
     Snapshots(Vec<SnapshotInfo>),
+    Numbers(Box<DaemonNumbers>),
     Failed(Error),
     Checked(CheckEvent),
 }

@@ -299,12 +299,16 @@ impl Fs {
                 place @ SchemaPlace::Family(table, family)
                     if key.view == View::History && super::remove::family_keeps(backend.as_ref(), table, family)? =>
                 {
-                    Ok(self.tree.unmade.unmake(place))
+                    self.tree.unmade.unmake(place);
+                    Ok(())
                 }
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
                 // What is removed with its table, name by name, is shown again when it is made.
                 place if key.view == View::History => match self.tree.page(key, None, 1)?.is_empty() {
-                    true => Ok(self.tree.unmade.unmake(place)),
+                    true => {
+                        self.tree.unmade.unmake(place);
+                        Ok(())
+                    }
                     false => Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty")),
                 },
                 _ => Err(not_permitted("this directory belongs to the schema and stays")),

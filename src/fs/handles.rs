@@ -136,6 +136,11 @@ impl Handles {
         self.open.write().remove(&number)
     }
 
+    /// How many are open.
+    pub fn len(&self) -> usize {
+        self.open.read().len()
+    }
+
     /// All open files of cells, to commit them when the mount ends.
     pub fn files(&self) -> Vec<Arc<FileHandle>> {
         let file = |handle: &Handle| if let Handle::File(file) = handle { Some(Arc::clone(file)) } else { None };

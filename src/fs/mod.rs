@@ -34,10 +34,12 @@ mod xattr;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
 pub use closing::Closing;
-pub use counters::Operation;
+pub use counters::{Operation, OperationNumbers};
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
 pub use options::Options;
@@ -59,6 +61,19 @@ pub struct Caller {
     pub uid: u32,
     pub gid: u32,
     pub pid: u32,
+}
+
+/// What a mount has counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FsNumbers {
+    pub operations: Vec<OperationNumbers>,
+    /// Nodes that the kernel holds, and how many it may.
+    pub nodes: u64,
+    pub nodes_most: u64,
+    /// Open files and directories.
+    pub handles: u64,
+    /// Lines that `.info/errors` has had.
+    pub refusals: u64,
 }
 
 /// One mounted tree.
@@ -124,6 +139,22 @@ impl Fs {
     /// Counts a request.
     pub fn count(&self, operation: Operation) {
         self.counters.count(operation);
+    }
+
+    /// Keeps how long a request took, and whether it was refused.
+    pub fn measure(&self, operation: Operation, time: std::time::Duration, failed: bool) {
+        self.counters.measure(operation, time, failed);
+    }
+
+    /// What was counted since the mount.
+    pub fn numbers(&self) -> FsNumbers {
+        FsNumbers {
+            operations: self.counters.numbers(),
+            nodes: self.nodes.len() as u64,
+            nodes_most: self.options.max_nodes as u64,
+            handles: self.handles.len() as u64,
+            refusals: self.refusals.total(),
+        }
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>> {

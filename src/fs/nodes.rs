@@ -79,12 +79,27 @@ impl Node {
     }
 }
 
+/// Room for so many nodes is kept.
+const SPARSE: usize = 16_384;
+
 #[derive(Default)]
 struct Maps {
     by_ino: FxHashMap<u64, Arc<Node>>,
     by_key: FxHashMap<NodeKey, u64>,
     /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
     order: VecDeque<u64>,
+}
+
+impl Maps {
+    /// Gives back what a listing of very many names has needed.
+    fn shrink(&mut self) {
+        let held = self.by_ino.len();
+        if self.by_ino.capacity() > SPARSE.max(8 * held) {
+            self.by_ino.shrink_to(2 * held);
+            self.by_key.shrink_to(2 * held);
+            self.order.shrink_to(2 * held);
+        }
+    }
 }
 
 pub struct NodeTable {
@@ -253,6 +268,7 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
     if maps.by_key.get(&key) == Some(&node.ino) {
         maps.by_key.remove(&key);
     }
+    maps.shrink();
     // Order: forgotten numbers are swept out before they outnumber the held ones.
     if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
         let held = std::mem::take(&mut maps.order);

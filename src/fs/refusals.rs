@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -16,6 +17,7 @@ const LINE_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     lines: Mutex<VecDeque<String>>,
+    total: AtomicU64,
 }
 
 impl Refusals {
@@ -30,11 +32,17 @@ impl Refusals {
             let cut = (0..=LINE_MAX).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
             line.truncate(cut);
         }
+        self.total.fetch_add(1, Ordering::Relaxed);
         let mut lines = self.lines.lock();
         if lines.len() == KEPT {
             lines.pop_front();
         }
         lines.push_back(line);
+    }
+
+    /// How many there were.
+    pub(super) fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
     }
 
     /// All kept lines, oldest first.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use fuser::{
     Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyEmpty, ReplyEntry, ReplyStatfs,
@@ -42,12 +43,14 @@ impl Adaptor {
         operation: impl FnOnce(&Fs) -> Result<T>,
     ) -> Result<T, Errno> {
         self.fs.count(what);
+        let started = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Io,
                 format!("{}: the daemon met a fault of its own; its log has the place", what.name()),
             ))
         });
+        self.fs.measure(what, started.elapsed(), outcome.is_err());
         outcome.map_err(|error| {
             if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
                 let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };

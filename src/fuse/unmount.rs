@@ -4,18 +4,19 @@ use std::path::Path;
 
 use crate::{Error, ErrorKind, Result};
 
-/// Unmounts, as root by system call, else through fusermount3.
+/// Unmounts by system call where that is allowed, else through fusermount3.
 pub fn unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
     let shown = mount_point.display();
-    if nix::unistd::geteuid().is_root() {
-        let flags = match lazily {
-            Detach::Now => nix::mount::MntFlags::MNT_DETACH,
-            Detach::WhenIdle => nix::mount::MntFlags::empty(),
-        };
-        return nix::mount::umount2(mount_point, flags).map_err(|e| match e {
-            nix::errno::Errno::EBUSY => busy(mount_point),
-            e => Error::io(format!("unmount {shown}"), &e.into()),
-        });
+    let flags = match lazily {
+        Detach::Now => nix::mount::MntFlags::MNT_DETACH,
+        Detach::WhenIdle => nix::mount::MntFlags::empty(),
+    };
+    match nix::mount::umount2(mount_point, flags) {
+        Ok(()) => return Ok(()),
+        // Who may not is helped by fusermount3.
+        Err(nix::errno::Errno::EPERM) if !nix::unistd::geteuid().is_root() => {}
+        Err(nix::errno::Errno::EBUSY) => return Err(busy(mount_point)),
+        Err(e) => return Err(Error::io(format!("unmount {shown}"), &e.into())),
     }
     let flag = if lazily == Detach::Now { "-uz" } else { "-u" };
     let output = std::process::Command::new("fusermount3").arg(flag).arg("--").arg(mount_point).output();

@@ -61,6 +61,8 @@ pub struct SignalState {
     pub activity: String,
     pub compaction: Option<CompactionProgress>,
     pub last_error: Option<String>,
+    /// Segments that were deleted because all in them had expired.
+    pub expired_segments: u64,
 }
 
 /// See the module. Lock order: row locks, `room`, `flushing`, `compacting`, `maintenance`, the log's, `meta`.

@@ -50,6 +50,10 @@ impl Engine {
         super::worker::doing(self, &format!("dropping {} expired segments", expired.segments.len()));
         let dropped = self.drop_expired(&expired, &rules, pace);
         super::worker::doing(self, "");
+        if dropped.is_ok() {
+            let gone = expired.segments.iter().filter(|id| self.log.segments().get(**id).is_none()).count();
+            self.signals.state.lock().expired_segments += gone as u64;
+        }
         for id in expired.segments {
             if let Some(segment) = self.log.segments().get(id) {
                 segment.keep();

@@ -119,7 +119,11 @@ fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> 
 fn check_size(cells: &[RowCell<'_>]) -> Result<()> {
     let bytes: u64 = cells.iter().map(|cell| cell.cell.value.len()).sum();
     if cells.len() > CELLS_MAX || bytes > BYTES_MAX {
-        return Err(cross(&format!("more than {CELLS_MAX} versions or {BYTES_MAX} bytes do not move in one step")));
+        let text = format!(
+            "more than {CELLS_MAX} versions or {BYTES_MAX} bytes do not move in one step; `cellfs mv STORE FROM TO` moves \
+             them in parts, with their history"
+        );
+        return Err(cross(&text));
     }
     Ok(())
 }

@@ -180,6 +180,7 @@ impl Engine {
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
             last_error: state.last_error.clone(),
+            expired_segments: state.expired_segments,
             disk_total: disk.total,
             disk_free: disk.free,
             disk_available: disk.available,

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use clap_complete::Shell;
 
+/// The date on the pages.
+const RELEASED: &str = "2026-11-21";
+
 fn compare(path: &Path, wanted: &[u8]) {
     if std::env::var_os("CELLFS_WRITE_HELP").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -28,7 +31,7 @@ fn man_pages_equal_the_help() {
     }
     for (name, command) in pages {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command).date("").render(&mut page).unwrap();
+        clap_mangen::Man::new(command).date(RELEASED).render(&mut page).unwrap();
         compare(&root.join(format!("{name}.1")), &page);
     }
 }
@@ -40,5 +43,57 @@ fn completions_equal_the_help() {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut cellfs::cli::grammar(), "cellfs", &mut script);
         compare(&root.join(name), &script);
+    }
+}
+
+/// Pages of `man/`, generated or not.
+fn pages() -> Vec<std::path::PathBuf> {
+    let directory = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("man")).unwrap();
+    let mut pages: Vec<_> = directory.map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    pages
+}
+
+#[test]
+fn man_pages_are_clean() {
+    if std::process::Command::new("mandoc").arg("-V").output().is_err() {
+        println!("skipped: mandoc is not installed; the man pages are not checked");
+        return;
+    }
+    let mut lint = std::process::Command::new("mandoc");
+    let output = lint.args(["-T", "lint", "-W", "warning"]).args(pages()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("man").join(name)).unwrap()
+}
+
+/// The parts of a source that stand between two texts.
+fn between<'a>(source: &'a str, before: &str, after: &str) -> Vec<&'a str> {
+    source.split(before).skip(1).filter_map(|rest| rest.split(after).next()).collect()
+}
+
+#[test]
+fn man_page_of_the_tree_names_every_errno() {
+    let source = include_str!("../../src/fs/errno.rs");
+    let page = page("cellfs-tree.7");
+    let mut names = between(source, "libc::", ",");
+    names.extend(between(source, "libc::", "\n"));
+    let names: Vec<_> = names.into_iter().filter(|name| name.chars().all(|c| c.is_ascii_uppercase())).collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!(".It Bq Er {name}\n")), "{name}");
+    }
+}
+
+#[test]
+fn man_page_of_the_mount_names_every_option() {
+    let source = include_str!("../../src/cli/mount_options.rs");
+    let page = page("mount.cellfs.8");
+    let names = between(source, "        (\"", "\"");
+    assert!(names.len() > 15, "{names:?}");
+    for name in names.iter().flat_map(|names| names.split(" | ")) {
+        assert!(page.contains(name), "{name}");
     }
 }

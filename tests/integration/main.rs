@@ -8,6 +8,7 @@ mod hbase;
 mod help;
 mod history;
 mod mount;
+mod packaging;
 mod posix;
 mod reference;
 mod scenarios;

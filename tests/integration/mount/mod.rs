@@ -14,6 +14,7 @@ mod inline;
 mod lifecycle;
 mod model;
 mod names;
+mod operator;
 mod programs;
 mod random_store;
 mod real_tree;

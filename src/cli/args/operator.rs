@@ -1,0 +1,47 @@
+//! The grammar of what operators use: stats, log, mv, bench.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args)]
+pub struct StatsArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// Print Prometheus' text format
+    #[arg(long)]
+    pub prometheus: bool,
+}
+
+#[derive(Args)]
+pub struct LogArgs {
+    /// The path of a cell in a mount; or the directory of a store, or a mount point of it
+    pub path: PathBuf,
+    /// The cell in that store: [NAMESPACE/]TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount
+    pub cell: Option<OsString>,
+    /// At most so many stored versions and tombstones, newest first
+    #[arg(short = 'n', long, default_value_t = 1000)]
+    pub limit: u32,
+}
+
+#[derive(Args)]
+pub struct MvArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// What is moved: TABLE, TABLE/ROW, TABLE/ROW/FAMILY or TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount; before
+    /// it NAMESPACE/ if that is not default
+    pub from: OsString,
+    /// Where to, likewise
+    pub to: OsString,
+    /// Go on with a move that was interrupted: what is at the target stays and gets the rest
+    #[arg(long)]
+    pub resume: bool,
+}
+
+#[derive(Args)]
+pub struct BenchArgs {
+    /// A directory on the disk to measure; what is made there is removed again
+    #[arg(default_value = ".")]
+    pub directory: PathBuf,
+}

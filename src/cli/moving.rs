@@ -1,0 +1,246 @@
+//! mv: moves what is too large for one step, with its history, in parts.
+//!
+//! A part is copied and synced before it is erased at its old place: whenever the process or the machine ends, each
+//! cell is at the one place, at the other, or at both with the same versions. A second run goes on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Answer;
+use super::args::MvArgs;
+use super::path::named;
+use super::progress::Progress;
+use crate::backend::{Backend, HistoryFrom, Versions};
+use crate::daemon::{Absent, open_backend};
+use crate::model::{
+    CatalogueChange, CellInfo, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier, RowMutations,
+    TableName, Time, TimeRange, Value,
+};
+use crate::tree::place::{FamilyPlace, Place, RowPlace, family_of};
+use crate::{Error, ErrorKind, Result};
+
+/// Versions that are looked at at once.
+const PAGE: usize = 2000;
+/// Bytes of values that are copied at once; a single value may be larger.
+const BATCH_BYTES: u64 = 16 << 20;
+
+pub fn mv(args: &MvArgs) -> Result<Answer> {
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    let from = named(&backend, Path::new(&args.from))?;
+    let to = named(&backend, Path::new(&args.to))?;
+    if from == to {
+        return Err(Error::new(ErrorKind::IllegalArgument, "both names stand for the same place"));
+    }
+    let mover = Mover { backend, resume: args.resume, progress: Progress::counting("versions") };
+    match (&from, &to) {
+        (Place::Table(one), Place::Table(other)) => mover.table(one, other)?,
+        (Place::Row(one), Place::Row(other)) => mover.row(one, other)?,
+        (Place::Family(one), Place::Family(other)) => {
+            mover.check(&one.table, &other.table)?;
+            mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), &args.to)?;
+            mover.found(mover.family(one, other)?)?;
+        }
+        (Place::Cell(one), Place::Cell(other)) => {
+            mover.check(&one.table, &other.table)?;
+            let present = mover.backend.list_versions(other, Versions::LiveAndKept, None, 1)?;
+            mover.refuse_present(!present.is_empty(), &args.to)?;
+            mover.found(mover.cell(one, other)?)?;
+        }
+        _ => {
+            let text = "a table moves to a table, a row to a row, a family of a row to one, a cell to a cell";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+struct Mover {
+    backend: Arc<dyn Backend>,
+    resume: bool,
+    progress: Progress,
+}
+
+impl Mover {
+    /// A change of the catalogue, however large the table is.
+    fn table(&self, from: &TableName, to: &TableName) -> Result<()> {
+        let change = CatalogueChange::RenameTable { from: from.clone(), to: to.clone() };
+        self.backend.alter(change, Origin::default())
+    }
+
+    fn row(&self, from: &RowPlace, to: &RowPlace) -> Result<()> {
+        self.check(&from.table, &to.table)?;
+        let families =
+            |row: &RowPlace| self.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept);
+        self.refuse_present(!families(to)?.is_empty(), std::ffi::OsStr::new("the target row"))?;
+        let of = |row: &RowPlace, family: &str| FamilyPlace {
+            table: row.table.clone(),
+            row: row.row.clone(),
+            family: family.to_owned(),
+        };
+        let mut moved = 0;
+        for family in families(from)? {
+            moved += self.family(&of(from, &family), &of(to, &family))?;
+        }
+        self.found(moved)
+    }
+
+    /// Both tables must take writes: a restore would pass by READONLY.
+    fn check(&self, from: &TableName, to: &TableName) -> Result<()> {
+        let catalogue = self.backend.catalogue()?;
+        for name in [from, to] {
+            if catalogue.tables.get(name).is_some_and(|table| table.read_only()) {
+                let text = format!("table {name} is READONLY; alter it to move cells from it or into it");
+                return Err(Error::new(ErrorKind::ReadOnlyTable, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_present(&self, present: bool, shown: &std::ffi::OsStr) -> Result<()> {
+        if present && !self.resume {
+            let text = format!(
+                "{} exists; choose another name. If a move to it was interrupted, go on with --resume",
+                shown.to_string_lossy()
+            );
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        Ok(())
+    }
+
+    fn found(&self, moved: u64) -> Result<()> {
+        if moved == 0 && !self.resume {
+            return Err(Error::new(ErrorKind::NotFound, "there is nothing at the place to move from"));
+        }
+        Ok(())
+    }
+
+    fn history(
+        &self,
+        of: &FamilyPlace,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.backend.list_history(&of.table, &of.row, &of.family, from, limit)
+    }
+
+    /// Moves all columns; how many versions that were.
+    fn family(&self, from: &FamilyPlace, to: &FamilyPlace) -> Result<u64> {
+        let (mut at, mut open, mut moved) = (None, None::<Qualifier>, 0);
+        loop {
+            let page = self.history(from, at.as_ref(), PAGE)?;
+            let ended = page.len() < PAGE;
+            let mut done = Vec::new();
+            for (qualifier, _) in &page {
+                if open.as_ref() != Some(qualifier) {
+                    done.extend(open.replace(qualifier.clone()));
+                }
+            }
+            if ended {
+                done.extend(open.take());
+            }
+            self.copy(from, to, &page)?;
+            self.erase(from, to, done)?;
+            moved += page.len() as u64;
+            match page.last() {
+                Some((qualifier, cell)) if !ended => {
+                    at = Some(HistoryFrom { qualifier: qualifier.clone(), before: Some(cell.timestamp) });
+                }
+                _ => return Ok(moved),
+            }
+        }
+    }
+
+    /// Moves one column.
+    fn cell(&self, from: &ColumnKey, to: &ColumnKey) -> Result<u64> {
+        let (mut before, mut moved) = (None, 0);
+        loop {
+            let page = self.backend.list_versions(from, Versions::LiveAndKept, before, PAGE)?;
+            let named: Vec<_> = page.iter().map(|cell| (to.qualifier.clone(), cell.clone())).collect();
+            self.copy(&family_of(from), &family_of(to), &named)?;
+            moved += page.len() as u64;
+            before = page.last().map(|cell| cell.timestamp);
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        if moved > 0 {
+            self.backend.sync()?;
+            self.check_shown(from, to)?;
+            self.erase_columns(&family_of(from), vec![from.qualifier.clone()])?;
+        }
+        Ok(moved)
+    }
+
+    /// Puts versions at the target as they are; those that are there already are put again.
+    fn copy(&self, from: &FamilyPlace, to: &FamilyPlace, cells: &[(Qualifier, CellInfo)]) -> Result<()> {
+        let mut rest = cells;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |(_, cell): &&(Qualifier, CellInfo)| {
+                bytes += cell.len();
+                bytes <= BATCH_BYTES
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (batch, later) = rest.split_at(count);
+            let mutations = batch.iter().map(|(qualifier, cell)| self.restored(to, qualifier, cell));
+            let mutations =
+                mutations.collect::<Result<Vec<_>>>().map_err(|e| e.context(format!("move {}", from.table)))?;
+            self.apply(to, mutations)?;
+            self.progress.add(count as u64);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn restored(&self, to: &FamilyPlace, qualifier: &Qualifier, cell: &CellInfo) -> Result<Mutation> {
+        let len = usize::try_from(cell.len()).unwrap_or(usize::MAX);
+        Ok(Mutation::Restore(Box::new(PutCell {
+            family: to.family.clone(),
+            qualifier: qualifier.clone(),
+            time: Time::At(cell.timestamp),
+            value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
+            ttl_ms: cell.tags.ttl_ms,
+            mtime: cell.tags.mtime,
+            ended_at: cell.deleted_at,
+        })))
+    }
+
+    fn apply(&self, at: &FamilyPlace, mutations: Vec<Mutation>) -> Result<()> {
+        let (table, row, origin) = (at.table.clone(), at.row.clone(), Origin::default());
+        self.backend.mutate(RowMutations { table, row, mutations, durability: None, origin }, None).map(drop)
+    }
+
+    /// Erases columns of which every version is at the target.
+    fn erase(&self, from: &FamilyPlace, to: &FamilyPlace, columns: Vec<Qualifier>) -> Result<()> {
+        if columns.is_empty() {
+            return Ok(());
+        }
+        // Order: on the disk at the target before it goes at the source.
+        self.backend.sync()?;
+        columns.iter().try_for_each(|q| self.check_shown(&from.column(q.clone()), &to.column(q.clone())))?;
+        self.erase_columns(from, columns)
+    }
+
+    fn erase_columns(&self, at: &FamilyPlace, columns: Vec<Qualifier>) -> Result<()> {
+        let marker = |qualifier| DeleteMarker {
+            kind: DeleteKind::Column { family: at.family.clone(), qualifier },
+            time: Time::AfterNewest,
+            erases: true,
+        };
+        self.apply(at, vec![Mutation::Delete(columns.into_iter().map(marker).collect())])
+    }
+
+    /// A tombstone at the target may hide what was copied there: then nothing is erased.
+    fn check_shown(&self, from: &ColumnKey, to: &ColumnKey) -> Result<()> {
+        let newest = |column| self.backend.newest(column, TimeRange::ALL);
+        let Some(wanted) = newest(from)? else { return Ok(()) };
+        if newest(to)?.is_some_and(|is| is.timestamp >= wanted.timestamp) {
+            return Ok(());
+        }
+        let text = format!(
+            "a tombstone in table {} hides what was moved there; run: cellfs compact --major STORE {}, then mv --resume",
+            to.table, to.table
+        );
+        Err(Error::new(ErrorKind::Refused, text))
+    }
+}

@@ -1,0 +1,199 @@
+//! What an operator looks with: stats, log; and mv, which moves what rename(2) cannot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use cellfs::backend::{Backend, HistoryFrom};
+use cellfs::model::{CellInfo, Qualifier, TableName};
+
+use super::fixture::{CELLFS, Fixture, errno};
+
+/// Runs a command on the store; what it printed.
+fn run(fixture: &Fixture, args: &[&str]) -> String {
+    let output = fixture.cellfs(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Series and their values, after the rules of the format were checked.
+fn parse_prometheus(text: &str) -> BTreeMap<String, f64> {
+    let (mut series, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut last = String::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            last = rest.split_once(' ').unwrap().0.to_owned();
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert_eq!(name, last, "HELP and TYPE stand together");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} twice");
+        } else {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let metric = name.split('{').next().unwrap();
+            let of_summary = metric.strip_suffix("_sum").or(metric.strip_suffix("_count"));
+            let family = of_summary.filter(|family| kinds.contains_key(*family)).unwrap_or(metric);
+            assert_eq!(family, last, "samples follow their TYPE");
+            assert!(metric.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{metric}");
+            assert!(series.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{name} twice");
+        }
+    }
+    series
+}
+
+#[test]
+fn mount_stats_for_people_programs_and_prometheus() {
+    let mut fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let family = fixture.family("r");
+    for n in 0..10 {
+        fs::write(family.join(format!("q{n}")), "value").unwrap();
+    }
+    assert_eq!(errno(fs::write(fixture.path("t/file"), "x")), libc::EPERM);
+    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]));
+    assert_eq!(series["cellfs_cells"], 10.0);
+    assert_eq!(series["cellfs_mounted"], 1.0);
+    assert_eq!(series["cellfs_fuse_requests_total{operation=\"create\"}"], 11.0);
+    assert_eq!(series["cellfs_fuse_request_failures_total{operation=\"create\"}"], 1.0);
+    assert_eq!(series["cellfs_refusals_total"], 1.0);
+    let latency = "cellfs_fuse_request_duration_seconds";
+    assert_eq!(series[&format!("{latency}_count{{operation=\"create\"}}")], 11.0);
+    let median = series[&format!("{latency}{{operation=\"create\",quantile=\"0.5\"}}")];
+    let tail = series[&format!("{latency}{{operation=\"create\",quantile=\"0.999\"}}")];
+    assert!(0.0 < median && median <= tail && tail < 10.0, "seconds: {median} {tail}");
+    assert!(series["process_resident_memory_bytes"] > 1e6);
+    let json: serde_json::Value = serde_json::from_str(&run(&fixture, &["stats", "--json", store])).unwrap();
+    assert_eq!(json["store"]["cells"], 10);
+    assert_eq!(json["daemon"]["pid"], fixture.daemon_pid());
+    assert_eq!(json["daemon"]["commands"]["stats"], 2, "this one and the one before");
+    let text = run(&fixture, &["stats", store]);
+    assert!(text.contains("p99") && text.contains("create") && text.contains("refusals"), "{text}");
+    let both = fixture.cellfs(&["--json", "stats", store, "--prometheus"]);
+    assert_eq!(both.status.code(), Some(2));
+    fixture.unmount();
+    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]));
+    assert_eq!((series["cellfs_mounted"], series["cellfs_cells"]), (0.0, 10.0));
+    let json: serde_json::Value = serde_json::from_str(&run(&fixture, &["stats", "--json", store])).unwrap();
+    assert!(json["daemon"].is_null());
+    assert!(run(&fixture, &["stats", store]).contains("a mounted store has the numbers of its daemon too"));
+}
+
+#[test]
+fn mount_log_tells_live_deleted_and_tombstones_apart() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(fixture.family("r").join("q@5"), "five").unwrap();
+    fs::write(fixture.family("r").join("q@7"), "seventh").unwrap();
+    fs::remove_file(&cell).unwrap();
+    fs::write(&cell, "eleven chars").unwrap();
+    let set = Command::new("setfattr").args(["-n", "user.cellfs.ttl", "-v", "3600000"]).arg(&cell).status().unwrap();
+    assert!(set.success());
+    let json = run(&fixture, &["log", "--json", cell.to_str().unwrap()]);
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let states: Vec<&str> = lines.iter().map(|line| line["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["live", "tombstone", "deleted", "deleted"], "{json}");
+    assert_eq!((&lines[2]["timestamp"], &lines[2]["size"]), (&7.into(), &7.into()));
+    assert_eq!(lines[2]["deleted_at"], lines[1]["timestamp"]);
+    assert_eq!(lines[0]["ttl"], 3_600_000);
+    let store = fixture.store();
+    let people = run(&fixture, &["log", store.to_str().unwrap(), "t/r/f/q"]);
+    assert!(people.contains("live\t12 bytes\texpires ") && people.contains("tombstone DeleteColumn"), "{people}");
+    assert_eq!(run(&fixture, &["log", "-n", "1", store.to_str().unwrap(), "default/t/r/f/q"]).lines().count(), 1);
+    let none = fixture.cellfs(&["log", store.to_str().unwrap(), "t/r/f/other"]);
+    assert_eq!(none.status.code(), Some(1));
+    let row = fixture.cellfs(&["log", store.to_str().unwrap(), "t/r"]);
+    assert!(String::from_utf8_lossy(&row.stderr).contains("only cells have a history"));
+    // A family that keeps nothing: what a tombstone hides is there until a compaction.
+    run(&fixture, &["create", store.to_str().unwrap(), "s", "g,KEEP_DELETED_CELLS=FALSE"]);
+    run(&fixture, &["put", store.to_str().unwrap(), "s", "r", "g:q", "v", "5"]);
+    run(&fixture, &["deleteall", store.to_str().unwrap(), "s", "r"]);
+    let gone = run(&fixture, &["log", store.to_str().unwrap(), "s/r/g/q"]);
+    assert!(gone.contains("DeleteFamily") && gone.contains("gone (until a compaction"), "{gone}");
+}
+
+type Versions = BTreeMap<Qualifier, Vec<(i64, u64, Option<i64>)>>;
+
+/// All versions of family `f` of a row: timestamp, size, when it was deleted.
+fn everything(backend: &Arc<dyn Backend>, row: &str) -> Versions {
+    let (table, mut from, mut all) = (TableName::parse("t").unwrap(), None, Versions::new());
+    loop {
+        let page = backend.list_history(&table, row.as_bytes(), "f", from.as_ref(), 1000).unwrap();
+        for (qualifier, cell) in &page {
+            let CellInfo { timestamp, deleted_at, .. } = cell;
+            all.entry(qualifier.clone()).or_default().push((timestamp.0, cell.len(), deleted_at.map(|time| time.0)));
+        }
+        let Some((qualifier, cell)) = page.last().filter(|_| page.len() == 1000) else { return all };
+        from = Some(HistoryFrom { qualifier: qualifier.clone(), before: Some(cell.timestamp) });
+    }
+}
+
+#[test]
+fn mount_mv_moves_a_large_row_with_its_history_though_it_is_interrupted() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let family = fixture.family("from");
+    let mut scripts = String::new();
+    for column in 0..3000 {
+        scripts.push_str(&format!("put 't', 'from', 'f:c{column:04}', 'x', 5\n"));
+    }
+    for version in 0..2500 {
+        scripts.push_str(&format!("put 't', 'from', 'f:deep', 'v{version}', {}\n", version + 10));
+    }
+    run(&fixture, &["alter", store, "t", "f,VERSIONS=100000"]);
+    let script = fixture.directory.path().join("script");
+    fs::write(&script, scripts).unwrap();
+    run(&fixture, &["shell", store, script.to_str().unwrap()]);
+    for large in 0..7 {
+        fs::write(family.join(format!("large{large}")), vec![large; 10 << 20]).unwrap();
+    }
+    fs::remove_file(family.join("c0007")).unwrap();
+    let backend = fixture.backend();
+    let before = everything(&backend, "from");
+    assert_eq!(before.values().map(Vec::len).sum::<usize>(), 3000 + 2500 + 7);
+    assert_eq!(errno(fs::rename(fixture.path("t/from"), fixture.path("t/to"))), libc::EXDEV);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.contains("cellfs mv"), "{errors}");
+
+    let mut command = Command::new(CELLFS);
+    let mut moving = command.args(["mv", store, "t/from", "t/to"]).stdin(Stdio::null()).spawn().unwrap();
+    while everything(&backend, "to").is_empty() && moving.try_wait().unwrap().is_none() {}
+    // It may have ended already: then the second run has nothing to do.
+    let _ = moving.kill();
+    moving.wait().unwrap();
+    let (source, target) = (everything(&backend, "from"), everything(&backend, "to"));
+    let columns: BTreeSet<_> = source.keys().chain(target.keys()).collect();
+    assert_eq!(columns, before.keys().collect(), "nothing is lost in between");
+    for (column, versions) in &before {
+        let whole = source.get(column) == Some(versions) || target.get(column) == Some(versions);
+        assert!(whole, "{} is whole at one of the two places", String::from_utf8_lossy(column));
+    }
+    let refused = fixture.cellfs(&["mv", store, "t/from", "t/to"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--resume"));
+    run(&fixture, &["mv", "--resume", store, "t/from", "t/to"]);
+    assert_eq!(everything(&backend, "to"), before);
+    assert!(everything(&backend, "from").is_empty());
+    let large = fs::read(fixture.path("t/to/f/large3")).unwrap();
+    assert!(large.len() == 10 << 20 && large.iter().all(|byte| *byte == 3));
+
+    run(&fixture, &["mv", store, "t/to/f/deep", "t/other/f/deeper"]);
+    assert_eq!(everything(&backend, "other")[b"deeper".as_slice()], before[b"deep".as_slice()]);
+    run(&fixture, &["mv", store, "t", "u"]);
+    assert!(fixture.path("u/to/f/large3").exists() && !fixture.path("t").exists());
+    let odd = fixture.cellfs(&["mv", store, "u/to", "v"]);
+    assert!(String::from_utf8_lossy(&odd.stderr).contains("a row to a row"));
+}
+
+#[test]
+fn bench_measures_and_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(CELLFS).args(["--json", "bench"]).arg(directory.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let figures: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(figures.iter().all(|figure| figure["per_second"].as_f64().unwrap() > 0.0), "{text}");
+    assert!(figures.iter().any(|figure| figure["ratio"].is_number()), "{text}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
