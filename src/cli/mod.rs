@@ -50,6 +50,8 @@ pub fn grammar() -> clap::Command {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Order: before SQLite makes a file in a store, before a socket is bound: they are this user's alone.
+    nix::sys::stat::umask(nix::sys::stat::Mode::S_IRWXG | nix::sys::stat::Mode::S_IRWXO);
     logging::start();
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,

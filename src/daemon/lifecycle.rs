@@ -152,8 +152,6 @@ type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 /// Opens the store, mounts it, tells `ready`, and serves until the unmount.
 fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     give_back_idle_memory();
-    // Order: before SQLite makes a file, before the socket is bound.
-    nix::sys::stat::umask(PRIVATE);
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
     let store = {
@@ -237,14 +235,10 @@ fn close(store: Arc<Store>) -> Result<()> {
     Arc::try_unwrap(store).map_or(Ok(()), Store::close)
 }
 
-/// What this process makes in a store is its user's alone.
-const PRIVATE: nix::sys::stat::Mode = nix::sys::stat::Mode::S_IRWXG.union(nix::sys::stat::Mode::S_IRWXO);
-
 /// Opens a store for one command: through its daemon where it is mounted, else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     let directory = locate::store_directory(path)?;
     let shown = directory.display();
-    nix::sys::stat::umask(PRIVATE);
     if let Err(e) = std::fs::metadata(directory.join("format"))
         && e.kind() == std::io::ErrorKind::PermissionDenied
     {

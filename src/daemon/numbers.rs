@@ -56,6 +56,7 @@ fn name(request: &Request) -> &'static str {
         Request::Purge(_) => "purge",
         Request::Compact(..) => "compact",
         Request::Status => "status",
+        Request::Check => "check",
         Request::Numbers => "stats",
         Request::Check => "check",
         Request::TableNumbers(_) | Request::TableColumns(_) => "describe",

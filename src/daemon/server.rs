@@ -3,7 +3,7 @@
 //! An answer to a change is sent after the kernel has taken the invalidations that it caused.
 
 use std::io::BufWriter;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
@@ -27,7 +28,7 @@ const CONNECTIONS_MAX: usize = 64;
 /// How long an answer waits for the kernel to take invalidations.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a client may keep silent within a message.
-const READ_TIMEOUT: Duration = Duration::from_secs(600);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the server serves.
 pub struct Control {
@@ -111,7 +112,10 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
-    while let Some(request) = receive(&mut input)? {
+    // Between messages it may be silent as long as it likes: people at a shell think.
+    while is_asked(stream)
+        && let Some(request) = receive(&mut input)?
+    {
         let request: Request = request;
         control.commands.count(&request);
         control.closing.wait(|column| request.may_concern(column));
@@ -127,6 +131,17 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
         send(&mut output, &response)?;
     }
     Ok(())
+}
+
+/// Waits for the next message, or for the end of the connection.
+fn is_asked(stream: &UnixStream) -> bool {
+    let mut asked = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
+    loop {
+        match nix::poll::poll(&mut asked, PollTimeout::NONE) {
+            Err(nix::errno::Errno::EINTR) => {}
+            polled => return polled.is_ok(),
+        }
+    }
 }
 
 fn stream_rows(output: &mut UnixStream, control: &Control, scan: &crate::model::Scan) -> Result<()> {

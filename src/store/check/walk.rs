@@ -137,7 +137,9 @@ impl<'a, 'f> Checker<'a, 'f> {
                     before = end;
                 }
                 ReplayEvent::Damage { offset, resume, reason, salvage } => {
-                    let torn = is_last && resume.is_none() && self.last >= self.synced;
+                    // A compaction that was stopped: rows that point into what is missing are found by themselves.
+                    let stopped = origin == SegmentOrigin::Compaction;
+                    let torn = resume.is_none() && (stopped || is_last && self.last >= self.synced);
                     self.damaged(id, (path.clone(), offset), (reason, torn), salvage, &dead)?;
                 }
             }
@@ -231,7 +233,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         dead: &DeadMarks,
     ) -> Result<()> {
         if torn {
-            let text = format!("{reason}: what a crash has left of a write; the next start cuts it off");
+            let text = format!("{reason}: what a crash or a full disk has left of a write; nothing counts on it");
             return self.find(Severity::Note, (path, Some(offset)), None, text);
         }
         self.last = self.last.max(salvage.seq.unwrap_or_default());
