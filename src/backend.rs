@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
-    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
+    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
+use crate::{Error, ErrorKind, Result};
 
 /// Results of a scan, in order; after an `Err` there is nothing more.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
@@ -347,6 +347,10 @@ pub trait Backend: Send + Sync {
     /// Makes a table of a snapshot's one; all of it or nothing is there, wherever the machine stops.
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()>;
     fn status(&self) -> Result<Status>;
+    /// Compares everything that is stored with its checksums, and the index with the log.
+    fn check(&self, _tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
+        Err(Error::new(ErrorKind::Unsupported, "this store cannot be checked from here"))
+    }
     /// Numbers of each family of a table, in the order of their names, without a walk over what was flushed.
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;
     /// What is stored under each qualifier of a table's families; likewise.

@@ -24,6 +24,8 @@ _cellfs() {
                 ;;
             cellfs,bench)
                 cmd="cellfs__subcmd__bench"
+            cellfs,check)
+                cmd="cellfs__subcmd__check"
                 ;;
             cellfs,compact)
                 cmd="cellfs__subcmd__compact"
@@ -108,6 +110,8 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,bench)
                 cmd="cellfs__subcmd__help__subcmd__bench"
+            cellfs__subcmd__help,check)
+                cmd="cellfs__subcmd__help__subcmd__check"
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
@@ -243,6 +247,7 @@ _cellfs() {
     case "${cmd}" in
         cellfs)
             opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -301,6 +306,8 @@ _cellfs() {
             ;;
         cellfs__subcmd__bench)
             opts="-h -V --json --help --version"
+        cellfs__subcmd__check)
+            opts="-h -V --repair --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -461,6 +468,7 @@ _cellfs() {
             ;;
         cellfs__subcmd__help)
             opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench shell help"
+            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -502,6 +510,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__bench)
+        cellfs__subcmd__help__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

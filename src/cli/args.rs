@@ -88,6 +88,11 @@ pub enum Command {
     Mv(MvArgs),
     /// Measure this machine, in about a minute: puts, gets, scans, and a mount beside plain files
     Bench(BenchArgs),
+    /// Look for damage in a store
+    ///
+    /// Reads every record of every segment, every row of the index, and compares them. Exit status: 0 nothing is
+    /// damaged, 1 something is, 2 it could not be checked. A mounted store is checked by its daemon, while it serves.
+    Check(CheckArgs),
     /// Speak the HBase shell's language with a store
     Shell(ShellArgs),
 }
@@ -121,6 +126,16 @@ pub struct UmountArgs {
 pub struct StoreArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// Make the index anew from the segments if anything is damaged. The store must not be mounted; no segment is
+    /// changed, and the old index is kept
+    #[arg(long)]
+    pub repair: bool,
 }
 
 #[derive(Args)]

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod cells;
 mod change;
+mod check;
 mod columns;
 mod history;
 mod logging;
@@ -65,11 +66,12 @@ pub fn main() -> ExitCode {
 
 /// Messages may name keys: control characters do not reach the terminal.
 fn printable(error: &Error) -> String {
-    error
-        .message
-        .chars()
-        .map(|c| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() })
-        .collect()
+    printed(&error.message)
+}
+
+fn printed(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 fn run(cli: Cli) -> Result<Answer> {
@@ -101,6 +103,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Log(args) => history::log(&args, json),
         Command::Mv(args) => moving::mv(&args),
         Command::Bench(args) => bench::bench(&args, json),
+        Command::Check(args) => check::check(&args, json),
         Command::Shell(args) => shell::shell(&args),
     }
 }

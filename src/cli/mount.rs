@@ -10,7 +10,7 @@ use crate::daemon::client::Client;
 use crate::daemon::{MountRequest, locate, mount as start};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
-use crate::store::StoreOptions;
+use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
 /// How long `umount` waits for the daemon to write down what is open.
@@ -22,6 +22,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     }
     // Order: relative paths mean nothing to a daemon.
     let store = std::path::absolute(&args.store).map_err(|e| Error::io(args.store.display(), &e))?;
+    Store::admit(&store)?;
     make_store_directory(&store)?;
     let store = locate::absolute(&store)?;
     let mount_point = locate::absolute(&args.mount_point)?;

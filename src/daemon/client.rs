@@ -16,8 +16,8 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
-    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
+    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -166,6 +166,20 @@ impl Backend for Client {
         let mut stream = dial(&self.store)?.ok_or_else(gone)?;
         send(&mut stream, &Request::Scan(scan.clone()))?;
         Ok(Box::new(RemoteRows { stream, ended: false }))
+    }
+
+    fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
+        let gone = || Error::new(ErrorKind::Disconnected, "the daemon is gone");
+        let mut stream = dial(&self.store)?.ok_or_else(gone)?;
+        send(&mut stream, &Request::Check)?;
+        loop {
+            let Response::Checked(event) = answer(&mut stream)? else { return Err(out_of_step()) };
+            let end = if let CheckEvent::End(summary) = event { Some(summary) } else { None };
+            tell(event)?;
+            if let Some(summary) = end {
+                return Ok(summary);
+            }
+        }
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {

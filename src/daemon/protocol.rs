@@ -11,7 +11,7 @@ use crate::backend::{
     RowListing, SnapshotInfo, Status, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
     RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
@@ -53,6 +53,7 @@ pub enum Request {
     DeleteSnapshot(String),
     Restore(Restoration),
     Numbers,
+    Check,
 }
 
 impl Request {
@@ -87,7 +88,7 @@ pub struct Hello {
     pub hash_key: [u8; 16],
 }
 
-/// What it answers. A scan is answered with `Row`s and an `End`.
+/// What it answers. A scan is answered with `Row`s and an `End`, a check with `Checked`s.
 #[derive(Serialize, Deserialize)]
 pub enum Response {
     Hello(Hello),
@@ -109,6 +110,7 @@ pub enum Response {
     Snapshots(Vec<SnapshotInfo>),
     Numbers(Box<DaemonNumbers>),
     Failed(Error),
+    Checked(CheckEvent),
 }
 
 /// Writes one message.

@@ -119,6 +119,10 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
             stream_rows(&mut output, control, &scan)?;
             continue;
         }
+        if let Request::Check = request {
+            stream_check(&mut output, control)?;
+            continue;
+        }
         let response = answer(control, request).unwrap_or_else(Response::Failed);
         send(&mut output, &response)?;
     }
@@ -139,6 +143,15 @@ fn stream_rows(output: &mut UnixStream, control: &Control, scan: &crate::model::
         Ok(()) => send(&mut output, &Response::End)?,
     }
     std::io::Write::flush(&mut output).map_err(|e| Error::io("the control socket", &e))
+}
+
+fn stream_check(output: &mut UnixStream, control: &Control) -> Result<()> {
+    let checked = control.backend.check(&mut |event| send(output, &Response::Checked(event)));
+    match checked {
+        Err(e) if e.kind == ErrorKind::Disconnected => Err(e),
+        Err(e) => send(output, &Response::Failed(e)),
+        Ok(_) => Ok(()),
+    }
 }
 
 fn answer(control: &Control, request: Request) -> Result<Response> {
@@ -182,7 +195,9 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
         Request::Snapshots => Response::Snapshots(backend.snapshots()?),
-        Request::Scan(_) => return Err(Error::new(ErrorKind::Unsupported, "scans are answered row by row")),
+        Request::Scan(_) | Request::Check => {
+            return Err(Error::new(ErrorKind::Unsupported, "this is answered piece by piece"));
+        }
         change => apply(backend, change)?,
     };
     if changes && !control.invalidations.drain(DRAIN_TIMEOUT) {

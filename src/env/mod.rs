@@ -2,6 +2,7 @@
 //!
 //! Must not know what the files mean. SQLite goes to its own files itself, in [`Env::index_dir`].
 
+mod careless;
 mod real;
 mod sim;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use crate::model::Timestamp;
 
+pub use careless::{CarelessEnv, Forgets};
 pub use real::RealEnv;
 pub use sim::{CrashMode, FailMode, SimEnv};
 
@@ -59,6 +61,10 @@ pub trait Env: Send + Sync {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     /// Makes the directory and its parents; fine if it exists.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Makes sure that a directory is this user's and nobody else can look into it.
+    fn claim_dir(&self, _dir: &Path) -> io::Result<()> {
+        Ok(())
+    }
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -95,7 +95,24 @@ impl Env for RealEnv {
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        if fs::symlink_metadata(dir)?.is_symlink() {
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a symbolic link, which is not followed"));
+        }
+        Ok(())
+    }
+
+    fn claim_dir(&self, dir: &Path) -> io::Result<()> {
+        let found = fs::symlink_metadata(dir)?;
+        let own = nix::unistd::geteuid().as_raw();
+        if found.uid() != own && own != 0 {
+            let text = format!("it belongs to user {}, this process is of user {own}", found.uid());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        if found.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(())
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

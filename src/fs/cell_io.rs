@@ -66,7 +66,7 @@ impl Fs {
         let was_dirty = own.written || own.emptied;
         let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
         state.session = Some(Session {
-            content: Content::Memory(Vec::new()),
+            content: Content::empty(),
             mtime: None,
             ttl_ms: None,
             appends,
@@ -105,9 +105,7 @@ impl Fs {
         }
         match &key.place {
             Place::Cell(column) => self.tree.uncommitted.add_cell(column),
-            Place::Scratch(place) => {
-                self.scratch.write(place, &Content::Memory(Vec::new()), &self.scratch_meta(None))?
-            }
+            Place::Scratch(place) => self.scratch.write(place, &Content::empty(), &self.scratch_meta(None))?,
             _ => {}
         }
         let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
@@ -243,9 +241,9 @@ impl Fs {
     }
 
     pub(super) fn load(&self, cell: &CellInfo) -> Result<Content> {
-        let mut content = Content::Memory(Vec::new());
+        let mut content = Content::empty();
         if cell.len() <= MEMORY_MAX {
-            return Ok(Content::Memory(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
+            return Ok(Content::of(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
         }
         let mut offset = 0;
         content.resize(cell.len(), &self.options.spill_dir)?;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::{FileTime, Value};
 use crate::{Error, Result};
@@ -14,9 +15,52 @@ pub const MEMORY_MAX: u64 = 1 << 20;
 /// An unlinked file.
 pub type SpillFile = Arc<File>;
 
+/// Memory for all files that are being written; past it also small ones lie in files.
+const HELD_MAX: u64 = 64 << 20;
+/// As small as the bookkeeping of a file.
+const TINY: u64 = 512;
+
+/// Bytes of all [`Held`] of this process.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes in memory, counted as long as they are held.
+#[derive(Default)]
+pub struct Held {
+    bytes: Vec<u8>,
+    counted: u64,
+}
+
+impl Held {
+    fn resize(&mut self, to: usize) {
+        self.bytes.resize(to, 0);
+        self.count();
+    }
+
+    fn count(&mut self) {
+        let now = self.bytes.capacity() as u64;
+        HELD.fetch_add(now, Ordering::Relaxed);
+        HELD.fetch_sub(self.counted, Ordering::Relaxed);
+        self.counted = now;
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(self.counted, Ordering::Relaxed);
+    }
+}
+
+impl std::ops::Deref for Held {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// The bytes.
 pub enum Content {
-    Memory(Vec<u8>),
+    Memory(Held),
     Spilled { file: SpillFile, len: u64 },
 }
 
@@ -36,6 +80,17 @@ pub struct Session {
 }
 
 impl Content {
+    /// Bytes at hand.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        let mut held = Held { bytes, counted: 0 };
+        held.count();
+        Content::Memory(held)
+    }
+
+    pub fn empty() -> Self {
+        Content::Memory(Held::default())
+    }
+
     pub fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -65,9 +120,9 @@ impl Content {
             Content::Memory(bytes) => {
                 let (start, end) = (offset as usize, end as usize);
                 if bytes.len() < end {
-                    bytes.resize(end, 0);
+                    bytes.resize(end);
                 }
-                bytes[start..end].copy_from_slice(data);
+                bytes.bytes[start..end].copy_from_slice(data);
             }
             Content::Spilled { file, len } => {
                 file.write_all_at(data, offset).map_err(|e| spill_error(&e))?;
@@ -81,7 +136,7 @@ impl Content {
     pub fn resize(&mut self, to: u64, spill_dir: &Path) -> Result<()> {
         self.make_room(to, spill_dir)?;
         match self {
-            Content::Memory(bytes) => bytes.resize(to as usize, 0),
+            Content::Memory(bytes) => bytes.resize(to as usize),
             Content::Spilled { file, len } => {
                 file.set_len(to).map_err(|e| spill_error(&e))?;
                 *len = to;
@@ -92,7 +147,7 @@ impl Content {
 
     fn make_room(&mut self, len: u64, spill_dir: &Path) -> Result<()> {
         if let Content::Memory(bytes) = self
-            && len > MEMORY_MAX
+            && (len > MEMORY_MAX || len > TINY && HELD.load(Ordering::Relaxed) + len > HELD_MAX)
         {
             let file = tempfile::tempfile_in(spill_dir).map_err(|e| spill_error(&e))?;
             file.write_all_at(bytes, 0).map_err(|e| spill_error(&e))?;
@@ -104,7 +159,7 @@ impl Content {
     /// The bytes as the value of a Put.
     pub fn value(&self) -> Value {
         match self {
-            Content::Memory(bytes) => Value::Bytes(bytes.clone()),
+            Content::Memory(bytes) => Value::Bytes(bytes.to_vec()),
             Content::Spilled { file, len } => Value::Spilled { file: Arc::clone(file), len: *len },
         }
     }
@@ -121,8 +176,8 @@ mod tests {
     #[test]
     fn memory_and_spilled_behave_alike() {
         let dir = tempfile::tempdir().unwrap();
-        let mut small = Content::Memory(Vec::new());
-        let mut large = Content::Memory(Vec::new());
+        let mut small = Content::empty();
+        let mut large = Content::empty();
         large.resize(MEMORY_MAX + 1, dir.path()).unwrap();
         large.resize(0, dir.path()).unwrap();
         assert!(matches!(large, Content::Spilled { .. }));

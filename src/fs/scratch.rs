@@ -77,7 +77,7 @@ impl ScratchFiles {
         let large = self.large.lock().get(&key(b"m", place)).cloned();
         let content = match large {
             Some(file) => Content::Spilled { file, len: meta.len },
-            None => Content::Memory(self.entries.get(&key(b"b", place))?.unwrap_or_default()),
+            None => Content::of(self.entries.get(&key(b"b", place))?.unwrap_or_default()),
         };
         Ok(Some((meta, content)))
     }
@@ -88,7 +88,7 @@ impl ScratchFiles {
         match content {
             Content::Memory(bytes) => {
                 self.large.lock().remove(&key_of_meta);
-                self.entries.insert(key(b"b", place), bytes.clone())?;
+                self.entries.insert(key(b"b", place), bytes.to_vec())?;
             }
             Content::Spilled { file, .. } => {
                 let mut large = self.large.lock();
@@ -149,7 +149,7 @@ mod tests {
         let files = ScratchFiles::new(directory.path());
         let meta = Meta { len: 0, mtime: FileTime { seconds: -1, nanos: 5 }, ttl_ms: Some(7) };
         for (row, name) in [(b"r", b"b"), (b"r", b"a"), (b"s", b"c")] {
-            files.write(&place(row, name), &Content::Memory(name.to_vec()), &meta).unwrap();
+            files.write(&place(row, name), &Content::of(name.to_vec()), &meta).unwrap();
         }
         assert_eq!(files.names(&place(b"r", b"").dir, None, 10).unwrap(), [b"a", b"b"]);
         assert_eq!(files.names(&place(b"r", b"").dir, Some(b"a"), 10).unwrap(), [b"b"]);
@@ -165,7 +165,7 @@ mod tests {
     fn large_files_keep_their_file() {
         let directory = tempfile::tempdir().unwrap();
         let files = ScratchFiles::new(directory.path());
-        let mut content = Content::Memory(Vec::new());
+        let mut content = Content::empty();
         content.write(super::super::content::MEMORY_MAX, b"end", directory.path()).unwrap();
         let meta = Meta { len: 0, mtime: FileTime::default(), ttl_ms: None };
         files.write(&place(b"r", b"a"), &content, &meta).unwrap();

@@ -1,23 +1,27 @@
 //! The database file: opening, a pool of read connections, pages of rows, and transactions.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 
 use super::columns::{self, ColumnStats};
 use super::meta::{Meta, Sums};
 use super::readers::Readers;
 use super::row::IndexRow;
 use super::shares;
+use super::state::{condemned_path, encode_meta, open_existing, put_meta};
+use super::verify::Walks;
+use super::witness::Witness;
 use crate::model::{FamilyId, Qualifier, SegmentId};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
-const FORMAT: u32 = 2;
 
 /// Which way a page of rows is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +46,7 @@ pub enum Opened {
     Ready(Box<Meta>),
     /// Absent, damaged, unfinished or of another store: it is empty now and must be filled from the log.
     Empty {
-        reason: &'static str,
+        reason: String,
     },
 }
 
@@ -51,6 +55,11 @@ pub struct Index {
     path: PathBuf,
     writer: Mutex<Connection>,
     pub(super) readers: Readers,
+    witness: Arc<Witness>,
+    walks: Walks,
+    /// Checkpoints of this process that were committed, and the one of them that is known to be on the disk.
+    covered: AtomicU64,
+    covered_durably: AtomicU64,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
@@ -72,63 +81,61 @@ pub(super) fn damaged_row() -> Error {
 
 impl Index {
     /// Opens or makes `dir/index.db`. What cannot be trusted is thrown away.
-    pub fn open(dir: &Path, store: &StoreId, cache_bytes: u64) -> Result<(Self, Opened)> {
+    pub fn open(dir: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<(Self, Opened)> {
         if rusqlite::version_number() < LEAST_SQLITE {
             let text = format!("SQLite {} is too old: 3.51.3 or newer is needed", rusqlite::version());
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
+        // SQLite refuses links anywhere in a path.
+        let dir = dir.canonicalize().map_err(|e| Error::io(format!("open {}", dir.display()), &e))?;
         let path = dir.join("index.db");
-        let condemned = Self::condemned_path(&path).exists();
-        let existed = path.exists();
-        if existed
-            && !condemned
-            && let Ok((index, meta)) = Self::open_existing(&path, store, cache_bytes)
-        {
-            return Ok((index, Opened::Ready(Box::new(meta))));
-        }
+        let condemned = condemned_path(&path).exists();
+        let reason = match path.exists() {
+            false => "it was absent".to_owned(),
+            true if condemned => "it was found to be damaged".to_owned(),
+            true => match open_existing(&path, store, cache_bytes, &witness) {
+                Ok((writer, meta)) => {
+                    let index = Self::with(&path, writer, cache_bytes, witness);
+                    return Ok((index, Opened::Ready(Box::new(meta))));
+                }
+                Err(e) => e.message,
+            },
+        };
         remove_files(&path)?;
-        let index = Self::create(&path, store, cache_bytes)?;
-        let reason = if existed { "it could not be trusted" } else { "it was absent" };
-        Ok((index, Opened::Empty { reason }))
+        Ok((Self::create(&path, store, cache_bytes, witness)?, Opened::Empty { reason }))
     }
 
     /// Throws everything away; the index is empty and unfinished.
-    pub fn create(path: &Path, store: &StoreId, cache_bytes: u64) -> Result<Self> {
+    fn create(path: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
         let writer = connect(path, cache_bytes)?;
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
         writer.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
         put_meta(&writer, "store", store)?;
-        put_meta(&writer, "format", &FORMAT.to_le_bytes())?;
-        Ok(Self::with(path, writer, cache_bytes))
+        put_meta(&writer, "format", &super::state::FORMAT.to_le_bytes())?;
+        Ok(Self::with(path, writer, cache_bytes, witness))
     }
 
-    fn with(path: &Path, writer: Connection, cache_bytes: u64) -> Self {
-        Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Readers::new(path, cache_bytes) }
+    pub(super) fn with(path: &Path, writer: Connection, cache_bytes: u64, witness: Arc<Witness>) -> Self {
+        let (writer, readers) = (Mutex::new(writer), Readers::new(path, cache_bytes));
+        // A checkpoint of an earlier process counts as one that is not on the disk.
+        let (covered, covered_durably) = (AtomicU64::new(1), AtomicU64::new(0));
+        Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default(), covered, covered_durably }
     }
 
-    fn open_existing(path: &Path, store: &StoreId, cache_bytes: u64) -> Result<(Self, Meta)> {
-        let writer = connect(path, cache_bytes)?;
-        let of_store = get_meta(&writer, "store")?.is_some_and(|id| id == store);
-        let format = get_meta(&writer, "format")?;
-        if !of_store || format.as_deref() != Some(&FORMAT.to_le_bytes()) {
-            return Err(Error::new(ErrorKind::Corrupt, "the index is of another store or format"));
-        }
-        let state = get_meta(&writer, "state")?;
-        let unfinished = || Error::new(ErrorKind::Corrupt, "the index was never finished");
-        let meta = postcard::from_bytes(&state.ok_or_else(unfinished)?);
-        let meta = meta.map_err(|e| Error::new(ErrorKind::Corrupt, format!("state of the index: {e}")))?;
-        Ok((Self::with(path, writer, cache_bytes), meta))
+    pub(super) fn walks(&self) -> &Walks {
+        &self.walks
     }
 
-    fn condemned_path(path: &Path) -> PathBuf {
-        path.with_extension("damaged")
+    /// A connection for one long read.
+    pub(super) fn own_reader(&self) -> Result<Connection> {
+        self.readers.connect()
     }
 
     /// Lets the next [`Index::open`] throw the index away.
     pub fn condemn(&self) {
-        if let Err(e) = std::fs::write(Self::condemned_path(&self.path), b"rebuild me\n") {
+        if let Err(e) = std::fs::write(condemned_path(&self.path), b"rebuild me\n") {
             log::error!("mark the damaged index {}: {e}", self.path.display());
         }
     }
@@ -195,8 +202,10 @@ impl Index {
         let (mut meta, sums) = state();
         columns::apply(&tx, &sums.columns, &mut meta)?;
         shares::apply(&tx, &sums.shares, &mut meta)?;
-        put_meta(&tx, "state", &encode_meta(&meta)?)?;
+        self.put_state(&tx, &mut meta)?;
         tx.commit().map_err(sql("commit to"))?;
+        self.witness.note_commit(meta.commits);
+        self.covered.fetch_max(meta.checkpoint.seq.0, Ordering::AcqRel);
         Ok(meta)
     }
 
@@ -205,9 +214,15 @@ impl Index {
     pub fn settle_shares(&self, mut meta: Meta, pending: &dyn Fn(SegmentId) -> bool) -> Result<Meta> {
         self.in_transaction(|tx| {
             let any = shares::settle(tx, &mut meta, pending)?;
-            if any { put_meta(tx, "state", &encode_meta(&meta)?) } else { Ok(()) }
+            if any { self.put_state(tx, &mut meta) } else { Ok(()) }
         })?;
+        self.witness.note_commit(meta.commits);
         Ok(meta)
+    }
+
+    fn put_state(&self, connection: &Connection, meta: &mut Meta) -> Result<()> {
+        meta.commits = meta.commits.max(self.witness.commits_seen().unwrap_or_default()) + 1;
+        put_meta(connection, "state", &encode_meta(meta)?)
     }
 
     /// Rebuild: counts shares, as if none had an entry with a row of its own.
@@ -246,18 +261,37 @@ impl Index {
         self.in_transaction(|tx| apply(tx, changes))
     }
 
+    /// The last checkpoint, and the rows it covers, are on the disk when this returns.
+    pub fn make_checkpoint_durable(&self) -> Result<()> {
+        let covered = self.covered.load(Ordering::Acquire);
+        if self.covered_durably.load(Ordering::Acquire) >= covered {
+            return Ok(());
+        }
+        self.make_durable()?;
+        self.covered_durably.fetch_max(covered, Ordering::AcqRel);
+        Ok(())
+    }
+
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
         let writer = self.writer.lock();
         let _paused = self.readers.pause();
-        // FULL waits for readers, then syncs the database's own log before and its file after the move.
-        let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
-        if busy == 0 {
-            Ok(())
-        } else {
-            Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"))
+        // Order: a long walk ends first, it would be waited for.
+        self.walks.stop();
+        let busy = checkpoint(&writer);
+        self.walks.allow();
+        if busy? {
+            return Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"));
         }
+        Ok(())
     }
+}
+
+/// Whether readers kept it from being done.
+fn checkpoint(writer: &Connection) -> Result<bool> {
+    // FULL waits for readers, then syncs the database's own log before and its file after the move.
+    let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
+    Ok(busy != 0)
 }
 
 pub(super) fn remove_files(path: &Path) -> Result<()> {
@@ -273,8 +307,9 @@ pub(super) fn remove_files(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
-    let connection = Connection::open(path).map_err(sql("open"))?;
+pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
     let cache = (cache_bytes / 1024).max(64);
     let setup = format!(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
@@ -288,30 +323,6 @@ fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
 /// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
 pub(super) fn keep_plans(connection: &Connection) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
-}
-
-/// Values of `meta` end with a CRC-32C of name and value.
-fn put_meta(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
-    let check = crc32c::crc32c_append(crc32c::crc32c(name.as_bytes()), value);
-    let stored = [value, &check.to_le_bytes()].concat();
-    let text = "INSERT OR REPLACE INTO meta(name, value) VALUES(?1, ?2)";
-    connection.execute(text, (name, stored)).map_err(sql("write"))?;
-    Ok(())
-}
-
-fn get_meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
-    let text = "SELECT value FROM meta WHERE name = ?1";
-    let stored: Option<Vec<u8>> =
-        connection.query_row(text, [name], |row| row.get(0)).optional().map_err(sql("read"))?;
-    let Some(stored) = stored else { return Ok(None) };
-    let good = stored.split_last_chunk::<4>().filter(|(value, check)| {
-        crc32c::crc32c_append(crc32c::crc32c(name.as_bytes()), value) == u32::from_le_bytes(**check)
-    });
-    good.map(|(value, _)| Some(value.to_vec())).ok_or_else(damaged_row)
-}
-
-fn encode_meta(meta: &Meta) -> Result<Vec<u8>> {
-    postcard::to_stdvec(meta).map_err(|e| Error::new(ErrorKind::Io, format!("encode the state of the index: {e}")))
 }
 
 fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {

@@ -89,6 +89,8 @@ pub struct FamilyStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     pub checkpoint: Checkpoint,
+    /// Grows with each commit, over all indexes that the store has had.
+    pub commits: u64,
     /// The last generation given.
     pub generation: Generation,
     /// Greater than every number of a segment that ever was.

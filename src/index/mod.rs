@@ -8,19 +8,26 @@ mod copy;
 mod db;
 pub mod key;
 mod lifetime;
+mod look;
 mod meta;
 mod readers;
 mod row;
 mod shares;
 mod spill;
+mod state;
+mod verify;
+mod witness;
 
 pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
 pub use copy::IndexCopy;
 pub use db::{Change, Direction, Index, Opened};
 pub use lifetime::{Lifetime, Lifetimes};
+pub use look::set_index_aside;
 pub use meta::{
     Checkpoint, ColumnsKept, FamilyStats, Layer, Meta, RowPart, SegmentStats, Sums, own_entry_bytes, same_row,
 };
 pub use row::IndexRow;
 pub use shares::ShareChanges;
 pub use spill::{SpillMap, first_part, join_key, past_key};
+pub use verify::Verified;
+pub use witness::Witness;

@@ -93,8 +93,10 @@ impl Readers {
         Pause(self)
     }
 
+    /// One more connection.
     pub(super) fn connect(&self) -> Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
         let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.cache_kib);
         connection.execute_batch(&cache).map_err(sql("set up"))?;

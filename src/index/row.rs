@@ -1,7 +1,7 @@
 //! What a row of the index holds besides its key.
 
 use crate::model::{Generation, SegmentId, Tags, ValueHandle};
-use crate::wal::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
+use crate::wal::{agree, put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 
 /// Above the flags of tags.
 const OWN_PLACE: u64 = 1 << 16;
@@ -40,7 +40,7 @@ impl IndexRow {
     /// `None` if any bit of key or row is not as it was written.
     pub fn decode(key: &[u8], bytes: &[u8]) -> Option<Self> {
         let (mut rest, check) = bytes.split_last_chunk::<4>()?;
-        if crc32c::crc32c_append(crc32c::crc32c(key), rest) != u32::from_le_bytes(*check) {
+        if !agree(u32::from_le_bytes(*check), crc32c::crc32c_append(crc32c::crc32c(key), rest)) {
             return None;
         }
         let value = take_handle(&mut rest)?;

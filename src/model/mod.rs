@@ -5,6 +5,7 @@
 pub mod attributes;
 mod catalogue;
 mod cell;
+mod check;
 pub mod describe;
 mod mutation;
 mod name;
@@ -21,6 +22,7 @@ pub use cell::{
     Cell, CellInfo, CellKind, FileTime, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone,
     ValueHandle,
 };
+pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
     Origin, PutCell, RowMutations, Time, Value,

@@ -1,6 +1,6 @@
 //! Changes of the catalogue: what they check, and how they become durable.
 //!
-//! The file `catalogue` is the truth: a line with a checksum, then JSON.
+//! The file `catalogue` is the truth, kept twice: a line with a checksum, then JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::engine::{Engine, known_table};
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
+use super::twofold::{self, Loaded};
 use super::{attribute_times, dropped};
 use crate::backend::Event;
 use crate::env::Env;
@@ -70,26 +71,32 @@ pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
     let json = serde_json::to_string_pretty(&stored)
         .map_err(|e| Error::new(ErrorKind::Io, format!("encode the catalogue: {e}")))?;
     let text = format!("cellfs catalogue crc32c={:08x}\n{json}\n", crc32c::crc32c(json.as_bytes()));
-    env.replace_file(path, text.as_bytes()).map_err(|e| Error::io(format!("write {}", path.display()), &e))
+    twofold::save(env, path, text.as_bytes())
 }
 
-/// Reads the file; `None` if there is none.
+/// Reads the file, or its copy, and mends what is damaged; `None` if there is none.
 pub fn load(env: &dyn Env, path: &Path) -> Result<Option<Catalogue>> {
-    let bytes = match env.read_file(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
-    };
+    let Some(found) = find(env, path)? else { return Ok(None) };
+    twofold::mend(env, &found)?;
+    Ok(Some(found.value))
+}
+
+/// Reads the file, or its copy, and changes nothing.
+pub fn find(env: &dyn Env, path: &Path) -> Result<Option<Loaded<Catalogue>>> {
+    twofold::load(env, path, &|bytes| parse(bytes, path))
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Catalogue> {
     let corrupt = |what: &str| Error::new(ErrorKind::Corrupt, format!("{}: {what}", path.display()));
-    let text = std::str::from_utf8(&bytes).map_err(|_| corrupt("it is not text"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| corrupt("it is not text"))?;
     let (head, json) = text.split_once('\n').ok_or_else(|| corrupt("it has no checksum"))?;
     let json = json.strip_suffix('\n').unwrap_or(json);
     let check = head.strip_prefix("cellfs catalogue crc32c=").and_then(|c| u32::from_str_radix(c, 16).ok());
     if check != Some(crc32c::crc32c(json.as_bytes())) {
-        return Err(corrupt("checksum mismatch; put a good copy in its place, backups have one"));
+        return Err(corrupt("checksum mismatch; put a good one in its place, backups have it"));
     }
     let stored: Stored = serde_json::from_str(json).map_err(|e| corrupt(&e.to_string()))?;
-    Ok(Some(Catalogue {
+    Ok(Catalogue {
         namespaces: stored.namespaces.into_iter().map(|n| (n.name.clone(), n)).collect(),
         tables: stored.tables.into_iter().map(|t| (t.name.clone(), t)).collect(),
         next_table_id: stored.next_table_id,
@@ -99,7 +106,7 @@ pub fn load(env: &dyn Env, path: &Path) -> Result<Option<Catalogue>> {
         restored: stored.restored,
         dropped: stored.dropped,
         staged: stored.staged,
-    }))
+    })
 }
 
 /// Applies a change at the time `now`; the events it causes.

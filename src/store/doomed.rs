@@ -102,6 +102,9 @@ impl Engine {
         }
         let mut dropped = Dropped::default();
         gone.iter().for_each(|one| dropped.add(&one.row));
+        // Order: what the index has of them is on the disk before they are marked. Else a power cut could take a
+        // commit back that has a tombstone, and the replay would pass by the tombstone because it is marked.
+        self.index.make_checkpoint_durable()?;
         // Order: marked before the index forgets them; without the lock, flushes go on meanwhile.
         self.mark_dead(&dropped)?;
         self.remove_rows(gone)

@@ -15,7 +15,7 @@ use super::pace::Hurry;
 use super::recent::Recent;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
-use crate::index::{Checkpoint, Index, Meta, key};
+use crate::index::{Checkpoint, Index, Meta, Witness, key};
 use crate::model::{
     Catalogue, FamilyId, FamilySchema, SegmentId, SeqNo, TableName, TableSchema, TableState, Timestamp,
 };
@@ -73,6 +73,7 @@ pub struct Engine {
     pub log: Log,
     pub values: ValueReader,
     pub index: Index,
+    pub witness: Arc<Witness>,
     pub catalogue: ArcSwap<Catalogue>,
     /// Held during a change of the catalogue.
     pub altering: Mutex<()>,

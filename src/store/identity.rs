@@ -1,7 +1,10 @@
-//! The file `format`: which release wrote the store, who the store is, and its secret.
+//! The file `format`, kept twice: which release wrote the store, who the store is, and its secret.
+
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::twofold::{self, Loaded};
 use crate::env::Env;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
@@ -9,7 +12,7 @@ use crate::{Error, ErrorKind, Result};
 const FORMAT: u32 = 1;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub store: StoreId,
     pub hash_key: [u8; 16],
@@ -20,51 +23,103 @@ struct Stored {
     cellfs_store_format: u32,
     store: String,
     hash_key: String,
+    /// CRC-32C of the three above.
+    #[serde(default)]
+    check: Option<String>,
+}
+
+impl Stored {
+    fn expected(&self) -> String {
+        let text = format!("{} {} {}", self.cellfs_store_format, self.store, self.hash_key);
+        format!("{:08x}", crc32c::crc32c(text.as_bytes()))
+    }
+}
+
+/// The file's path.
+pub fn path(dir: &Path) -> PathBuf {
+    dir.join("format")
 }
 
 fn unhex(text: &str) -> Option<[u8; 16]> {
     hex::decode(text).ok()?.try_into().ok()
 }
 
-/// Whether the file is in `dir`.
-pub fn is_present(dir: &std::path::Path) -> bool {
-    dir.join("format").exists()
+/// Whether the file, or its copy, is in `dir`.
+pub fn is_present(dir: &Path) -> bool {
+    path(dir).exists() || twofold::copy_of(&path(dir)).exists()
 }
 
-/// Reads the file in `dir`, or makes one if `make` allows it.
-pub fn load(env: &dyn Env, dir: &std::path::Path) -> Result<Identity> {
-    let path = dir.join("format");
-    let bytes = match env.read_file(&path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return create(env, dir, &path),
-        Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
+/// Reads the file in `dir`, or makes one if the directory is empty.
+pub fn load(env: &dyn Env, dir: &Path) -> Result<Identity> {
+    let Some(found) = find(env, dir)? else { return create(env, dir) };
+    twofold::mend(env, &found)?;
+    Ok(found.value)
+}
+
+/// Reads the file in `dir` and changes nothing.
+pub fn find(env: &dyn Env, dir: &Path) -> Result<Option<Loaded<Identity>>> {
+    let path = path(dir);
+    twofold::load(env, &path, &|bytes| parse(bytes, &path))
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Identity> {
+    let corrupt = || {
+        let dir = path.parent().unwrap_or(path).display();
+        let text = format!("{} is damaged, or not cellfs's. Run: cellfs check --repair {dir}", path.display());
+        Error::new(ErrorKind::Corrupt, text)
     };
-    let corrupt = || Error::new(ErrorKind::Corrupt, format!("{} is damaged: it is not cellfs's", path.display()));
-    let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| corrupt())?;
+    let stored: Stored = serde_json::from_slice(bytes).map_err(|_| corrupt())?;
     if stored.cellfs_store_format > FORMAT {
         let text = format!(
             "{} has format {}; this release knows {FORMAT}. Use a newer release of cellfs",
-            dir.display(),
+            path.parent().unwrap_or(path).display(),
             stored.cellfs_store_format
         );
         return Err(Error::new(ErrorKind::NewerFormat, text));
+    }
+    if stored.check.as_ref().is_some_and(|check| !check.eq_ignore_ascii_case(&stored.expected())) {
+        return Err(corrupt());
     }
     let (store, hash_key) = (unhex(&stored.store), unhex(&stored.hash_key));
     Ok(Identity { store: store.ok_or_else(corrupt)?, hash_key: hash_key.ok_or_else(corrupt)? })
 }
 
-fn create(env: &dyn Env, dir: &std::path::Path, path: &std::path::Path) -> Result<Identity> {
-    let names = env.list(dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
-    if let Some(other) =
-        names.iter().find(|name| !matches!(name.as_str(), "LOCK" | "cellfs.log" | "format.new" | "lost+found"))
-    {
-        let text = format!("{} is neither a store nor empty: it has {other}. Choose another directory", dir.display());
-        return Err(Error::new(ErrorKind::NotEmpty, text));
+/// Refuses a directory that is neither a store nor empty.
+pub fn admit(env: &dyn Env, dir: &Path) -> Result<()> {
+    let names = match env.list(dir) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => {
+            let text = format!("{} is not a directory. A store is one: choose another path", dir.display());
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        names => names.map_err(|e| Error::io(format!("list {}", dir.display()), &e))?,
+    };
+    let ours = |name: &String| matches!(name.as_str(), "LOCK" | "cellfs.log" | "format.new" | "lost+found");
+    match names.iter().find(|name| !ours(name)) {
+        Some(other) if !names.iter().any(|name| name == "format" || name == "format.copy") => {
+            let (dir, other) = (dir.display(), other.escape_debug());
+            let text = format!("{dir} is neither a store nor empty: it has {other}. Choose another directory");
+            Err(Error::new(ErrorKind::NotEmpty, text))
+        }
+        _ => Ok(()),
     }
+}
+
+fn create(env: &dyn Env, dir: &Path) -> Result<Identity> {
+    admit(env, dir)?;
     let random = env.random().map_err(|e| Error::io("read random bytes", &e))?;
-    let (store, hash_key) = (hex::encode(&random[..16]), hex::encode(&random[16..]));
-    let stored = Stored { cellfs_store_format: FORMAT, store, hash_key };
+    let mut identity = Identity::default();
+    identity.store.copy_from_slice(&random[..16]);
+    identity.hash_key.copy_from_slice(&random[16..]);
+    write(env, dir, &identity)?;
+    Ok(identity)
+}
+
+/// Writes both files.
+pub fn write(env: &dyn Env, dir: &Path, identity: &Identity) -> Result<()> {
+    let (store, hash_key) = (hex::encode(identity.store), hex::encode(identity.hash_key));
+    let mut stored = Stored { cellfs_store_format: FORMAT, store, hash_key, check: None };
+    stored.check = Some(stored.expected());
     let text = serde_json::to_string_pretty(&stored).unwrap_or_default() + "\n";
-    env.replace_file(path, text.as_bytes()).map_err(|e| Error::io(format!("write {}", path.display()), &e))?;
-    load(env, dir)
+    twofold::save(env, &path(dir), text.as_bytes())
 }

@@ -5,9 +5,11 @@
 mod apply;
 mod attribute_times;
 mod catalogue;
+mod check;
 mod clone;
 mod compact;
 mod cursor;
+mod damage;
 mod doomed;
 mod dropped;
 mod engine;
@@ -36,6 +38,8 @@ mod snapshots;
 mod staged;
 mod stats;
 mod sweep;
+mod tail;
+mod twofold;
 mod worker;
 
 #[cfg(test)]
@@ -51,8 +55,10 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use crate::env::{Env, LockGuard, RealEnv};
-use crate::model::Durability;
+use crate::model::{CheckEvent, CheckSummary, Durability};
 use crate::{Error, ErrorKind, Result};
+
+pub use check::Repaired;
 
 use engine::Engine;
 use worker::Workers;
@@ -170,16 +176,32 @@ impl Store {
         }
     }
 
+    /// Refuses a path that is neither a store nor an empty or absent directory; leaves nothing there.
+    pub fn admit(directory: &Path) -> Result<()> {
+        identity::admit(&RealEnv, directory)
+    }
+
     /// Whether a directory holds a store.
     pub fn exists(directory: &Path) -> bool {
         identity::is_present(directory)
+    }
+
+    /// Checks a store that nobody has open, and changes nothing.
+    pub fn check(directory: &Path, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
+        let env: Arc<dyn Env> = Arc::new(RealEnv);
+        check::check(&env, directory, tell)
+    }
+
+    /// Checks a store that nobody has open, and makes its index anew from the segments if anything is wrong.
+    pub fn repair(options: StoreOptions, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<Repaired> {
+        check::repair(options, tell)
     }
 
     /// Stops the threads and makes everything durable. The memtable is not flushed: flushes have effects
     /// that users see, and the log has it all.
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
-        self.engine.log.sync()
+        self.engine.sync_log()
     }
 }
 
@@ -190,7 +212,7 @@ impl Drop for Store {
             return;
         }
         // Without `close` nobody waits for the answer.
-        if let Err(e) = self.engine.log.sync() {
+        if let Err(e) = self.engine.sync_log() {
             log::error!("the last sync of the store: {e}");
         }
     }

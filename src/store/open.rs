@@ -7,18 +7,20 @@ use std::sync::atomic::AtomicU64;
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use super::engine::{Engine, STRIPES, Signals};
+use super::engine::{Engine, STRIPES, SignalState, Signals};
 use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
 use super::{Background, StoreOptions, catalogue, identity, snapshots, staged};
 use crate::env::{Env, LockGuard};
-use crate::index::{Index, Opened};
-use crate::model::{Catalogue, SeqNo, Timestamp};
+use crate::index::{Index, Meta, Opened, Verified, Witness};
+use crate::model::{Catalogue, Timestamp};
 use crate::wal::{Log, LogOptions, Segments, ValueReader};
 use crate::{Error, ErrorKind, Result};
 
+/// Cells that are verified while the store is opened: a few milliseconds.
+pub const VERIFIED_AT_ONCE: u64 = 20_000;
 /// Memory for pages of a snapshot's index, bytes.
 const SNAPSHOT_CACHE: u64 = 4 << 20;
 
@@ -26,33 +28,26 @@ const SNAPSHOT_CACHE: u64 = 4 << 20;
 pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let env = Arc::clone(&options.env);
     let dir = options.path.clone();
-    let io = |what: &str, e: std::io::Error| Error::io(format!("{what} {}", dir.display()), &e);
+    let io = |what: &str, e: std::io::Error| io(&dir, what, &e);
+    // Order: before anything is made there.
+    identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
+    env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
     let lock = take_lock(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     let catalogue_path = dir.join("catalogue");
     let segments_dir = dir.join("segments");
-    let known = catalogue::load(&*env, &catalogue_path)?;
     env.create_dir(&segments_dir).and_then(|()| env.sync_dir(&dir)).map_err(|e| io("prepare", e))?;
     let segments = Arc::new(Segments::open(Arc::clone(&env), segments_dir, identity.store)?);
-    let catalogue = match known {
-        Some(catalogue) => catalogue,
-        None if segments.ids().is_empty() => {
-            let new = catalogue::initial();
-            catalogue::save(&*env, &catalogue_path, &new)?;
-            new
-        }
-        None => {
-            let text = format!("{} is missing; put a copy of it there, backups have one", catalogue_path.display());
-            return Err(Error::new(ErrorKind::Corrupt, text));
-        }
-    };
+    let catalogue = declared(&*env, &catalogue_path, &segments)?;
     forget_moves(&*env, segments.dir())?;
     snapshots::remove_unfinished(&*env, &dir)?;
     let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
-    let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes)?;
-    let parts = Parts { options, hash_key: identity.hash_key, catalogue, segments, index, stopped_at: None };
+    let witness = Arc::new(Witness::open(&*env, &dir)?);
+    let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes, &witness)?;
+    let hash_key = identity.hash_key;
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
 
@@ -64,9 +59,11 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let gone = || Error::new(ErrorKind::Corrupt, format!("{} is missing; delete the snapshot", path.display()));
     let catalogue = catalogue::load(&*env, &path)?.ok_or_else(gone)?;
     let index_dir = env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
-    let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE)?;
+    let witness = Arc::new(Witness::of_snapshot());
+    let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE, Arc::clone(&witness))?;
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
-    let parts = Parts { options, hash_key: parent.hash_key, catalogue, segments, index, stopped_at: Some(made_at) };
+    let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at };
     parts.recover(opened, Tail::LeaveAlone)
 }
 
@@ -77,17 +74,19 @@ struct Parts {
     catalogue: Catalogue,
     segments: Arc<Segments>,
     index: Index,
+    witness: Arc<Witness>,
     stopped_at: Option<Timestamp>,
 }
 
 impl Parts {
     fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
-        let Self { options, hash_key, catalogue, segments, index, stopped_at } = self;
+        let Self { options, hash_key, catalogue, segments, index, witness, stopped_at } = self;
         let read = Arc::clone(&options.recovered);
-        let mut recovery = Recovery::new(&segments, &catalogue, &index, end, &read);
+        let mut recovery = Recovery::new(&segments, &catalogue, &index, (witness.synced_seen(), end), &read);
         let meta = recovery.run(opened)?;
         let indexed = Arc::new(Indexed::of(&meta));
-        let Recovery { memtable, last, tail, tracks, .. } = recovery;
+        let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;
+        let state = SignalState { last_error: damages.sentence(&options.path), ..SignalState::default() };
         let log_options = LogOptions { segment_bytes: options.segment_bytes };
         // A snapshot is never written to: any segment will do.
         let tail = if end == Tail::Mend { tail } else { segments.ids().last().copied() };
@@ -112,13 +111,34 @@ impl Parts {
             maintenance: Mutex::new(()),
             room: Mutex::new(()),
             room_made: Condvar::new(),
-            signals: Signals::default(),
+            signals: Signals { state: Mutex::new(state), ..Signals::default() },
+            witness,
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
             stopped_at,
             options,
         })
     }
+}
+
+/// The catalogue; a new one if nothing was ever written.
+fn declared(env: &dyn Env, path: &Path, segments: &Segments) -> Result<Catalogue> {
+    match catalogue::load(env, path)? {
+        Some(catalogue) => Ok(catalogue),
+        None if segments.ids().is_empty() => {
+            let new = catalogue::initial();
+            catalogue::save(env, path, &new)?;
+            Ok(new)
+        }
+        None => {
+            let text = format!("{} is missing; put a copy of it there, backups have one", path.display());
+            Err(Error::new(ErrorKind::Corrupt, text))
+        }
+    }
+}
+
+pub fn io(dir: &Path, what: &str, source: &std::io::Error) -> Error {
+    Error::io(format!("{what} {}", dir.display()), source)
 }
 
 /// Handles of an earlier process are gone, and with them the need to know where values went.
@@ -130,21 +150,30 @@ fn forget_moves(env: &dyn Env, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An index that covers more than the log has belongs to another time: it is thrown away.
-fn open_index(dir: &Path, segments: &Segments, cache_bytes: u64) -> Result<(Index, Opened)> {
-    let (index, opened) = Index::open(dir, segments.store_id(), cache_bytes)?;
+/// An index that has lost rows is thrown away.
+fn open_index(dir: &Path, segments: &Segments, cache_bytes: u64, witness: &Arc<Witness>) -> Result<(Index, Opened)> {
+    let open = || Index::open(dir, segments.store_id(), cache_bytes, Arc::clone(witness));
+    let (index, opened) = open()?;
     let Opened::Ready(meta) = &opened else { return Ok((index, opened)) };
-    let at = meta.checkpoint;
-    let reached = segments.get(at.segment).is_some_and(|segment| segment.len() >= at.offset);
-    if reached || at.seq == SeqNo(0) {
-        return Ok((index, opened));
-    }
-    index.condemn();
+    let Some(reason) = verify_small(&index, meta)? else { return Ok((index, opened)) };
     drop(index);
-    Index::open(dir, segments.store_id(), cache_bytes)
+    let (index, _) = open()?;
+    Ok((index, Opened::Empty { reason }))
 }
 
-fn take_lock(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
+/// A small index is looked at as a whole before anything is served; the background looks at a large one.
+fn verify_small(index: &Index, meta: &Meta) -> Result<Option<String>> {
+    if meta.cells() > VERIFIED_AT_ONCE {
+        return Ok(None);
+    }
+    Ok(match index.verify(&|| true)? {
+        Verified::Damaged(reason) => Some(reason),
+        Verified::Good | Verified::Stopped => None,
+    })
+}
+
+/// The store's lock, or who has it.
+pub fn take_lock(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
     let path = dir.join("LOCK");
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let holder = format!("pid {}\nboot {}\n", std::process::id(), boot.trim());

@@ -62,10 +62,7 @@ impl Engine {
     pub fn current(&self, handle: &ValueHandle) -> Result<ValueHandle> {
         let mut handle = *handle;
         while self.log.segments().get(handle.segment).is_none() {
-            handle = self.moved(&handle)?.ok_or_else(|| {
-                let text = format!("segment {} is not there any more; look the cell up again", handle.segment.0);
-                Error::new(ErrorKind::NotFound, text)
-            })?;
+            handle = self.moved(&handle)?.ok_or_else(|| self.log.segments().absent(handle.segment))?;
         }
         Ok(handle)
     }

@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use super::damage::Damages;
 use super::engine::FamilyTrack;
 use super::flush::Counted;
 use super::memtable::{MemCell, Memtable};
+use crate::Result;
 use crate::index::{Change, Checkpoint, Direction, Index, IndexRow, Meta, Opened, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
 use crate::wal::{
     DeadMarks, Found, Replay, ReplayEvent, SegmentOrigin, Segments, append_dead, highest_synced, read_dead,
 };
-use crate::{Error, ErrorKind, Result};
 
 /// Cells that a rebuild sorts at once.
 const REBUILD_BATCH: usize = 200_000;
@@ -26,7 +27,7 @@ const REBUILD_SHARES: usize = 20_000;
 
 /// The fold over the log that makes memtable, tracks and, if need be, the index.
 pub struct Recovery<'a> {
-    segments: &'a Arc<Segments>,
+    pub(super) segments: &'a Arc<Segments>,
     families: BTreeSet<FamilyId>,
     index: &'a Index,
     pub memtable: Memtable,
@@ -36,8 +37,11 @@ pub struct Recovery<'a> {
     /// The segment to go on with, if its tail is whole.
     pub tail: Option<SegmentId>,
     /// From here on nothing is known to be on the disk.
-    unsynced: Option<(SegmentId, u64)>,
-    end: Tail,
+    pub(super) unsynced: Option<(SegmentId, u64)>,
+    /// Everything up to it was on the disk once.
+    synced: SeqNo,
+    pub(super) end: Tail,
+    pub damages: Damages,
     /// How many records were read, for whoever watches.
     read: &'a AtomicU64,
 }
@@ -55,16 +59,28 @@ pub enum Tail {
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
+    /// Everything up to `synced` is known to have been on the disk.
     pub fn new(
         segments: &'a Arc<Segments>,
         catalogue: &Catalogue,
         index: &'a Index,
-        end: Tail,
+        (synced, end): (SeqNo, Tail),
         read: &'a AtomicU64,
     ) -> Self {
-        let families = catalogue.stored_families().map(|family| family.id).collect();
-        let (memtable, tracks) = (Memtable::default(), FxHashMap::default());
-        Self { segments, families, index, memtable, tracks, last: SeqNo(0), tail: None, unsynced: None, end, read }
+        Self {
+            segments,
+            families: catalogue.stored_families().map(|family| family.id).collect(),
+            index,
+            memtable: Memtable::default(),
+            tracks: FxHashMap::default(),
+            last: SeqNo(0),
+            tail: None,
+            unsynced: None,
+            synced,
+            end,
+            damages: Damages::default(),
+            read,
+        }
     }
 
     /// Replays what the index does not cover; rebuilds the index if it is empty.
@@ -81,6 +97,7 @@ impl<'a> Recovery<'a> {
         if self.end == Tail::Mend {
             self.remove_orphans(&meta)?;
         }
+        self.look_for_lost(&meta);
         self.last = meta.checkpoint.seq;
         self.replay_tail(&meta)?;
         self.take_stats(&meta);
@@ -120,7 +137,7 @@ impl<'a> Recovery<'a> {
         self.secure()
     }
 
-    fn ids_from(&self, first: SegmentId) -> Vec<SegmentId> {
+    pub(super) fn ids_from(&self, first: SegmentId) -> Vec<SegmentId> {
         self.segments.ids().into_iter().filter(|id| *id >= first).collect()
     }
 
@@ -129,30 +146,38 @@ impl<'a> Recovery<'a> {
     fn walk(&mut self, from: &Checkpoint, sink: &mut Sink<'a, '_>) -> Result<()> {
         let start = |id: SegmentId| if id == from.segment { from.offset } else { 0 };
         let ids = self.ids_from(from.segment);
-        let mut synced = from.seq;
+        let mut synced = self.synced.max(from.seq);
         for &id in &ids {
-            synced = synced.max(readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
+            synced = synced.max(self.readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
         }
+        let mut ended = false;
         for (at, &id) in ids.iter().enumerate() {
             let dead = read_dead(self.segments, id)?;
-            if dead.all() {
+            // Behind the end of the log only compacted segments are left: they hold what was on the disk before.
+            if dead.all() || self.segments.get(id).is_none() {
                 continue;
             }
-            let Some(replay) = readable(Replay::open(self.segments, id, start(id)))? else {
-                if self.ends_here(synced, &ids[at + 1..])? {
-                    return self.set_aside(&ids[at + 1..]);
+            let later = &ids[at + 1..];
+            let Some(replay) = self.readable(Replay::open(self.segments, id, start(id)))? else {
+                if !ended && self.ends_here(synced, later)? {
+                    self.set_aside(later)?;
+                    ended = true;
                 }
                 continue;
             };
             let log = replay.origin() == SegmentOrigin::Log;
-            let broken = self.walk_segment(replay, id, &dead, (synced, &ids[at + 1..]), sink)?;
+            let broken = self.walk_segment(replay, id, &dead, (synced, later), sink)?;
             if log {
-                self.tail = Some(id);
+                self.tail = Some(id).filter(|_| self.reaches(id, start(id)));
             }
             if let Some(end) = broken {
                 self.truncate(id, end)?;
-                return self.set_aside(&ids[at + 1..]);
+                self.set_aside(later)?;
+                ended = true;
             }
+        }
+        if !ended {
+            self.look_for_end(synced);
         }
         Ok(())
     }
@@ -170,6 +195,11 @@ impl<'a> Recovery<'a> {
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
+                    if log && self.end == Tail::Mend && self.is_hole(id, seq, synced) {
+                        // The end of the segment before never reached the disk.
+                        self.keep_cut(id, offset)?;
+                        return Ok(Some(offset));
+                    }
                     self.last = self.last.max(seq);
                     self.read.fetch_add(1, Ordering::Relaxed);
                     if log && seq > synced && self.unsynced.is_none() {
@@ -177,12 +207,17 @@ impl<'a> Recovery<'a> {
                     }
                     sink(self, id, found, dead)?;
                 }
-                ReplayEvent::Damage { offset, reason, .. } => {
-                    report(self.segments, id, offset, reason);
+                ReplayEvent::Damage { offset, reason, salvage, resume } => {
+                    self.report(id, offset, reason, &salvage);
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
                     if log && self.ends_here(synced, later)? {
+                        if resume.is_some() {
+                            self.keep_cut(id, offset)?;
+                        }
                         return Ok(Some(offset));
                     }
+                    self.last = self.last.max(salvage.seq.unwrap_or_default());
+                    sink(self, id, salvage.found, dead)?;
                 }
             }
         }
@@ -190,70 +225,20 @@ impl<'a> Recovery<'a> {
     }
 
     /// Whether what was never known to be on the disk begins at a hole.
-    fn ends_here(&self, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
+    fn ends_here(&mut self, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
         Ok(self.end == Tail::Mend && self.last.0 + 1 > synced.0 && !self.continued(later)?)
     }
 
     /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).
-    fn continued(&self, later: &[SegmentId]) -> Result<bool> {
+    fn continued(&mut self, later: &[SegmentId]) -> Result<bool> {
         for &next in later {
-            let Some(mut replay) = readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
+            let Some(mut replay) = self.readable(Replay::open(self.segments, next, 0))? else { return Ok(false) };
             if replay.origin() == SegmentOrigin::Log {
                 let first = replay.next_event()?;
                 return Ok(matches!(first, Some(ReplayEvent::Record { seq, .. }) if seq.0 <= self.last.0 + 1));
             }
         }
         Ok(false)
-    }
-
-    /// Takes log segments out of the store that hold only what follows a hole.
-    fn set_aside(&mut self, later: &[SegmentId]) -> Result<()> {
-        for &id in later {
-            let origin = readable(self.segments.check_header(id))?;
-            if origin == Some(SegmentOrigin::Compaction) {
-                continue;
-            }
-            let path = self.segments.path(id);
-            log::warn!("{} follows a hole in the log; it is set aside as .cut", path.display());
-            let env = self.segments.env();
-            let moved = env.rename(&path, &path.with_extension("cut")).and_then(|()| env.sync_dir(self.segments.dir()));
-            moved.map_err(|e| Error::io(format!("set {} aside", path.display()), &e))?;
-            self.segments.forget(id);
-            self.segments.reserve(id);
-        }
-        Ok(())
-    }
-
-    fn truncate(&self, id: SegmentId, end: u64) -> Result<()> {
-        let cut = self.segments.file(id)?.set_len(end);
-        cut.map_err(|e| Error::io(format!("cut {}", self.segments.path(id).display()), &e))?;
-        if let Some(segment) = self.segments.get(id) {
-            segment.set_len(end);
-        }
-        Ok(())
-    }
-
-    /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
-    /// bytes that never reach the disk unless they are written again.
-    fn secure(&self) -> Result<()> {
-        let Some((first, offset)) = self.unsynced.filter(|_| self.end == Tail::Mend) else { return Ok(()) };
-        for id in self.ids_from(first) {
-            let Some(segment) = self.segments.get(id) else { continue };
-            let file = self.segments.file(id)?;
-            let mut at = if id == first { offset } else { 0 };
-            let mut buffer = vec![0; 1 << 20];
-            let mut rewrite = || {
-                while at < segment.len() {
-                    let part = buffer.len().min((segment.len() - at) as usize);
-                    file.read_at(&mut buffer[..part], at)?;
-                    file.write_at(&buffer[..part], at)?;
-                    at += part as u64;
-                }
-                file.sync()
-            };
-            rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
-        }
-        Ok(())
     }
 
     fn remember(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks, covered: SeqNo) {
@@ -365,23 +350,6 @@ fn note(tracks: &mut FxHashMap<FamilyId, Arc<FamilyTrack>>, entry: &crate::wal::
     track.max_timestamp.fetch_max(entry.timestamp.0, Ordering::Relaxed);
     track.expiring.fetch_or(entry.tags.ttl_ms.is_some(), Ordering::Relaxed);
     track.family_tombstones.fetch_or(entry.kind.is_family_tombstone(), Ordering::Relaxed);
-}
-
-/// A damaged header makes a segment unreadable, which is reported and survived.
-fn readable<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(e) if e.kind == ErrorKind::Corrupt => {
-            log::error!("{e}; its cells cannot be read. Restore them from a backup");
-            Ok(None)
-        }
-        Err(e) => Err(e),
-    }
-}
-
-fn report(segments: &Segments, id: SegmentId, offset: u64, reason: &str) {
-    let path = segments.path(id);
-    log::error!("{}, offset {offset}: {reason}; skipped. Restore its cells from a backup", path.display());
 }
 
 /// Marks a segment as rewritten, so that no rebuild reads it again.

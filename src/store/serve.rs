@@ -9,8 +9,8 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileTime, Get, Mutated, Origin, Qualifier, RowKey,
-    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
+    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
 };
 
 impl Backend for Store {
@@ -20,6 +20,10 @@ impl Backend for Store {
 
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
         self.changeable()?.alter(change, origin)
+    }
+
+    fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
+        self.engine.check(tell)
     }
 
     fn get(&self, get: &Get) -> Result<RowResult> {
@@ -112,7 +116,7 @@ impl Backend for Store {
 
     fn sync(&self) -> Result<()> {
         match self.access {
-            Access::Full => self.engine.log.sync(),
+            Access::Full => self.engine.sync_log(),
             Access::Snapshot(_) => Ok(()),
         }
     }

@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
-use crate::Result;
+use super::open::VERIFIED_AT_ONCE;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
+use crate::index::Verified;
+use crate::{Error, ErrorKind, Result};
 
+/// How often the index is verified.
+const VERIFY: Duration = Duration::from_hours(24);
 /// How often the compactor looks by itself.
 const LOOK: Duration = Duration::from_secs(60);
 
@@ -26,6 +30,7 @@ impl Workers {
             workers.spawn("cellfs-sync", sync_loop);
             workers.spawn("cellfs-flush", flush_loop);
             workers.spawn("cellfs-compact", compact_loop);
+            workers.spawn("cellfs-verify", verify_loop);
         }
         workers
     }
@@ -66,7 +71,7 @@ fn wait(engine: &Engine, time: Duration, ready: impl Fn(&mut SignalState) -> boo
 fn sync_loop(engine: &Engine) {
     while wait(engine, engine.options.sync_interval, |_| false) {
         if engine.log.poison().is_none() {
-            note(engine, "sync the log", engine.log.sync());
+            note(engine, "sync the log", engine.sync_log());
             note(engine, "keep a reserve", engine.restore_reserve());
         }
     }
@@ -94,6 +99,29 @@ fn compact_loop(engine: &Engine) {
     }
 }
 
+/// A small index was verified when the store was opened.
+fn verify_loop(engine: &Engine) {
+    let small = engine.meta.lock().cells() <= VERIFIED_AT_ONCE;
+    let mut pause = if small { VERIFY } else { Duration::ZERO };
+    while wait(engine, pause, |_| false) {
+        let stopped = || engine.signals.state.lock().stop;
+        pause = match engine.index.verify(&|| !stopped()) {
+            Ok(Verified::Good) => VERIFY,
+            // A sync of the index comes first.
+            Ok(Verified::Stopped) => LOOK,
+            Ok(Verified::Damaged(reason)) => {
+                let text = format!("the index is damaged: {reason}. It is rebuilt from the log at the next start");
+                note(engine, "verify the index", Err(Error::new(ErrorKind::Corrupt, text)));
+                return;
+            }
+            Err(e) => {
+                note(engine, "verify the index", Err(e));
+                LOOK
+            }
+        };
+    }
+}
+
 /// Says in the status what is going on, until it is said to be nothing.
 pub fn doing(engine: &Engine, what: &str) {
     engine.signals.state.lock().activity = what.to_owned();
@@ -118,6 +146,13 @@ fn note(engine: &Engine, what: &str, result: Result<()>) {
 }
 
 impl Engine {
+    /// Everything that was written is on the disk when this returns.
+    pub fn sync_log(&self) -> Result<()> {
+        let synced = self.log.sync();
+        self.witness.note_synced(self.log.synced());
+        synced
+    }
+
     /// Numbers about the store.
     pub fn status(&self) -> Result<Status> {
         let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();

@@ -62,36 +62,56 @@ fn block(id: SegmentId, marks: &DeadMarks) -> Vec<u8> {
     out
 }
 
-/// Parses blocks; the marks and the length of the whole ones.
-fn parse(id: SegmentId, data: &[u8]) -> (DeadMarks, usize) {
-    let mut marks = DeadMarks::default();
-    let mut at = 0;
-    while data.len() - at >= 8 {
-        let count = u32_at(data, at);
-        let body_len = if count == ALL { 0 } else { count as usize * 8 };
-        let Some(body) = data.get(at + 8..at + 8 + body_len) else { break };
-        if check(id, count, body) != u32_at(data, at + 4) {
-            break;
-        }
-        marks.all |= count == ALL;
-        marks.offsets.extend((0..body.len()).step_by(8).map(|o| u64_at(body, o)));
-        at += 8 + body_len;
-    }
-    (marks, at)
+/// What a companion says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadFile {
+    pub marks: DeadMarks,
+    /// Bytes up to the end of the last whole block.
+    pub whole: u64,
+    /// Where something damaged is in front of a whole block: its marks are lost.
+    pub damage: Vec<u64>,
+    /// Bytes behind the last whole block: a torn one.
+    pub torn: u64,
 }
 
-fn load(segments: &Segments, id: SegmentId) -> Result<(DeadMarks, usize)> {
+/// The block at `at`: how many offsets it has, and them.
+fn block_at(id: SegmentId, data: &[u8], at: usize) -> Option<(u32, &[u8])> {
+    let head = data.get(at..at + 8)?;
+    let count = u32_at(head, 0);
+    let body = if count == ALL { &[][..] } else { data.get(at + 8..at.checked_add(8 + count as usize * 8)?)? };
+    (count > 0 && check(id, count, body) == u32_at(head, 4)).then_some((count, body))
+}
+
+fn parse(id: SegmentId, data: &[u8]) -> DeadFile {
+    let mut file = DeadFile::default();
+    let mut at = 0;
+    while let Some(next) = (at..data.len()).find(|next| block_at(id, data, *next).is_some()) {
+        if next > at {
+            file.damage.push(at as u64);
+        }
+        let Some((count, body)) = block_at(id, data, next) else { break };
+        file.marks.all |= count == ALL;
+        file.marks.offsets.extend((0..body.len()).step_by(8).map(|o| u64_at(body, o)));
+        at = next + 8 + body.len();
+        file.whole = at as u64;
+    }
+    file.torn = data.len() as u64 - file.whole;
+    file
+}
+
+/// Reads a segment's companion; empty if there is none.
+pub fn look_at_dead(segments: &Segments, id: SegmentId) -> Result<DeadFile> {
     let path = segments.dead_path(id);
     match segments.env().read_file(&path) {
         Ok(data) => Ok(parse(id, &data)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((DeadMarks::default(), 0)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(DeadFile::default()),
         Err(e) => Err(Error::io(format!("read {}", path.display()), &e)),
     }
 }
 
 /// The dropped entries of a segment.
 pub fn read_dead(segments: &Segments, id: SegmentId) -> Result<DeadMarks> {
-    Ok(load(segments, id)?.0)
+    Ok(look_at_dead(segments, id)?.marks)
 }
 
 /// Adds marks to a segment's companion; they are on the disk when this returns.
@@ -175,7 +195,7 @@ pub(super) fn finish_pending(segments: &Segments) -> Result<()> {
         let (id, len) = (SegmentId(u32_at(rest, 0)), u32_at(rest, 4) as usize);
         let block = rest.get(8..8 + len).unwrap_or_default();
         if segments.get(id).is_some() {
-            append_dead(segments, id, &parse(id, block).0)?;
+            append_dead(segments, id, &parse(id, block).marks)?;
         }
         rest = rest.get(8 + len..).unwrap_or_default();
     }
@@ -185,7 +205,7 @@ pub(super) fn finish_pending(segments: &Segments) -> Result<()> {
 fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u64> {
     let mut data = vec![0; file.len()? as usize];
     file.read_at(&mut data, 0)?;
-    Ok(parse(id, &data).1 as u64)
+    Ok(parse(id, &data).whole)
 }
 
 #[cfg(test)]
@@ -195,6 +215,28 @@ mod tests {
     use super::*;
     use crate::env::{Env, SimEnv};
     use crate::wal::SegmentOrigin;
+
+    #[test]
+    fn a_damaged_block_does_not_take_those_behind_it_along() {
+        let id = SegmentId(3);
+        let mut data = block(id, &[40, 90].into_iter().collect());
+        let first = data.len();
+        data.extend(block(id, &[200].into_iter().collect()));
+        let good = parse(id, &data);
+        assert!([40, 90, 200].iter().all(|at| good.marks.contains(*at)) && good.damage.is_empty() && good.torn == 0);
+        for bit in 0..first * 8 {
+            let mut damaged = data.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let file = parse(id, &damaged);
+            assert_eq!(file.damage, [0]);
+            assert_eq!((file.marks, file.whole), ([200].into_iter().collect(), data.len() as u64));
+        }
+        for len in 0..data.len() {
+            let file = parse(id, &data[..len]);
+            assert_eq!(file.whole, if len < first { 0 } else { first as u64 });
+            assert_eq!(file.torn, len as u64 - file.whole);
+        }
+    }
 
     #[test]
     fn marks_of_flushes_and_compactions_at_once_are_all_there() {

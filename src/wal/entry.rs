@@ -9,6 +9,7 @@
 use crate::model::{CellKind, FamilyId, FileTime, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
 
 use super::record::u32_at;
+use super::sum::agree;
 use super::value::{CHUNK, Codec};
 
 const TTL: u64 = 1;
@@ -241,7 +242,7 @@ impl<'a> Head<'a> {
             return None;
         }
         let check = u32_at(bytes, 0);
-        if crc32c::crc32c(&bytes[4..]) != check {
+        if !agree(check, crc32c::crc32c(&bytes[4..])) {
             return None;
         }
         Self::fields(bytes, check)
@@ -287,7 +288,7 @@ impl<'a> Head<'a> {
 
     /// Whether `data` is the stored chunk number `index`.
     pub fn chunk_matches(&self, index: usize, data: &[u8]) -> bool {
-        self.chunks.get(index * 4..index * 4 + 4).is_some_and(|c| u32_at(c, 0) == crc32c::crc32c(data))
+        self.chunks.get(index * 4..index * 4 + 4).is_some_and(|c| agree(u32_at(c, 0), crc32c::crc32c(data)))
     }
 
     /// Where the value of this entry lies, if the entry is at `offset` of `segment`.

@@ -11,18 +11,24 @@ mod reader;
 mod record;
 mod replay;
 mod rewrite;
+mod salvage;
 mod segments;
+mod sum;
 mod value;
 mod write;
 
-pub use dead::{DeadMarks, append_all_dead, append_dead, read_dead};
+pub use dead::{DeadFile, DeadMarks, append_all_dead, append_dead, look_at_dead, read_dead};
 pub use entry::{Entry, Head};
 pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
 pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};
-pub use replay::{Found, Replay, ReplayEvent, highest_synced, replay_segment};
+pub use replay::{Found, Replay, ReplayEvent, highest_synced, read_head, replay_segment};
 pub use rewrite::Rewriter;
+pub use salvage::Salvage;
 pub use segments::{Segment, Segments};
+pub(crate) use sum::agree;
+#[cfg(test)]
+pub(crate) use sum::ignored;
 pub use value::{Codec, Prepared, prepare};
 pub use write::share_len;

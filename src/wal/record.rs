@@ -82,6 +82,12 @@ pub(super) fn check_segment_header(bytes: &[u8], id: SegmentId, store: &StoreId)
     })
 }
 
+/// The store that a whole header names.
+pub(super) fn store_of_header(bytes: &[u8]) -> Option<StoreId> {
+    let whole = &bytes[..8] == SEGMENT_MAGIC && crc32c::crc32c(&bytes[..36]) == u32_at(bytes, 36);
+    bytes[16..32].try_into().ok().filter(|_| whole)
+}
+
 /// What a record says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordHeader {

@@ -1,13 +1,16 @@
 //! Reading a segment from front to back: the one fold that recovery, check and rebuild use.
 //!
 //! A record is delivered only when its header, every head and every chunk of every value verify. What
-//! does not verify is reported with its place, and reading goes on at the next header that does.
+//! does not verify is reported with its place and what is left of it, and reading goes on at the next header
+//! that does.
 
 use std::sync::Arc;
 
 use super::entry::{Entry, Head, OPENING, head_len};
-use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
+use super::record::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, SegmentOrigin, u32_at};
+use super::salvage::Salvage;
 use super::segments::Segments;
+use super::sum::agree;
 use super::value::CHUNK;
 use crate::env::EnvFile;
 use crate::model::{SegmentId, SeqNo, ValueHandle};
@@ -25,6 +28,8 @@ pub struct Found {
     pub value: ValueHandle,
     /// Whether the value belongs to another entry.
     pub shared: bool,
+    /// Whether the value verifies; always so in a record that does.
+    pub whole: bool,
 }
 
 /// What is met at the next place of a segment.
@@ -44,6 +49,7 @@ pub enum ReplayEvent {
         /// Where the next good header is; `None`: nowhere.
         resume: Option<u64>,
         reason: &'static str,
+        salvage: Salvage,
     },
 }
 
@@ -64,7 +70,8 @@ impl Replay {
     pub fn open(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<Self> {
         let origin = segments.check_header(id)?;
         let file = segments.file(id)?;
-        let len = file.len().map_err(|e| Error::io(format!("measure {}", segments.path(id).display()), &e))?;
+        // What a writer has not finished is not looked at.
+        let len = segments.get(id).map_or(0, |segment| segment.len());
         Ok(Self {
             segments: Arc::clone(segments),
             id,
@@ -89,11 +96,11 @@ impl Replay {
         }
         let offset = self.offset;
         let Some(header) = self.header(offset)? else {
-            return self.damage("no whole record header", offset + 1).map(Some);
+            return self.damage("no whole record header", offset + 1, None).map(Some);
         };
         let end = offset + RECORD_HEADER as u64 + u64::from(header.length);
         if end > self.len {
-            return self.damage("the record is cut off", offset + RECORD_HEADER as u64).map(Some);
+            return self.damage("the record is cut off", offset + RECORD_HEADER as u64, Some(header)).map(Some);
         }
         match self.entries(offset, end, header.count)? {
             Some(found) => {
@@ -101,7 +108,7 @@ impl Replay {
                 let (seq, synced) = (header.seq, header.synced);
                 Ok(Some(ReplayEvent::Record { offset, end, seq, synced, found }))
             }
-            None => self.damage("checksum mismatch in a record", end).map(Some),
+            None => self.damage("checksum mismatch in a record", end, Some(header)).map(Some),
         }
     }
 
@@ -121,11 +128,14 @@ impl Replay {
         Ok(None)
     }
 
-    fn damage(&mut self, reason: &'static str, search: u64) -> Result<ReplayEvent> {
+    fn damage(&mut self, reason: &'static str, search: u64, header: Option<RecordHeader>) -> Result<ReplayEvent> {
         let offset = self.offset;
         let resume = self.find_header(search)?;
         self.offset = resume.unwrap_or(self.len);
-        Ok(ReplayEvent::Damage { offset, resume, reason })
+        let said = header.map(|header| offset + RECORD_HEADER as u64 + u64::from(header.length));
+        let end = said.filter(|end| *end <= self.len).unwrap_or(self.offset);
+        let salvage = self.salvage(offset, end, header)?;
+        Ok(ReplayEvent::Damage { offset, resume, reason, salvage })
     }
 
     fn header(&mut self, offset: u64) -> Result<Option<RecordHeader>> {
@@ -162,6 +172,13 @@ impl Replay {
 
     /// One verified entry and the offset after it.
     fn entry(&mut self, at: u64, end: u64) -> Result<Option<(Found, u64)>> {
+        let Some((found, chunks, next)) = self.head(at, end)? else { return Ok(None) };
+        let value_at = next - u64::from(if found.shared { 0 } else { found.value.stored_len });
+        Ok(self.value_matches(value_at, next, &chunks)?.then_some((found, next)))
+    }
+
+    /// An entry whose head verifies, the checks of its value, and the offset after it.
+    pub(super) fn head(&mut self, at: u64, end: u64) -> Result<Option<(Found, Vec<u8>, u64)>> {
         let id = self.id;
         let Some(len) = self.bytes(at, OPENING)?.and_then(head_len) else { return Ok(None) };
         if at + len as u64 > end {
@@ -169,22 +186,17 @@ impl Replay {
         }
         let Some(bytes) = self.bytes(at, len)? else { return Ok(None) };
         let Some(head) = Head::parse(bytes) else { return Ok(None) };
-        let found =
-            Found { entry: head.to_entry(), offset: at, value: head.handle(id, at), shared: head.shared.is_some() };
-        let (chunks, value_len) = (head.chunks.to_vec(), u64::from(head.stored_len));
-        let value_at = at + len as u64;
-        let next = value_at + value_len;
-        if next > end || !self.value_matches(value_at, next, &chunks)? {
-            return Ok(None);
-        }
-        Ok(Some((found, next)))
+        let shared = head.shared.is_some();
+        let found = Found { entry: head.to_entry(), offset: at, value: head.handle(id, at), shared, whole: true };
+        let next = at + len as u64 + u64::from(head.stored_len);
+        Ok((next <= end).then(|| (found, head.chunks.to_vec(), next)))
     }
 
-    fn value_matches(&mut self, mut at: u64, end: u64, chunks: &[u8]) -> Result<bool> {
+    pub(super) fn value_matches(&mut self, mut at: u64, end: u64, chunks: &[u8]) -> Result<bool> {
         for check in chunks.chunks(4) {
             let span = CHUNK.min((end - at) as usize);
             let Some(bytes) = self.bytes(at, span)? else { return Ok(false) };
-            if crc32c::crc32c(bytes).to_le_bytes() != check {
+            if !agree(u32_at(check, 0), crc32c::crc32c(bytes)) {
                 return Ok(false);
             }
             at += span as u64;
@@ -221,6 +233,13 @@ pub fn replay_segment(
         sink(event)?;
     }
     Ok(())
+}
+
+/// The entry at a place, if its head verifies; its value is not looked at.
+pub fn read_head(segments: &Arc<Segments>, id: SegmentId, at: u64) -> Result<Option<Found>> {
+    let mut replay = Replay::open(segments, id, at)?;
+    let len = replay.len;
+    Ok(replay.head(at, len)?.map(|(found, ..)| found))
 }
 
 /// The highest sequence number that any record of a segment knew to be on the disk.

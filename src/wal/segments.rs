@@ -1,6 +1,6 @@
 //! The segment files of a store: names, sizes, and a bounded number of open ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use lru::LruCache;
 use parking_lot::{Mutex, RwLock};
 
 use super::dead::finish_pending;
-use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header};
+use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header, store_of_header};
 use crate::env::{Env, EnvFile};
 use crate::model::SegmentId;
 use crate::{Error, ErrorKind, Result};
@@ -41,6 +41,8 @@ pub struct Segments {
     pub(super) marking: Mutex<()>,
     /// No number is used twice.
     highest: Mutex<SegmentId>,
+    /// Those that should be there and are not.
+    lost: RwLock<BTreeSet<SegmentId>>,
 }
 
 impl Segment {
@@ -109,23 +111,39 @@ fn parse_name(name: &str) -> Option<SegmentId> {
 impl Segments {
     /// Finds the segments in `dir`, which must exist.
     pub fn open(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
-        let names = env.list(&dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
-        let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
-        let (known, marking, highest) = (RwLock::default(), Mutex::default(), Mutex::default());
-        let segments = Self { env, dir, store, known, open, marking, highest };
-        for id in names.iter().filter_map(|name| parse_name(name)) {
-            let segment = Segment::default();
-            segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
-            segments.known.write().insert(id, Arc::new(segment));
-        }
-        segments.remove_stray_companions(&names)?;
+        let segments = Self::look(env, dir, store)?;
+        segments.remove_stray_companions()?;
         finish_pending(&segments)?;
         Ok(segments)
     }
 
+    /// As [`Segments::open`], and changes nothing.
+    pub fn look(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
+        let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
+        let (known, marking, highest) = (RwLock::default(), Mutex::default(), Mutex::default());
+        let segments = Self { env, dir, store, known, open, marking, highest, lost: RwLock::default() };
+        for id in segments.names()?.iter().filter_map(|name| parse_name(name)) {
+            let segment = Segment::default();
+            segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
+            segments.known.write().insert(id, Arc::new(segment));
+        }
+        Ok(segments)
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        self.env.list(&self.dir).map_err(|e| Error::io(format!("list {}", self.dir.display()), &e))
+    }
+
+    /// The store that a segment's header names, if it is whole.
+    pub fn store_of(&self, id: SegmentId) -> Option<StoreId> {
+        let mut header = [0; SEGMENT_HEADER as usize];
+        self.file(id).ok()?.read_at(&mut header, 0).ok()?;
+        store_of_header(&header)
+    }
+
     /// A companion must not speak of a later segment that gets the same number.
-    fn remove_stray_companions(&self, names: &[String]) -> Result<()> {
-        for name in names {
+    fn remove_stray_companions(&self) -> Result<()> {
+        for name in self.names()? {
             let id = name.strip_suffix(".dead").and_then(|stem| parse_name(&format!("{stem}.seg")));
             if let Some(id) = id.filter(|id| self.get(*id).is_none()) {
                 let path = self.dead_path(id);
@@ -189,15 +207,26 @@ impl Segments {
         Ok(file)
     }
 
+    /// A segment is not there that should be.
+    pub fn mark_lost(&self, id: SegmentId) {
+        self.lost.write().insert(id);
+    }
+
+    /// Why there is no such segment: it was lost, or purged.
+    pub fn absent(&self, id: SegmentId) -> Error {
+        if self.lost.read().contains(&id) {
+            let text = format!("{} is missing; put it back from a backup and restart", self.path(id).display());
+            return Error::new(ErrorKind::Corrupt, text);
+        }
+        Error::new(ErrorKind::NotFound, format!("segment {} is not there any more; look the cell up again", id.0))
+    }
+
     /// The open file of a segment; `NotFound` once it was purged.
     pub fn file(&self, id: SegmentId) -> Result<Arc<dyn EnvFile>> {
         if let Some(file) = self.open.lock().get(&id) {
             return Ok(Arc::clone(file));
         }
-        if self.get(id).is_none() {
-            return Err(Error::new(ErrorKind::NotFound, format!("segment {} is not there any more", id.0)));
-        }
-        self.raw_file(id)
+        if self.get(id).is_none() { Err(self.absent(id)) } else { self.raw_file(id) }
     }
 
     /// Verifies a segment's header; how the segment came to be.

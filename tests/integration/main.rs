@@ -15,3 +15,5 @@ mod scenarios;
 mod shell;
 mod subject;
 mod tidy;
+mod torture;
+mod trust;

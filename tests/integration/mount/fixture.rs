@@ -28,7 +28,11 @@ impl Fixture {
     }
 
     fn mounted(options: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::on(tempfile::tempdir().unwrap(), options)
+    }
+
+    /// A store in `store` of a directory, mounted at its `mnt`.
+    pub fn on(directory: tempfile::TempDir, options: &str) -> Self {
         fs::create_dir(directory.path().join("mnt")).unwrap();
         let mut fixture = Self { directory, daemon: None };
         fixture.mount(options);
@@ -45,6 +49,11 @@ impl Fixture {
     pub fn mount(&mut self, options: &str) {
         let mut command = Command::new(CELLFS);
         command.args(["mount", "-f", "-o", options]).arg(self.store()).arg(self.mnt());
+        self.mount_by(command);
+    }
+
+    /// As [`Fixture::mount`], by a command that serves in the foreground.
+    pub fn mount_by(&mut self, mut command: Command) {
         let log = fs::File::options().append(true).create(true).open(self.directory.path().join("log")).unwrap();
         self.daemon = Some(command.stdin(Stdio::null()).stderr(log).spawn().unwrap());
         let started = Instant::now();
@@ -104,6 +113,18 @@ impl Fixture {
         daemon.wait().unwrap();
     }
 
+    /// As [`Fixture::kill`], where the daemon is a child of the command that was started.
+    pub fn kill_daemon_of_mount(&mut self) {
+        let pid = format!("/proc/{0}/task/{0}/children", self.daemon_pid());
+        let children = fs::read_to_string(pid).unwrap();
+        for child in children.split_whitespace() {
+            let child = nix::unistd::Pid::from_raw(child.parse().unwrap());
+            nix::sys::signal::kill(child, nix::sys::signal::Signal::SIGKILL).unwrap();
+        }
+        // It ends with its child.
+        self.daemon.take().unwrap().wait().unwrap();
+    }
+
     /// Unmounts and waits for the daemon.
     pub fn unmount(&mut self) {
         let output = self.cellfs(&["umount", self.mnt().to_str().unwrap()]);
@@ -115,6 +136,10 @@ impl Fixture {
     pub fn wait(&mut self) {
         let status = self.daemon.take().unwrap().wait().unwrap();
         assert!(status.success(), "{status}: {}", self.log());
+    }
+
+    pub fn is_mounted(&self) -> bool {
+        self.daemon.is_some()
     }
 
     pub fn remount(&mut self) {

@@ -78,6 +78,10 @@ fn mount_points_that_will_not_do_are_refused() {
     fs::create_dir(&mnt).unwrap();
     let output = mount(&[&full, &mnt]);
     assert!(words(&output).contains("neither a store nor empty"), "{}", words(&output));
+    let names: Vec<_> = fs::read_dir(&full).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["file"], "nothing was left there");
+    let output = mount(&[&full.join("file"), &mnt]);
+    assert!(words(&output).contains("is not a directory. A store is one"), "{}", words(&output));
     let output = Command::new(CELLFS).args(["mount", "-o", "nonsense"]).arg(&store).arg(&mnt).output().unwrap();
     assert!(words(&output).contains("unknown mount option"), "{}", words(&output));
 }
@@ -102,6 +106,7 @@ fn mount_store_of_a_newer_format_is_refused_untouched() {
     let newer = text.replace("\"cellfs_store_format\": 1", "\"cellfs_store_format\": 99");
     assert_ne!(text, newer);
     fs::write(&format, &newer).unwrap();
+    fs::write(format.with_extension("copy"), &newer).unwrap();
     let output = mount(&[&fixture.store(), &fixture.mnt()]);
     assert!(words(&output).contains("format 99"), "{}", words(&output));
     assert_eq!(fs::read_to_string(&format).unwrap(), newer);

@@ -1,0 +1,129 @@
+//! check.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::args::CheckArgs;
+use super::output::Output;
+use super::{Answer, printed};
+use crate::backend::Backend;
+use crate::daemon::client::Client;
+use crate::daemon::locate;
+use crate::model::{CheckEvent, CheckSummary, Finding, Severity};
+use crate::store::{Repaired, Store, StoreOptions};
+use crate::{Error, ErrorKind, Result};
+
+/// Takes what a check tells: findings to standard output, progress to a terminal.
+struct Report {
+    output: Output,
+    json: bool,
+    bar: ProgressBar,
+}
+
+impl Report {
+    fn new(json: bool) -> Self {
+        // Hidden by itself where standard error is no terminal.
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{percent:>3} % [{bar:30}] {bytes} of {total_bytes}, {eta}") {
+            bar.set_style(style);
+        }
+        Self { output: Output::new(), json, bar }
+    }
+
+    fn take(&mut self, event: CheckEvent) -> Result<()> {
+        match event {
+            CheckEvent::Progress { done, total } => {
+                self.bar.set_length(total);
+                self.bar.set_position(done);
+                Ok(())
+            }
+            CheckEvent::Finding(finding) => self.finding(&finding),
+            CheckEvent::End(_) => Ok(()),
+        }
+    }
+
+    fn finding(&mut self, finding: &Finding) -> Result<()> {
+        if self.json {
+            return self.output.json(&json!({ "finding": finding }));
+        }
+        let note = if finding.severity == Severity::Note { "note: " } else { "" };
+        self.output.line(&printed(&format!("{note}{finding}")))
+    }
+
+    fn summary(&mut self, summary: &CheckSummary) -> Result<()> {
+        self.bar.finish_and_clear();
+        if self.json {
+            return self.output.json(&json!({ "summary": summary }));
+        }
+        let CheckSummary { segments, bytes, records, entries, rows, damages, notes } = summary;
+        let verdict = match (damages, notes) {
+            (0, 0) => "no damage".to_owned(),
+            (0, notes) => format!("no damage, {notes} notes"),
+            (damages, _) => format!("{damages} damages"),
+        };
+        self.output.line(&format!(
+            "{verdict}: {segments} segments ({bytes} bytes, {records} records, {entries} cells) and {rows} rows of the \
+             index were read"
+        ))
+    }
+
+    fn repaired(&mut self, repaired: &Repaired) -> Result<()> {
+        if !self.json {
+            repaired.done.iter().try_for_each(|line| self.output.line(&printed(line)))?;
+        }
+        let Some(after) = &repaired.after else {
+            let silent = self.json || !repaired.done.is_empty();
+            return if silent { Ok(()) } else { self.output.line("there was nothing to repair") };
+        };
+        let aside = repaired.aside.as_ref().map(|path| path.display().to_string());
+        if self.json {
+            let (cells, done) = (repaired.cells, &repaired.done);
+            let object = json!({ "repaired": { "cells": cells, "aside": aside, "done": done, "left": after } });
+            return self.output.json(&object);
+        }
+        self.output.line(&format!("the index was made anew from the segments: {} cells", repaired.cells))?;
+        if let Some(aside) = aside {
+            self.output.line(&format!("the old index is kept in {aside}; remove it when it is not needed"))?;
+        }
+        if after.damages > 0 {
+            let text =
+                "damages are left in the segments, which are kept as they are: restore those cells from a backup";
+            self.output.line(&format!("{} {text}", after.damages))?;
+        }
+        Ok(())
+    }
+}
+
+pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
+    let directory = locate::store_directory(&args.store)?;
+    if !Store::exists(&directory) && !directory.join("segments").is_dir() {
+        return Err(Error::new(ErrorKind::NotFound, format!("there is no store in {}", directory.display())));
+    }
+    let daemon = Client::connect(&directory)?;
+    if args.repair {
+        if let Some(daemon) = daemon {
+            let at = &daemon.hello().mount_point;
+            let text = format!("the store is mounted at {at}: unmount it first (cellfs umount {at}), then repair it");
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
+        return repair(&directory, json);
+    }
+    let mut report = Report::new(json);
+    let summary = match daemon {
+        Some(daemon) => daemon.check(&mut |event| report.take(event))?,
+        None => Store::check(&directory, &mut |event| report.take(event))?,
+    };
+    report.summary(&summary)?;
+    report.output.finish()?;
+    Ok(if summary.damages == 0 { Answer::Yes } else { Answer::No })
+}
+
+fn repair(directory: &std::path::Path, json: bool) -> Result<Answer> {
+    let mut report = Report::new(json);
+    let repaired = Store::repair(StoreOptions::new(directory), &mut |event| report.take(event))?;
+    report.summary(&repaired.before)?;
+    report.repaired(&repaired)?;
+    report.output.finish()?;
+    let left = repaired.after.is_some_and(|after| after.damages > 0);
+    Ok(if left { Answer::No } else { Answer::Yes })
+}

@@ -1,0 +1,69 @@
+//! The index without a change to it: for a check of a store that nobody has open.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::db::{Index, sql};
+use super::state::{check_of, condemned_path};
+use super::{Meta, Witness};
+use crate::model::SegmentId;
+use crate::wal::StoreId;
+use crate::{Error, ErrorKind, Result};
+
+const FILES: [&str; 4] = ["db", "db-wal", "db-shm", "damaged"];
+
+impl Index {
+    /// Opens `dir/index.db` for reading; an error says why it could not be used.
+    pub fn look(dir: &Path, store: &StoreId, seen: &Arc<Witness>) -> Result<(Self, Meta)> {
+        let dir = dir.canonicalize().map_err(|e| Error::io(format!("open {}", dir.display()), &e))?;
+        let path = dir.join("index.db");
+        let corrupt = |text: &str| Error::new(ErrorKind::Corrupt, text);
+        if !path.exists() {
+            return Err(corrupt("it is absent"));
+        }
+        if condemned_path(&path).exists() {
+            return Err(corrupt("it was found to be damaged"));
+        }
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let reader = Connection::open_with_flags(&path, flags).map_err(sql("open"))?;
+        let meta = check_of(&reader, store, seen)?;
+        Ok((Self::with(&path, reader, 8 << 20, Arc::clone(seen)), meta))
+    }
+
+    /// Calls `each` for every value that is shared: segment, offset, by how many.
+    pub fn walk_shares(&self, each: &mut dyn FnMut(SegmentId, u64, u64)) -> Result<()> {
+        let reader = self.own_reader()?;
+        let mut statement = reader.prepare("SELECT segment, offset, shares FROM shares").map_err(sql("read"))?;
+        let mut rows = statement.query([]).map_err(sql("read"))?;
+        while let Some(row) = rows.next().map_err(sql("read"))? {
+            let number = |at| row.get::<_, i64>(at).map_err(sql("read"));
+            let segment = u32::try_from(number(0)?).unwrap_or(u32::MAX);
+            each(SegmentId(segment), number(1)?.cast_unsigned(), number(2)?.cast_unsigned());
+        }
+        Ok(())
+    }
+}
+
+/// Moves the files of the index in `dir` into `dir/aside`, in place of those that an earlier call has put there; the
+/// next start makes it anew. `None`: there are none.
+pub fn set_index_aside(dir: &Path) -> Result<Option<PathBuf>> {
+    let aside = dir.join("aside");
+    let io = |e: std::io::Error| Error::io(format!("set the index in {} aside", dir.display()), &e);
+    let path = dir.join("index.db");
+    if !path.exists() {
+        return Ok(None);
+    }
+    if aside.exists() {
+        std::fs::remove_dir_all(&aside).map_err(io)?;
+    }
+    std::fs::create_dir(&aside).map_err(io)?;
+    for file in FILES.map(|extension| path.with_extension(extension)) {
+        if let Some(name) = file.file_name().filter(|_| file.exists()) {
+            std::fs::rename(&file, aside.join(name)).map_err(io)?;
+        }
+    }
+    Ok(Some(aside))
+}

@@ -1,0 +1,117 @@
+//! How far index and log have come, noted outside of both: so an older copy of the index, or a log that was cut
+//! short, is told from the present one.
+//!
+//! The file `progress`, 20 bytes: number u64 of the last commit of the index, sequence number u64 up to which the log
+//! is on the disk, CRC-32C u32 of both; little-endian. It is written after either and not synced: after a power cut
+//! it may say less than was, never more.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::env::{Env, EnvFile};
+use crate::model::SeqNo;
+use crate::{Error, Result};
+
+const BYTES: usize = 20;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Progress {
+    commits: u64,
+    synced: SeqNo,
+}
+
+/// See the module.
+pub struct Witness {
+    /// `None`: nothing is noted.
+    file: Option<Arc<dyn EnvFile>>,
+    seen: Option<Progress>,
+    now: Mutex<Progress>,
+}
+
+impl Witness {
+    /// Opens or makes `progress` in a store's directory; the file is on the disk when this returns.
+    pub fn open(env: &dyn Env, store: &Path) -> Result<Self> {
+        let path = store.join("progress");
+        let io = |e: std::io::Error| Error::io(format!("open {}", path.display()), &e);
+        let (file, seen) = if env.exists(&path).map_err(io)? {
+            let file = env.open(&path).map_err(io)?;
+            let seen = read(&*file);
+            (file, seen)
+        } else {
+            (make(env, &path).map_err(io)?, None)
+        };
+        Ok(Self { file: Some(file), seen, now: Mutex::new(seen.unwrap_or_default()) })
+    }
+
+    /// What was noted, without a change.
+    pub fn look(env: &dyn Env, store: &Path) -> Self {
+        let seen = env.open(&store.join("progress")).ok().and_then(|file| read(&*file));
+        Self { file: None, seen, now: Mutex::default() }
+    }
+
+    /// For what is kept and never written to: it is believed.
+    pub fn of_snapshot() -> Self {
+        Self { file: None, seen: Some(Progress::default()), now: Mutex::default() }
+    }
+
+    /// The last commit of the index before this process; `None`: nobody knows.
+    pub fn commits_seen(&self) -> Option<u64> {
+        self.seen.map(|seen| seen.commits)
+    }
+
+    /// Everything up to it was on the disk before this process.
+    pub fn synced_seen(&self) -> SeqNo {
+        self.seen.unwrap_or_default().synced
+    }
+
+    /// Notes a commit of the index.
+    pub fn note_commit(&self, commits: u64) {
+        self.note(|now| now.commits = commits);
+    }
+
+    /// Notes that the log is on the disk up to a number.
+    pub fn note_synced(&self, seq: SeqNo) {
+        self.note(|now| now.synced = now.synced.max(seq));
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Progress)) {
+        let mut now = self.now.lock();
+        let before = *now;
+        change(&mut now);
+        if *now == before {
+            return;
+        }
+        let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), 0));
+        if let Err(e) = written {
+            // What it says is true all the same, only less than it could be.
+            log::warn!("note the progress of the store: {e}");
+        }
+    }
+}
+
+fn make(env: &dyn Env, path: &Path) -> std::io::Result<Arc<dyn EnvFile>> {
+    let file = env.create_new(path)?;
+    file.write_at(&[0; BYTES], 0)?;
+    file.sync()?;
+    path.parent().map_or(Ok(()), |dir| env.sync_dir(dir))?;
+    Ok(file)
+}
+
+fn encode(progress: Progress) -> [u8; BYTES] {
+    let mut out = [0; BYTES];
+    out[..8].copy_from_slice(&progress.commits.to_le_bytes());
+    out[8..16].copy_from_slice(&progress.synced.0.to_le_bytes());
+    let check = crc32c::crc32c(&out[..16]);
+    out[16..].copy_from_slice(&check.to_le_bytes());
+    out
+}
+
+fn read(file: &dyn EnvFile) -> Option<Progress> {
+    let mut bytes = [0; BYTES];
+    file.read_at(&mut bytes, 0).ok()?;
+    let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
+    let progress = Progress { commits: number(0), synced: SeqNo(number(8)) };
+    (encode(progress) == bytes).then_some(progress)
+}

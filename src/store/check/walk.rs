@@ -1,0 +1,309 @@
+//! The check itself: every record of every segment, every row of the index, and each against the other.
+//!
+//! Needs no more memory than one record and one page. Changes nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::index::{Direction, Index, IndexRow, Meta, key};
+use crate::model::{
+    Catalogue, CellKind, CheckEvent, CheckSummary, FamilyId, FamilyRules, Finding, SegmentId, SeqNo, Severity,
+    TableName, Timestamp, to_string_binary,
+};
+use crate::visibility::past_family_ttl;
+use crate::wal::{DeadMarks, Entry, Found, Replay, ReplayEvent, Salvage, SegmentOrigin, Segments, look_at_dead};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes between two reports of progress.
+const REPORT: u64 = 4 << 20;
+
+/// A family as a finding names it.
+struct Named {
+    table: TableName,
+    family: String,
+    rules: FamilyRules,
+}
+
+/// See the module.
+pub struct Checker<'a, 'f> {
+    pub(super) segments: &'a Arc<Segments>,
+    pub(super) index: Option<&'a Index>,
+    pub(super) meta: Meta,
+    families: FxHashMap<FamilyId, Named>,
+    now: Timestamp,
+    /// Known to have been on the disk.
+    synced: SeqNo,
+    /// Where the index is.
+    pub(super) index_path: String,
+    tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
+    pub(super) summary: CheckSummary,
+    /// Rows whose entries were met.
+    pub(super) matched: u64,
+    done: u64,
+    reported: u64,
+    total: u64,
+    last: SeqNo,
+}
+
+impl<'a, 'f> Checker<'a, 'f> {
+    pub fn new(
+        segments: &'a Arc<Segments>,
+        index: Option<(&'a Index, Meta)>,
+        catalogue: &Catalogue,
+        synced: SeqNo,
+        tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
+    ) -> Self {
+        let (index, meta) = index.map_or((None, Meta::default()), |(index, meta)| (Some(index), meta));
+        let total = segments.total_len() + meta.cells();
+        let index_path = segments.dir().with_file_name("index").join("index.db").display().to_string();
+        Self {
+            segments,
+            index,
+            meta,
+            families: named(catalogue),
+            now: segments.env().now(),
+            synced,
+            index_path,
+            tell,
+            summary: CheckSummary::default(),
+            matched: 0,
+            done: 0,
+            reported: 0,
+            total,
+            last: SeqNo(0),
+        }
+    }
+
+    /// Looks at everything.
+    pub fn run(mut self) -> Result<CheckSummary> {
+        let ids = self.segments.ids();
+        let last_log = ids.iter().rev().find(|id| self.segments.check_header(**id).ok() == Some(SegmentOrigin::Log));
+        let last_log = last_log.copied();
+        for id in &ids {
+            self.segment(*id, last_log == Some(*id))?;
+        }
+        self.end_of_log()?;
+        self.rows()?;
+        (self.tell)(CheckEvent::End(self.summary))?;
+        Ok(self.summary)
+    }
+
+    pub(super) fn find(
+        &mut self,
+        severity: Severity,
+        (file, offset): (String, Option<u64>),
+        cell: Option<String>,
+        text: impl Into<String>,
+    ) -> Result<()> {
+        match severity {
+            Severity::Note => self.summary.notes += 1,
+            Severity::Damage => self.summary.damages += 1,
+        }
+        (self.tell)(CheckEvent::Finding(Finding { severity, file, offset, cell, text: text.into() }))
+    }
+
+    pub(super) fn advance(&mut self, by: u64) -> Result<()> {
+        self.done += by;
+        if self.done - self.reported < REPORT {
+            return Ok(());
+        }
+        self.reported = self.done;
+        (self.tell)(CheckEvent::Progress { done: self.done, total: self.total.max(self.done) })
+    }
+
+    fn segment(&mut self, id: SegmentId, is_last: bool) -> Result<()> {
+        let path = self.segments.path(id).display().to_string();
+        let dead = self.companion(id)?;
+        self.summary.segments += 1;
+        let replay = Replay::open(self.segments, id, 0);
+        let mut replay = match replay {
+            Ok(replay) => replay,
+            Err(e) if e.kind == ErrorKind::Corrupt => {
+                let text = format!("{e}; none of its cells can be read. Restore them from a backup");
+                return self.find(Severity::Damage, (path, Some(0)), None, text);
+            }
+            Err(e) => return Err(e),
+        };
+        let origin = replay.origin();
+        let mut before = 0;
+        while let Some(event) = replay.next_event()? {
+            match event {
+                ReplayEvent::Record { offset, end, seq, found, .. } => {
+                    self.order((&path, offset), origin, seq)?;
+                    self.record(id, found, &dead)?;
+                    self.advance(end - before)?;
+                    before = end;
+                }
+                ReplayEvent::Damage { offset, resume, reason, salvage } => {
+                    let torn = is_last && resume.is_none() && self.last >= self.synced;
+                    self.damaged(id, (path.clone(), offset), (reason, torn), salvage, &dead)?;
+                }
+            }
+        }
+        self.summary.bytes += self.segments.get(id).map_or(0, |segment| segment.len());
+        Ok(())
+    }
+
+    fn order(&mut self, (path, offset): (&str, u64), origin: SegmentOrigin, seq: SeqNo) -> Result<()> {
+        self.summary.records += 1;
+        if origin == SegmentOrigin::Compaction {
+            return Ok(());
+        }
+        // A rescue after a failed sync repeats records.
+        if seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.synced {
+            let text = format!("number {} follows number {}: what was between is missing", seq.0, self.last.0);
+            self.find(Severity::Damage, (path.to_owned(), Some(offset)), None, text)?;
+        }
+        self.last = self.last.max(seq);
+        Ok(())
+    }
+
+    /// The marks of dropped entries.
+    fn companion(&mut self, id: SegmentId) -> Result<DeadMarks> {
+        let file = look_at_dead(self.segments, id)?;
+        let path = self.segments.dead_path(id).display().to_string();
+        for offset in file.damage {
+            let text = "marks of dropped cells are damaged; without the index those cells would come back";
+            self.find(Severity::Damage, (path.clone(), Some(offset)), None, text)?;
+        }
+        if file.torn > 0 {
+            let text = "it ends with a part of a block: a crash, or damage";
+            self.find(Severity::Note, (path, Some(file.whole)), None, text)?;
+        }
+        Ok(file.marks)
+    }
+
+    fn record(&mut self, id: SegmentId, found: Vec<Found>, dead: &DeadMarks) -> Result<()> {
+        for one in found {
+            self.summary.entries += 1;
+            let family = self.families.get(&one.entry.family);
+            let wanted = family.is_some() && !dead.contains(one.offset) && one.entry.seq <= self.meta.checkpoint.seq;
+            if wanted && let Some(index) = self.index {
+                self.entry(index, id, &one)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An entry that the index should have.
+    fn entry(&mut self, index: &Index, id: SegmentId, one: &Found) -> Result<()> {
+        let place = (self.segments.path(id).display().to_string(), Some(one.offset));
+        let entry = &one.entry;
+        let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
+        let row = match lookup(index, &key) {
+            Ok(row) => row,
+            Err(e) => {
+                return self.find(Severity::Damage, (self.index_path.clone(), None), Some(self.name(entry)), e.message);
+            }
+        };
+        match row {
+            Some(row) if row.place() == (id, one.offset) => {
+                self.matched += 1;
+                let same = row.value == one.value && row.tags == entry.tags;
+                let text = "the index says other things of this cell than its record does";
+                if same { Ok(()) } else { self.find(Severity::Damage, place, Some(self.name(entry)), text) }
+            }
+            // The same cell was copied: by a compaction, or by a rescue after a failed sync.
+            Some(_) => Ok(()),
+            None if self.expired(entry) => Ok(()),
+            None => {
+                let text = "the index lacks this cell";
+                self.find(Severity::Damage, place, Some(self.name(entry)), text)
+            }
+        }
+    }
+
+    /// What has expired may go from the index without a mark.
+    fn expired(&self, entry: &Entry) -> bool {
+        let own = entry.tags.alive_until(entry.timestamp).is_some_and(|last| last < self.now.0);
+        let rules = self.families.get(&entry.family).map(|named| &named.rules);
+        own || rules.is_some_and(|rules| past_family_ttl(rules, entry.timestamp, self.now))
+    }
+
+    fn damaged(
+        &mut self,
+        id: SegmentId,
+        (path, offset): (String, u64),
+        (reason, torn): (&str, bool),
+        salvage: Salvage,
+        dead: &DeadMarks,
+    ) -> Result<()> {
+        if torn {
+            let text = format!("{reason}: what a crash has left of a write; the next start cuts it off");
+            return self.find(Severity::Note, (path, Some(offset)), None, text);
+        }
+        self.last = self.last.max(salvage.seq.unwrap_or_default());
+        let lost = match salvage.lost {
+            Some(0) => String::new(),
+            Some(lost) => format!("; {lost} of its cells cannot even be named"),
+            None => "; an unknown number of cells cannot even be named".to_owned(),
+        };
+        let text = format!("{reason}{lost}. Restore what cannot be read from a backup");
+        self.find(Severity::Damage, (path.clone(), Some(offset)), None, text)?;
+        for one in salvage.found.iter().filter(|one| !one.whole && !dead.contains(one.offset)) {
+            let text = "the value cannot be read. Put it again, or restore it from a backup";
+            self.find(Severity::Damage, (path.clone(), Some(one.offset)), Some(self.name(&one.entry)), text)?;
+        }
+        self.record(id, salvage.found, dead)
+    }
+
+    fn end_of_log(&mut self) -> Result<()> {
+        if self.last >= self.synced {
+            return Ok(());
+        }
+        let text = format!(
+            "the log ends with number {}; up to {} it was on the disk once. Restore what is missing from a backup",
+            self.last.0, self.synced.0
+        );
+        self.find(Severity::Damage, (self.segments.dir().display().to_string(), None), None, text)
+    }
+
+    /// A cell for people.
+    pub(super) fn name(&self, entry: &Entry) -> String {
+        let row = to_string_binary(&entry.row);
+        let column = to_string_binary(&entry.qualifier);
+        let what = match entry.kind {
+            CellKind::Put => "cell".to_owned(),
+            CellKind::Tombstone(kind) => format!("tombstone {}", kind.name()),
+        };
+        let (time, seq) = (entry.timestamp, entry.seq.0);
+        match self.families.get(&entry.family) {
+            Some(Named { table, family, .. }) => {
+                format!("{what} of table {table}, row {row}, column {family}:{column}, timestamp {time}, number {seq}")
+            }
+            None => format!("{what} of a dropped family, row {row}, column {column}, timestamp {time}, number {seq}"),
+        }
+    }
+}
+
+pub(super) fn lookup(index: &Index, key: &[u8]) -> Result<Option<IndexRow>> {
+    let mut found = None;
+    let end = [key, &[0]].concat();
+    index.page(key, &end, 1, Direction::Ascending, &mut |_, row| {
+        found = Some(row);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn named(catalogue: &Catalogue) -> FxHashMap<FamilyId, Named> {
+    let tables: BTreeMap<FamilyId, TableName> = catalogue
+        .tables
+        .values()
+        .flat_map(|table| table.families.values().map(|family| (family.id, table.name.clone())))
+        .collect();
+    let unknown = || TableName { namespace: "hbase".into(), name: "dropped".into() };
+    let named = |family: &crate::model::FamilySchema| Named {
+        table: tables.get(&family.id).cloned().unwrap_or_else(unknown),
+        family: family.name.clone(),
+        rules: family.rules.clone(),
+    };
+    catalogue.stored_families().map(|family| (family.id, named(family))).collect()
+}
+
+/// A damaged thing that keeps a check from going on in one place only.
+pub(super) fn is_damage(e: &Error) -> bool {
+    e.kind == ErrorKind::Corrupt
+}

@@ -1,0 +1,158 @@
+//! The end of the log after a crash: what is cut off, what is set aside, what is written again; and what is
+//! reported of damage before it.
+
+use super::recovery::{Recovery, Tail};
+use crate::index::Meta;
+use crate::model::{SegmentId, SeqNo};
+use crate::wal::{Salvage, SegmentOrigin};
+use crate::{Error, ErrorKind, Result};
+
+impl Recovery<'_> {
+    /// Takes log segments out of the store that hold only what follows a hole.
+    pub(super) fn set_aside(&mut self, later: &[SegmentId]) -> Result<()> {
+        for &id in later {
+            let origin = self.readable(self.segments.check_header(id))?;
+            if origin == Some(SegmentOrigin::Compaction) {
+                continue;
+            }
+            let path = self.segments.path(id);
+            log::warn!("{} follows a hole in the log; it is set aside as .cut", path.display());
+            let env = self.segments.env();
+            let moved = env.rename(&path, &path.with_extension("cut")).and_then(|()| env.sync_dir(self.segments.dir()));
+            moved.map_err(|e| Error::io(format!("set {} aside", path.display()), &e))?;
+            self.segments.forget(id);
+            self.segments.reserve(id);
+        }
+        Ok(())
+    }
+
+    pub(super) fn truncate(&self, id: SegmentId, end: u64) -> Result<()> {
+        let cut = self.segments.file(id)?.set_len(end);
+        cut.map_err(|e| Error::io(format!("cut {}", self.segments.path(id).display()), &e))?;
+        if let Some(segment) = self.segments.get(id) {
+            segment.set_len(end);
+        }
+        Ok(())
+    }
+
+    /// Rewrites and syncs what may be only in the page cache: after a failed sync the kernel serves
+    /// bytes that never reach the disk unless they are written again.
+    pub(super) fn secure(&self) -> Result<()> {
+        let Some((first, offset)) = self.unsynced.filter(|_| self.end == Tail::Mend) else { return Ok(()) };
+        for id in self.ids_from(first) {
+            let Some(segment) = self.segments.get(id) else { continue };
+            let file = self.segments.file(id)?;
+            let mut at = if id == first { offset } else { 0 };
+            let mut buffer = vec![0; 1 << 20];
+            let mut rewrite = || {
+                while at < segment.len() {
+                    let part = buffer.len().min((segment.len() - at) as usize);
+                    file.read_at(&mut buffer[..part], at)?;
+                    file.write_at(&buffer[..part], at)?;
+                    at += part as u64;
+                }
+                file.sync()
+            };
+            rewrite().map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))?;
+        }
+        Ok(())
+    }
+
+    /// Whether records are missing before `seq` of which nobody knows that they were on the disk.
+    pub(super) fn is_hole(&self, id: SegmentId, seq: SeqNo, synced: SeqNo) -> bool {
+        // What was purged in between was on the disk, and all before it.
+        let adjacent =
+            self.tail.is_some_and(|before| (before.0..id.0).all(|n| self.segments.get(SegmentId(n)).is_some()));
+        adjacent && seq.0 > self.last.0 + 1 && self.last.0 + 1 > synced.0
+    }
+
+    /// Keeps what is about to be cut off although whole records follow.
+    pub(super) fn keep_cut(&self, id: SegmentId, from: u64) -> Result<()> {
+        let (path, env) = (self.segments.path(id), self.segments.env());
+        let kept = path.with_extension(format!("{from}.cut"));
+        let copy = || {
+            let source = self.segments.file(id)?;
+            let io = |e: std::io::Error| Error::io(format!("keep the end of {}", path.display()), &e);
+            if env.exists(&kept).map_err(io)? {
+                env.remove(&kept).map_err(io)?;
+            }
+            let (target, len) = (env.create_new(&kept).map_err(io)?, source.len().map_err(io)?);
+            let mut buffer = vec![0; 1 << 20];
+            let mut at = from;
+            while at < len {
+                let part = buffer.len().min((len - at) as usize);
+                source.read_at(&mut buffer[..part], at).map_err(io)?;
+                target.write_at(&buffer[..part], at - from).map_err(io)?;
+                at += part as u64;
+            }
+            target.sync().map_err(io)
+        };
+        log::warn!("{}: what is cut off at {from} is kept as {}", path.display(), kept.display());
+        copy()
+    }
+
+    /// A damaged header makes a segment unreadable, which is reported and survived.
+    pub(super) fn readable<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(e) if e.kind == ErrorKind::Corrupt => {
+                self.damages.add(&format!("{e}; its cells cannot be read. Restore them from a backup"));
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    pub(super) fn report(&mut self, id: SegmentId, offset: u64, reason: &str, salvage: &Salvage) {
+        let path = self.segments.path(id);
+        let read = salvage.found.iter().filter(|found| found.whole).count();
+        let named = salvage.found.len() - read;
+        let lost = salvage.lost.map_or_else(|| "an unknown number".to_owned(), |lost| lost.to_string());
+        let text = format!(
+            "{}, offset {offset}: {reason}; of its cells {read} can be read, {named} only be named, {lost} cannot even \
+             be named. Restore them from a backup",
+            path.display()
+        );
+        self.damages.add(&text);
+    }
+
+    /// Whether the log can go on in a segment: it has all that the index knows of it.
+    pub(super) fn reaches(&mut self, id: SegmentId, covered: u64) -> bool {
+        let len = self.segments.get(id).map_or(0, |segment| segment.len());
+        if len < covered {
+            let path = self.segments.path(id);
+            self.damages.add(&format!(
+                "{} ends at {len}, the index knows it up to {covered}: what is missing cannot be read",
+                path.display()
+            ));
+        }
+        len >= covered
+    }
+
+    /// Segments that rows of the index point into and that are not there.
+    pub(super) fn look_for_lost(&mut self, meta: &Meta) {
+        let alive = meta.segments.iter().filter(|(_, stats)| stats.live > 0);
+        let lost: Vec<SegmentId> = alive.map(|(id, _)| *id).filter(|id| self.segments.get(*id).is_none()).collect();
+        for id in lost {
+            self.segments.mark_lost(id);
+            let path = self.segments.path(id);
+            self.damages
+                .add(&format!("{} is missing; its cells cannot be read. Put it back from a backup", path.display()));
+        }
+    }
+
+    /// Whether the log has everything that is known to have been on the disk.
+    pub(super) fn look_for_end(&mut self, synced: SeqNo) {
+        if self.last < synced {
+            let (dir, last) = (self.segments.dir().display(), self.last.0);
+            let text = format!(
+                "the log in {dir} ends with number {last}; up to {} it was on the disk once. Restore what is missing \
+                 from a backup",
+                synced.0
+            );
+            self.damages.add(&text);
+            // No number is used twice.
+            self.last = synced;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A disk that fills up at random points under a real mount: refused cleanly, and room can always be made.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use rand::RngExt;
+
+use crate::mount::fixture::{Fixture, errno};
+
+/// A small disk over the store's directory.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    /// `None`: this machine does not allow it, which is said.
+    fn new(path: &'a Path, size: &str) -> Option<Self> {
+        fs::create_dir_all(path).unwrap();
+        let option = format!("size={size},mode=700");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(path).output();
+        if mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            return Some(Self(path));
+        }
+        println!("skipped: only root can mount a small tmpfs ({mounted:?})");
+        None
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        // Nothing that fails here may hide the test's own failure.
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+fn put(path: &Path, value: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(value)?;
+    file.sync_all()
+}
+
+fn value(n: u32, len: usize) -> Vec<u8> {
+    n.to_le_bytes().iter().copied().cycle().take(len).collect()
+}
+
+/// Cells until there is no room; what was acknowledged.
+fn fill(family: &Path, from: u32, kept: &mut BTreeMap<String, Vec<u8>>) -> u32 {
+    let mut random = rand::rng();
+    for n in from.. {
+        let name = format!("q{n:05}");
+        let value = value(n, [100, 3_000, 70_000, 400_000][random.random_range(0..4)]);
+        match put(&family.join(&name), &value) {
+            Ok(()) => drop(kept.insert(name, value)),
+            Err(e) => {
+                assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+                return n;
+            }
+        }
+    }
+    from
+}
+
+fn check(family: &Path, kept: &BTreeMap<String, Vec<u8>>) {
+    for (name, value) in kept {
+        assert!(fs::read(family.join(name)).unwrap() == *value, "{name} is not what was acknowledged");
+    }
+}
+
+#[test]
+fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let Some(_disk) = SmallDisk::new(&store, "48m") else { return };
+    let mut fixture = Fixture::on(directory, "");
+    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+    let family = fixture.family("r");
+    let rounds = std::env::var("CELLFS_FULL_DISKS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let (mut kept, mut n) = (BTreeMap::new(), 0);
+    for round in 0..rounds {
+        n = fill(&family, n, &mut kept) + 1;
+        check(&family, &kept);
+        // Removing works on a full disk, and so does making room of what was removed.
+        let gone: Vec<String> = kept.keys().filter(|_| rand::rng().random_range(0..10) < 8).cloned().collect();
+        for name in &gone {
+            fs::remove_file(family.join(name)).unwrap_or_else(|e| panic!("round {round}, {name}: {e}"));
+            kept.remove(name);
+        }
+        check(&family, &kept);
+        for command in [&["flush"][..], &["purge"], &["compact", "--major"]] {
+            let mut args = command.to_vec();
+            args.push(store.to_str().unwrap());
+            if command[0] != "flush" {
+                args.push("t");
+            }
+            let output = fixture.cellfs(&args);
+            assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        check(&family, &kept);
+        put(&family.join("again"), &value(round, 300_000)).unwrap();
+        fs::remove_file(family.join("again")).unwrap();
+    }
+    println!("full disks: {rounds} tried, 0 lost, 0 wrong");
+    assert!(n > 50, "{n}");
+    fill(&family, n, &mut kept);
+    fixture.kill();
+    fixture.mount("");
+    check(&family, &kept);
+    let output = fixture.cellfs(&["check", store.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    fixture.unmount();
+}
+
+#[test]
+fn full_disk_is_refused_when_the_write_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let Some(_disk) = SmallDisk::new(&store, "16m") else { return };
+    let mut fixture = Fixture::on(directory, "");
+    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+    let family = fixture.family("r");
+    put(&family.join("small"), b"acknowledged").unwrap();
+    assert_eq!(errno(put(&family.join("big"), &vec![1; 40 << 20])), libc::ENOSPC);
+    assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
+    put(&family.join("small"), b"goes on").unwrap();
+    fixture.unmount();
+}

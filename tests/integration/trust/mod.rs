@@ -1,0 +1,7 @@
+//! Damage, races, full disks, strangers: what a store must survive without a wrong value.
+
+mod check;
+mod full_disk;
+mod races;
+mod security;
+mod sync;

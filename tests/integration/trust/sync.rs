@@ -1,0 +1,51 @@
+//! A sync that fails under a real mount is never forgotten: nothing is acknowledged after it, it is said, and what was
+//! acknowledged before is there after a restart.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::mount::fixture::{CELLFS, Fixture, errno};
+
+fn put(fixture: &Fixture, name: &str) -> i32 {
+    let written = File::create(fixture.path("t/r/f").join(name)).and_then(|mut file| {
+        file.write_all(name.as_bytes())?;
+        file.sync_all()
+    });
+    errno(written)
+}
+
+#[test]
+fn sync_that_fails_is_said_and_nothing_is_acknowledged_after_it() {
+    let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stdin(Stdio::null()).status();
+    if !works.is_ok_and(|status| status.success()) {
+        println!("skipped: strace, which makes a system call fail, is missing or not allowed here");
+        return;
+    }
+    let mut fixture = Fixture::new();
+    fixture.family("r");
+    for n in 0..5 {
+        assert_eq!(put(&fixture, &format!("before{n}")), 0);
+    }
+    fixture.unmount();
+    // Each fdatasync of the daemon but the first few fails, as on a disk that is gone.
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=6+"]);
+    command.arg(CELLFS).args(["mount", "-f"]).arg(fixture.store()).arg(fixture.mnt());
+    fixture.mount_by(command);
+    let refused = (0..50).find(|n| put(&fixture, &format!("during{n}")) != 0).unwrap();
+    assert_eq!(put(&fixture, &format!("during{refused}")), libc::EIO);
+    let store = fixture.store().to_str().unwrap().to_owned();
+    let status = fixture.cellfs(&["status", &store]);
+    let words = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(words.contains("POISONED"), "{words}");
+    assert!(fixture.log().contains("Nothing is acknowledged any more"), "{}", fixture.log());
+    assert_eq!(fs::read(fixture.path("t/r/f/before0")).unwrap(), b"before0");
+    fixture.kill_daemon_of_mount();
+    fixture.mount("");
+    let family = fixture.path("t/r/f");
+    for name in (0..5).map(|n| format!("before{n}")).chain((0..refused).map(|n| format!("during{n}"))) {
+        assert_eq!(fs::read(family.join(&name)).unwrap(), name.as_bytes());
+    }
+    assert_eq!(put(&fixture, "after"), 0);
+}
