@@ -57,6 +57,7 @@ fn name(request: &Request) -> &'static str {
         Request::Compact(..) => "compact",
         Request::Status => "status",
         Request::Numbers => "stats",
+        Request::Check => "check",
         Request::TableNumbers(_) | Request::TableColumns(_) => "describe",
         Request::Snapshots | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_) | Request::Restore(_) => {
             "snapshot"
