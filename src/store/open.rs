@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -116,6 +116,7 @@ impl Parts {
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
             stopped_at,
+            ahead: AtomicI64::new(0),
             options,
         })
     }

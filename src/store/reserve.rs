@@ -12,6 +12,11 @@ impl Engine {
         self.options.path.join("reserve")
     }
 
+    /// Bytes that it holds.
+    pub fn reserved(&self) -> u64 {
+        if self.options.env.exists(&self.reserve_path()).unwrap_or(false) { BYTES } else { 0 }
+    }
+
     /// Gives the reserve back to the disk; whether there was one.
     fn release_reserve(&self) -> bool {
         let released = self.options.env.remove(&self.reserve_path()).is_ok();
