@@ -7,7 +7,7 @@ use super::db::sql;
 use crate::Result;
 
 /// Unused pages that are given back at once; fewer are kept for what comes.
-const UNUSED: i64 = 2000;
+const UNUSED: i64 = 1000;
 
 impl Index {
     /// Gives pages that nothing uses back to the filesystem, where they are a good part of the file.

@@ -162,7 +162,8 @@ impl Engine {
             }
             self.empty_segments(&mut chosen, pace)?;
             self.restore_reserve()?;
-            if thrift == Thrift::Work || chosen.is_empty() {
+            let any_gone = chosen.iter().any(|id| self.log.segments().get(*id).is_none());
+            if thrift == Thrift::Work || !any_gone || !pace.go_on() {
                 return Ok(());
             }
         }
