@@ -27,6 +27,8 @@ pub enum ErrorKind {
     NotFound,
     /// Something of that name exists.
     AlreadyExists,
+    /// No extended attribute of that name.
+    NoAttribute,
     /// Not empty.
     NotEmpty,
     /// An argument that can never be right (HBase: IllegalArgumentException).

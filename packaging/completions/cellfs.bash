@@ -376,7 +376,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__delete)
-            opts="-h -V --if-value --json --help --version"
+            opts="-h -V --if-value --if-absent --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

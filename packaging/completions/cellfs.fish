@@ -112,6 +112,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l json -d 'Print JSO
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-absent -d 'Only if the column has no value: leaves a tombstone of what may come with an older timestamp'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s V -l version -d 'Print version'

@@ -268,8 +268,11 @@ pub struct DeleteArgs {
     /// Only the version of this timestamp
     pub timestamp: Option<i64>,
     /// Only if the column holds this value now
-    #[arg(long)]
+    #[arg(long, conflicts_with = "if_absent")]
     pub if_value: Option<OsString>,
+    /// Only if the column has no value: leaves a tombstone of what may come with an older timestamp
+    #[arg(long)]
+    pub if_absent: bool,
 }
 
 #[derive(Args)]

@@ -158,13 +158,18 @@ pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
 pub fn delete(args: DeleteArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let (family, qualifier) = full_column(&args.column)?;
-    let condition = args.if_value.map(|value| Condition::Column {
+    let condition = |value| Condition::Column {
         family: family.clone(),
         qualifier: qualifier.clone(),
         op: CompareOp::Equal,
-        value: Some(value.as_bytes().to_vec()),
+        value,
         time_range: TimeRange::ALL,
-    });
+    };
+    let condition = match (&args.if_value, args.if_absent) {
+        (Some(value), _) => Some(condition(Some(value.as_bytes().to_vec()))),
+        (None, true) => Some(condition(None)),
+        (None, false) => None,
+    };
     let kind = match args.timestamp {
         Some(_) => DeleteKind::Version { family, qualifier },
         None => DeleteKind::Column { family, qualifier },

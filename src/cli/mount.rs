@@ -15,6 +15,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// How long `umount` waits for the daemon to write down what is open.
 const END_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the daemon may take to see that its mount is gone, before it is told.
+const UNASKED: Duration = Duration::from_secs(3);
 
 pub fn mount(args: MountArgs) -> Result<Answer> {
     if let Some(wanted) = mount_options::remount(&args.options) {
@@ -97,6 +99,15 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     let detach = if args.lazy || locate::is_dead(&mount.mount_point) { Detach::Now } else { Detach::WhenIdle };
     let daemon = Client::connect(&mount.source).unwrap_or_default();
     unmount(&mount.mount_point, detach)?;
+    if let Some(daemon) = &daemon
+        && !args.lazy
+        && !daemon.wait_for_end(UNASKED)
+    {
+        // Another mount namespace has a copy of the mount, or a file is open: it would serve on.
+        let pid = nix::unistd::Pid::from_raw(daemon.hello().pid.cast_signed());
+        // It may have ended meanwhile.
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+    }
     match daemon {
         Some(daemon) if !args.lazy && !daemon.wait_for_end(END_TIMEOUT) => Err(Error::new(
             ErrorKind::Busy,

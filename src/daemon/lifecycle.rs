@@ -112,6 +112,15 @@ fn wait_until_ready(reader: &mut File) -> Result<()> {
 fn check_mount_point(request: &MountRequest) -> Result<()> {
     let path = &request.mount_point;
     let shown = path.display();
+    let store = &request.store.path;
+    if path.starts_with(store) || store.starts_with(path) {
+        let text = format!(
+            "{} and its mount point {shown} lie one within the other: the store would hide itself. Choose another mount \
+             point",
+            store.display()
+        );
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     if locate::mount_at(path)?.is_some() {
         if !locate::is_dead(path) {
             let text = format!("{shown} is mounted already; unmount it with: cellfs umount {shown}");

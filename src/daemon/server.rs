@@ -172,6 +172,10 @@ fn stream_check(output: &mut UnixStream, control: &Control) -> Result<()> {
 fn answer(control: &Control, request: Request) -> Result<Response> {
     let backend = control.backend.as_ref();
     let changes = is_change(&request);
+    if control.read_only && changes_cells(&request) {
+        let text = format!("{} is mounted read-only; mount it without ro first", control.mount_point.display());
+        return Err(Error::new(ErrorKind::ReadOnlyStore, text));
+    }
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),
         Request::Catalogue => Response::Catalogue(backend.catalogue()?.as_ref().clone()),
@@ -219,6 +223,15 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         log::warn!("the kernel has not taken the invalidations of a change within {DRAIN_TIMEOUT:?}");
     }
     Ok(response)
+}
+
+/// Whether a read-only mount refuses it: what users see would be other than before.
+fn changes_cells(request: &Request) -> bool {
+    let keeps_house = matches!(
+        request,
+        Request::Flush(_) | Request::Compact(..) | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_)
+    );
+    is_change(request) && !keeps_house
 }
 
 fn is_change(request: &Request) -> bool {

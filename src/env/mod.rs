@@ -34,6 +34,17 @@ pub trait EnvFile: Send + Sync {
     /// Returns when the contents and the length are on the disk (fdatasync).
     fn sync(&self) -> io::Result<()>;
     fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Takes room on the disk for an empty file to have so many bytes.
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        let zeros = vec![0; 1 << 20];
+        let mut at = 0;
+        while at < len {
+            let part = zeros.len().min((len - at) as usize);
+            self.write_at(&zeros[..part], at)?;
+            at += part as u64;
+        }
+        Ok(())
+    }
     fn len(&self) -> io::Result<u64>;
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)

@@ -47,6 +47,11 @@ impl EnvFile for RealFile {
         self.0.set_len(len)
     }
 
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        let len = i64::try_from(len).map_err(io::Error::other)?;
+        Ok(nix::fcntl::posix_fallocate(&self.0, 0, len)?)
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }

@@ -79,6 +79,7 @@ impl Fs {
     /// Creates a file, or opens the one that is there.
     pub fn create(&self, parent: u64, name: &[u8], flags: OpenFlags) -> Result<(EntryReply, Opened)> {
         let dir = self.node(parent)?.key();
+        self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
         self.check_writable(&key)?;
         if !key.place.is_value() {

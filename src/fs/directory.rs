@@ -205,8 +205,8 @@ impl Fs {
     /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
     pub fn mkdir(&self, parent: u64, name: &[u8]) -> Result<EntryReply> {
         let dir = self.node(parent)?.key();
+        self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
-        self.check_writable(&key)?;
         if let Some(entry) = self.known(&key)? {
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));

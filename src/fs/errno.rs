@@ -11,6 +11,7 @@ pub fn errno(error: &Error) -> i32 {
         }
         ErrorKind::TableDisabled | ErrorKind::AccessDenied => libc::EACCES,
         ErrorKind::NoSuchFamily | ErrorKind::NotPermitted | ErrorKind::Constraint => libc::EPERM,
+        ErrorKind::NoAttribute => libc::ENODATA,
         ErrorKind::NotEmpty => libc::ENOTEMPTY,
         ErrorKind::IllegalArgument
         | ErrorKind::Refused

@@ -44,7 +44,7 @@ pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
 pub use options::Options;
 pub use setattr::SetAttr;
-pub use xattr::Xattr;
+pub use xattr::{SetXattr, Xattr};
 
 use crate::backend::Backend;
 use crate::model::FileTime;

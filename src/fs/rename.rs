@@ -49,6 +49,10 @@ impl Fs {
             (Place::Namespace(one), Place::Namespace(other)) => self.rename_namespace(from, to, (one, other), mode),
             (one, other) => match (cell_name(one), cell_name(other)) {
                 (Some(source), Some(target)) => self.rename_cell(from, to, source, target, mode),
+                _ if mode == RenameMode::Exchange => {
+                    let text = "only two cells, or two tables, can be exchanged";
+                    Err(Error::new(ErrorKind::IllegalArgument, text))
+                }
                 _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
             },
         }

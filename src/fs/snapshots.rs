@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 
 use super::{Fs, Options};
 use crate::backend::Backend;
-use crate::tree::place::NodeKey;
+use crate::tree::place::{NodeKey, SnapshotId};
 use crate::tree::resolve::{Facts, Tree};
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Trees that are kept; each holds an open snapshot.
 const KEPT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
 /// See the module.
-pub(super) struct SnapshotTrees(Mutex<LruCache<Arc<str>, Arc<Tree>>>);
+pub(super) struct SnapshotTrees(Mutex<LruCache<Arc<SnapshotId>, Arc<Tree>>>);
 
 impl Default for SnapshotTrees {
     fn default() -> Self {
@@ -27,7 +27,11 @@ impl Default for SnapshotTrees {
 impl SnapshotTrees {
     /// A snapshot of that name came or went.
     pub fn forget(&self, name: &str) {
-        self.0.lock().pop(name);
+        let mut kept = self.0.lock();
+        let gone: Vec<Arc<SnapshotId>> = kept.iter().map(|(id, _)| id).filter(|id| id.name == name).cloned().collect();
+        for id in gone {
+            kept.pop(&id);
+        }
     }
 }
 
@@ -39,13 +43,17 @@ pub(super) fn tree_over(backend: Arc<dyn Backend>, options: &Options) -> Arc<Tre
 impl Fs {
     /// The tree that a node is in. `NotFound` if its snapshot was deleted.
     pub(super) fn tree_of(&self, key: &NodeKey) -> Result<Arc<Tree>> {
-        let Some(name) = &key.snapshot else { return Ok(Arc::clone(&self.tree)) };
-        let mut kept = self.snapshots.0.lock();
-        if let Some(tree) = kept.get(name) {
+        let Some(id) = &key.snapshot else { return Ok(Arc::clone(&self.tree)) };
+        if let Some(tree) = self.snapshots.0.lock().get(id) {
             return Ok(Arc::clone(tree));
         }
-        let tree = tree_over(self.tree.backend.snapshot(name)?, &self.options);
-        kept.put(Arc::clone(name), Arc::clone(&tree));
+        let backend = self.tree.backend.snapshot(&id.name)?;
+        // The clock of a snapshot stands at the time when it was made.
+        if backend.now() != id.made_at {
+            return Err(Error::new(ErrorKind::NotFound, format!("snapshot {} is another one now", id.name)));
+        }
+        let tree = tree_over(backend, &self.options);
+        self.snapshots.0.lock().put(Arc::clone(id), Arc::clone(&tree));
         Ok(tree)
     }
 

@@ -16,6 +16,16 @@ pub enum Xattr {
     Absent,
 }
 
+/// What setxattr(2) asks of what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetXattr {
+    Any,
+    /// XATTR_CREATE: there must be none.
+    Create,
+    /// XATTR_REPLACE: there must be one.
+    Replace,
+}
+
 impl Fs {
     /// The value of an attribute; `Unsupported` outside `user.` and `security.`.
     pub fn getxattr(&self, ino: u64, name: &str) -> Result<Xattr> {
@@ -51,9 +61,18 @@ impl Fs {
     }
 
     /// Sets the cell's TTL, milliseconds as decimal text.
-    pub fn setxattr(&self, ino: u64, name: &str, value: &[u8]) -> Result<()> {
+    pub fn setxattr(&self, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
         if name != TTL {
             return Err(unsupported(name));
+        }
+        match (mode, self.getxattr(ino, TTL)?) {
+            (SetXattr::Create, Xattr::Value(_)) => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the cell has a TTL already"));
+            }
+            (SetXattr::Replace, Xattr::Absent) => {
+                return Err(Error::new(ErrorKind::NoAttribute, "the cell has no TTL that could be replaced"));
+            }
+            _ => {}
         }
         let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
         let text = format!("{TTL} is a number of milliseconds above 0");

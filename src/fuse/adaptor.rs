@@ -12,7 +12,7 @@ use fuser::{
 };
 
 use super::answer::{Adaptor, answer_empty, answer_entry, answer_statfs, answer_xattr, negotiate, open_flags};
-use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags};
+use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, xattr_mode};
 use crate::backend::RenameMode;
 use crate::fs::{Lookup, Operation, SetAttr, Xattr};
 use crate::{Error, ErrorKind};
@@ -264,7 +264,7 @@ impl Filesystem for Adaptor {
         ino: INodeNo,
         name: &OsStr,
         value: &[u8],
-        _flags: i32,
+        flags: i32,
         _position: u32,
         reply: ReplyEmpty,
     ) {
@@ -273,7 +273,10 @@ impl Filesystem for Adaptor {
         if name.starts_with("system.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_empty(reply, self.run(request, Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value)));
+        answer_empty(
+            reply,
+            self.run(request, Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value, xattr_mode(flags))),
+        );
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, FopenFlags, INodeNo, TimeOrNow};
 
-use crate::fs::{Attr, Kind, Opened};
+use crate::fs::{Attr, Kind, Opened, SetXattr};
 use crate::model::FileTime;
 
 /// Size of a block in `stat`, bytes.
@@ -70,6 +70,15 @@ pub fn fopen_flags(opened: Opened) -> FopenFlags {
     flags.set(FopenFlags::FOPEN_NOFLUSH, opened.no_flush);
     flags.set(FopenFlags::FOPEN_DIRECT_IO, opened.direct);
     flags
+}
+
+/// What setxattr(2) asks of what is there.
+pub fn xattr_mode(flags: i32) -> SetXattr {
+    match flags {
+        libc::XATTR_CREATE => SetXattr::Create,
+        libc::XATTR_REPLACE => SetXattr::Replace,
+        _ => SetXattr::Any,
+    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub enum Opened {
 /// See the module.
 pub struct Index {
     path: PathBuf,
-    writer: Mutex<Connection>,
+    pub(super) writer: Mutex<Connection>,
     pub(super) readers: Readers,
     witness: Arc<Witness>,
     walks: Walks,
@@ -312,7 +312,7 @@ pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
     let cache = (cache_bytes / 1024).max(64);
     let setup = format!(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
+        "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
          PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
     );
     connection.execute_batch(&setup).map_err(sql("set up"))?;

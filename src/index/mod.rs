@@ -13,6 +13,7 @@ mod meta;
 mod readers;
 mod row;
 mod shares;
+mod shrink;
 mod spill;
 mod state;
 mod verify;

@@ -8,6 +8,7 @@ use super::engine::{Engine, family, known_table};
 use super::flush::rules_by_id;
 use super::pace::Pace;
 use super::policy::{Choice, Settings, choose};
+use super::purge::Thrift;
 use super::sweep::{Extent, Sweep, Swept, Uncovered, index_cursor};
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Event};
@@ -39,7 +40,9 @@ impl Engine {
         if kind == CompactionKind::Major {
             self.seal_mostly_dead()?;
         }
-        self.purge_segments(&mut Pace::full(self))
+        let thrift = if kind == CompactionKind::Major { Thrift::Space } else { Thrift::Work };
+        self.purge_segments(&mut Pace::full(self), thrift)?;
+        self.index.give_back()
     }
 
     /// Closes the segment that is written if little of it is alive, so that it can be emptied as the others are. Only
@@ -210,7 +213,8 @@ impl Engine {
                 }
             }
         }
-        self.purge_segments(&mut pace)
+        self.purge_segments(&mut pace, Thrift::Work)?;
+        self.index.give_back()
     }
 
     /// What is to be compacted of a family now.

@@ -100,11 +100,31 @@ pub struct Engine {
     pub snapshotting: Mutex<()>,
     /// What the clock shows; `None`: it goes on.
     pub stopped_at: Option<Timestamp>,
+    /// The latest timestamp that was given because something stored was not before the clock, ms since 1970.
+    pub ahead: AtomicI64,
 }
+
+/// How far such timestamps may run ahead of the clock, which waits for them, in milliseconds. Past it a version in the
+/// future was the reason, not many writes within a millisecond.
+const AHEAD: i64 = 60_000;
 
 impl Engine {
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(|| self.options.env.now())
+    }
+
+    /// The clock for writes that take its time as it is: never before what was written in haste, which such a write
+    /// would otherwise not replace.
+    pub fn clock_of_writes(&self, now: Timestamp) -> Timestamp {
+        let ahead = self.ahead.load(Ordering::Acquire);
+        if ahead.saturating_sub(now.0) <= AHEAD { now.max(Timestamp(ahead)) } else { now }
+    }
+
+    /// Notes a timestamp that was given because something stored was not before `now`.
+    pub fn note_ahead(&self, given: Timestamp, now: Timestamp) {
+        if given > now && given.0.saturating_sub(now.0) <= AHEAD {
+            self.ahead.fetch_max(given.0, Ordering::AcqRel);
+        }
     }
 
     /// What a read that starts now sees.
@@ -220,7 +240,8 @@ impl Engine {
     /// A table that takes reads.
     pub fn table<'c>(&self, catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
         let table = known_table(catalogue, name)?;
-        if table.state == TableState::Disabled {
+        // A snapshot is for backups, which take what is disabled too.
+        if table.state == TableState::Disabled && self.stopped_at.is_none() {
             let text = format!("table {name} is disabled. Enable it first: enable '{name}'");
             return Err(Error::new(ErrorKind::TableDisabled, text));
         }

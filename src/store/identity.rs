@@ -44,9 +44,10 @@ fn unhex(text: &str) -> Option<[u8; 16]> {
     hex::decode(text).ok()?.try_into().ok()
 }
 
-/// Whether the file, or its copy, is in `dir`.
+/// Whether the file, or its copy, is in `dir`, or may be where we are not allowed to look.
 pub fn is_present(dir: &Path) -> bool {
-    path(dir).exists() || twofold::copy_of(&path(dir)).exists()
+    let exists = |path: &Path| path.try_exists().unwrap_or(true);
+    exists(&path(dir)) || exists(&twofold::copy_of(&path(dir)))
 }
 
 /// Reads the file in `dir`, or makes one if the directory is empty.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -12,7 +12,7 @@ use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
-use super::{Background, StoreOptions, catalogue, identity, snapshots, staged};
+use super::{Background, StoreOptions, catalogue, identity, reserve, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
 use crate::model::{Catalogue, Timestamp};
@@ -25,7 +25,7 @@ pub const VERIFIED_AT_ONCE: u64 = 20_000;
 const SNAPSHOT_CACHE: u64 = 4 << 20;
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
-pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
+pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let env = Arc::clone(&options.env);
     let dir = options.path.clone();
     let io = |what: &str, e: std::io::Error| io(&dir, what, &e);
@@ -47,6 +47,8 @@ pub fn open(options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let witness = Arc::new(Witness::open(&*env, &dir)?);
     let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes, &witness)?;
     let hash_key = identity.hash_key;
+    let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
+    options.segment_bytes = reserve::segment_bytes(options.segment_bytes, space.total);
     let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
@@ -116,6 +118,7 @@ impl Parts {
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
             stopped_at,
+            ahead: AtomicI64::new(0),
             options,
         })
     }

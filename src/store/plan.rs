@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
     /// The timestamp of a put.
     pub fn put_time(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
         match time {
-            Time::Now => Ok(self.now.max(self.least)),
+            Time::Now => Ok(self.clock().max(self.least)),
             Time::At(timestamp) => self.check_slop(check_time(timestamp)?),
             Time::AfterNewest => self.after_newest(family, qualifier, self.now),
             Time::AfterNewestSince(made) => self.after_newest(family, qualifier, made.min(self.now)),
@@ -152,7 +152,14 @@ impl<'a> Planner<'a> {
             let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), time, CellKind::is_family_tombstone)?;
             highest = highest.max(tombstones);
         }
-        Ok(highest.map_or(time, |t| time.max(t.next())))
+        let given = highest.map_or(time, |t| time.max(t.next()));
+        self.engine.note_ahead(given, self.now);
+        Ok(given)
+    }
+
+    /// The time of a write that takes the clock's.
+    fn clock(&self) -> Timestamp {
+        self.engine.clock_of_writes(self.now)
     }
 
     /// The cells with a prefix; those of the index only if any of its family there is not before `time`.
@@ -215,7 +222,7 @@ impl<'a> Planner<'a> {
                 DeleteKind::Column { family: name, qualifier } => {
                     let family = family(self.table, &name)?;
                     let timestamp = match time {
-                        Time::Now => self.now,
+                        Time::Now => self.clock(),
                         _ => self.put_time(family, &qualifier, time)?,
                     };
                     cells.push(self.tombstone(family, qualifier, timestamp, Tombstone::Column, erases));
@@ -228,7 +235,7 @@ impl<'a> Planner<'a> {
                 }
                 DeleteKind::FamilyVersion { family: name } => {
                     let family = family(self.table, &name)?;
-                    let timestamp = if let Time::At(t) = time { check_time(t)? } else { self.now };
+                    let timestamp = if let Time::At(t) = time { check_time(t)? } else { self.clock() };
                     cells.push(self.tombstone(family, Vec::new(), timestamp, Tombstone::FamilyVersion, erases));
                 }
                 DeleteKind::Row => {
@@ -244,7 +251,7 @@ impl<'a> Planner<'a> {
 
     fn family_tombstone(&self, family: &'a FamilySchema, time: Time, erases: bool) -> Result<Planned<'a>> {
         let timestamp = match time {
-            Time::Now => self.now,
+            Time::Now => self.clock(),
             Time::At(timestamp) => check_time(timestamp)?,
             _ => self.family_time(family)?,
         };

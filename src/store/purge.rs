@@ -31,11 +31,25 @@ pub struct Candidate {
     pub live_bytes: u64,
 }
 
-/// Which segments to empty: those without anything alive, and the emptiest of those less than half alive, as far as
-/// there is room for the copies of what is alive (bytes).
-pub fn choose(mut candidates: Vec<Candidate>, mut room: u64) -> BTreeSet<SegmentId> {
-    candidates.retain(|c| c.live == 0 || c.live_bytes * 2 < c.len);
+/// What a choice of segments saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thrift {
+    /// A segment is rewritten once less than half of it is alive.
+    Work,
+    /// Once a tenth of it is dead: somebody asked for the space.
+    Space,
+}
+
+/// Segments worth emptying, the emptiest first: those without anything alive, and those of which enough is dead.
+pub fn choose(mut candidates: Vec<Candidate>, thrift: Thrift) -> Vec<Candidate> {
+    let percent = if thrift == Thrift::Work { 50 } else { 90 };
+    candidates.retain(|c| c.live == 0 || c.live_bytes * 100 < c.len * percent);
     candidates.sort_by_key(|c| c.live_bytes * 1000 / c.len.max(1));
+    candidates
+}
+
+/// As many of them as one round moves, and as there is room for copies of.
+pub fn fitting(candidates: &[Candidate], mut room: u64) -> BTreeSet<SegmentId> {
     let mut rows = 0;
     let mut chosen = BTreeSet::new();
     for candidate in candidates {
@@ -49,6 +63,15 @@ pub fn choose(mut candidates: Vec<Candidate>, mut room: u64) -> BTreeSet<Segment
         }
     }
     chosen
+}
+
+fn no_room(least: &Candidate, room: u64) -> Error {
+    let text = format!(
+        "no room to rewrite segments: {} MiB must be free for a while, {} are. Delete a snapshot, or other files of this disk",
+        (least.live_bytes >> 20) + 2,
+        room >> 20
+    );
+    Error::new(ErrorKind::NoSpace, text)
 }
 
 /// Old and new place of a value.
@@ -120,22 +143,40 @@ impl Engine {
         Ok(())
     }
 
-    /// Empties and deletes segments with little alive.
-    pub fn purge_segments(&self, pace: &mut Pace<'_>) -> Result<()> {
+    /// Empties and deletes segments with little alive, as many at once as the disk has room for copies of.
+    ///
+    /// `NoSpace` where somebody asked for it and not even the emptiest fits, of which most is dead.
+    pub fn purge_segments(&self, pace: &mut Pace<'_>, thrift: Thrift) -> Result<()> {
         let _one = self.compacting.lock();
-        let mut chosen = choose(self.candidates(), self.room_for_copies());
-        chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
-        if chosen.is_empty() {
-            return Ok(());
+        loop {
+            let wanted = choose(self.candidates(), thrift);
+            let room = self.room_for_copies();
+            let mut chosen = fitting(&wanted, room);
+            chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
+            match (chosen.is_empty(), wanted.first()) {
+                (false, _) => {}
+                (true, Some(least)) if thrift == Thrift::Space && least.live_bytes * 2 < least.len => {
+                    return Err(no_room(least, room));
+                }
+                _ => return Ok(()),
+            }
+            self.empty_segments(&mut chosen, pace)?;
+            self.restore_reserve()?;
+            if thrift == Thrift::Work || chosen.is_empty() {
+                return Ok(());
+            }
         }
+    }
+
+    fn empty_segments(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
-            self.move_cells(&mut chosen, pace)?;
-            self.purge_emptied(&chosen)
+            self.move_cells(chosen, pace)?;
+            self.purge_emptied(chosen)
         });
         super::worker::doing(self, "");
-        for id in chosen {
-            if let Some(segment) = self.log.segments().get(id) {
+        for id in chosen.iter() {
+            if let Some(segment) = self.log.segments().get(*id) {
                 segment.keep();
             }
         }
@@ -165,14 +206,32 @@ impl Engine {
             return Ok(());
         }
         let mut writer = Rewriter::create(self.log.segments())?;
+        let moved = self.move_pieces(chosen, &mut writer, pace);
+        if moved.is_err() {
+            self.abandon(writer);
+        }
+        moved
+    }
+
+    /// Deletes a half-written copy, unless rows point into it already.
+    fn abandon(&self, writer: Rewriter) {
+        let id = writer.id();
+        drop(writer);
+        let unused = self.meta.lock().segments.get(&id).is_none_or(|stats| stats.live == 0);
+        if unused && let Err(e) = self.log.segments().purge(id) {
+            log::warn!("a half-written copy stays: {e}");
+        }
+    }
+
+    fn move_pieces(&self, chosen: &mut BTreeSet<SegmentId>, writer: &mut Rewriter, pace: &mut Pace<'_>) -> Result<()> {
         let mut from = Vec::new();
-        while let Some(next) = self.move_piece(chosen, &mut writer, &from)? {
+        while let Some(next) = self.move_piece(chosen, writer, &from)? {
             from = next;
             if !pace.go_on() {
                 return Ok(());
             }
             if writer.bytes() >= self.options.segment_bytes {
-                writer = Rewriter::create(self.log.segments())?;
+                *writer = Rewriter::create(self.log.segments())?;
             }
         }
         Ok(())
@@ -288,14 +347,14 @@ mod tests {
     #[test]
     fn empty_segments_go_and_full_ones_stay() {
         let candidate = |id, live, live_bytes| Candidate { id: SegmentId(id), len: 1000, live, live_bytes };
-        let chosen = choose(
-            vec![candidate(1, 10, 900), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)],
-            9999,
-        );
-        assert_eq!(chosen, BTreeSet::from([SegmentId(2), SegmentId(3)]));
-        // On a full disk: what needs no room, and the copies that fit.
-        let full =
-            choose(vec![candidate(1, 10, 400), candidate(2, 0, 0), candidate(3, 10, 450), candidate(4, 1, 20)], 430);
-        assert_eq!(full, BTreeSet::from([SegmentId(1), SegmentId(2), SegmentId(4)]));
+        let ids = |chosen: Vec<Candidate>| chosen.iter().map(|c| c.id.0).collect::<Vec<_>>();
+        let all = vec![candidate(1, 10, 950), candidate(2, 0, 0), candidate(3, 10, 400), candidate(4, ROUND, 450)];
+        assert_eq!(ids(choose(all.clone(), Thrift::Work)), [2, 3, 4]);
+        let most = vec![candidate(5, 10, 800), candidate(1, 10, 950)];
+        assert_eq!(ids(choose(most, Thrift::Space)), [5]);
+        let wanted = choose(all, Thrift::Work);
+        assert_eq!(fitting(&wanted, u64::MAX), BTreeSet::from([SegmentId(2), SegmentId(3)]), "one round's rows");
+        assert_eq!(fitting(&wanted, 399), BTreeSet::from([SegmentId(2)]), "what is empty needs no room");
+        assert!(fitting(&wanted[1..], 399).is_empty());
     }
 }

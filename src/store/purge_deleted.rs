@@ -32,7 +32,7 @@ impl Engine {
             }
         }
         self.announce(&[purged(scope)]);
-        self.purge_segments(&mut Pace::full(self))
+        self.purge_segments(&mut Pace::full(self), super::purge::Thrift::Space)
     }
 }
 

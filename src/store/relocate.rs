@@ -39,7 +39,8 @@ impl Engine {
             let source = family(from_table, name)?;
             let target = family(to_table, to.family.as_ref().unwrap_or(name));
             for visible in self.everything(&planner, source)? {
-                let target = target.as_ref().map_err(|e| cross(&e.message))?;
+                // Not EXDEV: copying would end half-way.
+                let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
                 cells.push(RowCell { row: &to.row, cell: moved(visible, target, now) });
             }
             if cells.len() > before {

@@ -3,9 +3,16 @@
 use super::engine::Engine;
 use crate::{Error, ErrorKind, Result};
 
-const BYTES: u64 = 4 << 20;
-/// The reserve is made again when this much is free.
-const ENOUGH: u64 = 4 * BYTES;
+/// What of it tombstones and the index may take while segments are rewritten.
+const HOUSEKEEPING: u64 = 3 << 20;
+/// A segment has at most this part of the disk, so that on a small one little room lets one be rewritten.
+const PARTS: u64 = 64;
+const LEAST_SEGMENT: u64 = 1 << 20;
+
+/// Bytes after which a segment is complete, on a disk of so many bytes.
+pub fn segment_bytes(wanted: u64, disk_total: u64) -> u64 {
+    wanted.min((disk_total / PARTS).max(LEAST_SEGMENT))
+}
 
 impl Engine {
     fn reserve_path(&self) -> std::path::PathBuf {
@@ -21,26 +28,27 @@ impl Engine {
         released
     }
 
+    /// Room for the live half of any segment that is worth rewriting, and for what is written beside it.
+    fn reserve_bytes(&self) -> u64 {
+        self.options.segment_bytes / 2 + HOUSEKEEPING
+    }
+
     /// Bytes that a compaction may write: what is free and, without what the index needs meanwhile, the reserve.
     pub fn room_for_copies(&self) -> u64 {
         let free = self.options.env.disk_space(&self.options.path).map_or(0, |space| space.available);
         let reserved = self.options.env.exists(&self.reserve_path()).unwrap_or(false);
-        free + if reserved { BYTES * 3 / 4 } else { 0 }
+        free + if reserved { self.reserve_bytes() - HOUSEKEEPING / 3 } else { 0 }
     }
 
     /// Makes the reserve if it is missing and there is room.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, path) = (&self.options.env, self.reserve_path());
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", path.display()), &e);
-        if env.exists(&path).map_err(io)? || env.disk_space(&self.options.path).map_err(io)?.available < ENOUGH {
+        let enough = 3 * self.reserve_bytes();
+        if env.exists(&path).map_err(io)? || env.disk_space(&self.options.path).map_err(io)?.available < enough {
             return Ok(());
         }
-        let fill = || {
-            let file = env.create_new(&path)?;
-            let zeros = vec![0; 1 << 20];
-            (0..BYTES).step_by(zeros.len()).try_for_each(|at| file.write_at(&zeros, at))
-        };
-        let filled = fill();
+        let filled = env.create_new(&path).and_then(|file| file.allocate(self.reserve_bytes()));
         if filled.is_err() {
             self.release_reserve();
         }

@@ -590,3 +590,27 @@ fn what_was_written_last_is_newest_whatever_the_clock_and_the_index_say() {
     unlink(&store, "r", "future");
     assert_eq!(value(&store, "r", "future"), None);
 }
+
+#[test]
+fn a_write_by_the_clock_replaces_what_was_written_in_haste() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..1000u32 {
+        put(&store, "r", "q", &n.to_be_bytes());
+    }
+    let cell = put_cell("q", b"by the clock", Time::Now);
+    mutate(&store, "r", Mutation::Put(vec![cell]), Durability::SyncWal).unwrap();
+    assert_eq!(value(&store, "r", "q").unwrap(), b"by the clock");
+    let marker = DeleteMarker { kind: DeleteKind::Row, time: Time::Now, erases: false };
+    mutate(&store, "r", Mutation::Delete(vec![marker]), Durability::SyncWal).unwrap();
+    assert_eq!(value(&store, "r", "q"), None);
+    // A version in the far future does not take the clock with it.
+    let future = Timestamp(store.now().0 + 1_000_000);
+    mutate(&store, "s", Mutation::Put(vec![put_cell("q", b"f", Time::At(future))]), Durability::SyncWal).unwrap();
+    assert!(put(&store, "s", "q", b"after").timestamp > future);
+    let cell = put_cell("other", b"v", Time::Now);
+    mutate(&store, "s", Mutation::Put(vec![cell]), Durability::SyncWal).unwrap();
+    let other = store.newest(&column("s", "other"), TimeRange::ALL).unwrap().unwrap();
+    assert!(other.timestamp < future);
+}

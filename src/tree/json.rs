@@ -7,16 +7,43 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
 
 use super::place::RowPlace;
-use crate::backend::Backend;
+use crate::backend::{Backend, Versions};
 use crate::model::{
     DeleteKind, DeleteMarker, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time, TimeRange, Value,
 };
 use crate::{Error, ErrorKind, Result};
 
-/// The newest versions of a row.
+/// Most bytes of qualifiers and values that are shown, and of a patch.
+pub const JSON_MAX: usize = 16 << 20;
+/// Columns that are looked at in one step.
+const COLUMNS: usize = 1000;
+
+/// The newest versions of a row. `ValueTooLarge` past [`JSON_MAX`].
 pub fn read(backend: &dyn Backend, row: &RowPlace, range: TimeRange) -> Result<RowResult> {
+    check_size(backend, row, range)?;
     let read = ReadSpec { time_range: range, ..ReadSpec::default() };
     backend.get(&Get { table: row.table.clone(), row: row.row.clone(), read })
+}
+
+/// Refuses a row that would take too much memory, before any of its values is read.
+fn check_size(backend: &dyn Backend, row: &RowPlace, range: TimeRange) -> Result<()> {
+    let mut bytes = 0;
+    for family in backend.list_families(&row.table, &row.row, range, Versions::Live)? {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = backend.list_columns(&row.table, &row.row, &family, after.as_deref(), range, COLUMNS)?;
+            bytes += page.iter().map(|(qualifier, cell)| qualifier.len() as u64 + cell.len()).sum::<u64>();
+            if bytes > JSON_MAX as u64 {
+                let text = format!("the row has more than {} MiB; read its cells, or use cellfs get", JSON_MAX >> 20);
+                return Err(Error::new(ErrorKind::ValueTooLarge, text));
+            }
+            if page.len() < COLUMNS {
+                break;
+            }
+            after = page.into_iter().next_back().map(|(qualifier, _)| qualifier);
+        }
+    }
+    Ok(())
 }
 
 /// The text of a row, one column a line.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::escape::{self, Level, NAME_MAX};
 use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
-use super::resolve::Tree;
+use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
@@ -33,9 +33,9 @@ impl Tree {
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),
             Place::Snapshots => {
-                let snapshots = self.backend.snapshots()?.into_iter().map(|snapshot| snapshot.name);
-                let root = |name: &str| NodeKey { snapshot: Some(name.into()), ..NodeKey::plain(Place::Root) };
-                Ok(after_cursor(snapshots.map(|name| plain(name.clone(), root(&name))), after, limit))
+                let snapshots = self.backend.snapshots()?;
+                let entries = snapshots.iter().map(|one| plain(one.name.clone(), root_of(one)));
+                Ok(after_cursor(entries, after, limit))
             }
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
             Place::Table(table) => self.page_rows(dir, table, after, limit),

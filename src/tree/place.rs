@@ -176,11 +176,18 @@ pub enum TableNoun {
     Stats,
 }
 
+/// A snapshot, told from one that gets its name later.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SnapshotId {
+    pub name: String,
+    pub made_at: Timestamp,
+}
+
 /// Identity of a node: a place seen in a view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeKey {
     /// The snapshot that it is in; `None`: in the present.
-    pub snapshot: Option<Arc<str>>,
+    pub snapshot: Option<Arc<SnapshotId>>,
     pub view: View,
     pub place: Place,
 }

@@ -9,12 +9,12 @@ use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
 use super::made::{MadeDirs, Uncommitted};
 use super::place::{
-    FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, TableNoun, View,
-    WaitingPlace,
+    FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, SnapshotId, TableNoun,
+    View, WaitingPlace,
 };
 use super::suffix::{self, Suffix};
 use super::{schema, times};
-use crate::backend::Backend;
+use crate::backend::{Backend, SnapshotInfo};
 use crate::model::{CellInfo, ColumnKey, FileTime, TableName, Timestamp, check_row};
 use crate::{Error, ErrorKind, Result};
 
@@ -79,8 +79,8 @@ impl Tree {
             return self.time_target(dir, base, name);
         }
         if dir.place == Place::Snapshots {
-            let name = std::str::from_utf8(name).map_err(|_| absent(name))?;
-            return Ok(NodeKey { snapshot: Some(name.into()), ..NodeKey::plain(Place::Root) });
+            let known = self.backend.snapshots()?.into_iter().find(|one| one.name.as_bytes() == name);
+            return known.map(|one| root_of(&one)).ok_or_else(|| absent(name));
         }
         if dir.view == View::History {
             return Ok(dir.sibling(self.history_target(&dir.place, name)?));
@@ -273,6 +273,12 @@ fn parent_place(place: &Place) -> Option<Place> {
             },
         },
     })
+}
+
+/// The root of a snapshot's tree.
+pub(super) fn root_of(snapshot: &SnapshotInfo) -> NodeKey {
+    let id = SnapshotId { name: snapshot.name.clone(), made_at: snapshot.made_at };
+    NodeKey { snapshot: Some(Arc::new(id)), ..NodeKey::plain(Place::Root) }
 }
 
 pub(super) fn root_target(name: &[u8]) -> Result<Place> {

@@ -229,6 +229,10 @@ impl Log {
         let (id, segment, file) = self.segments.create(SegmentOrigin::Log)?;
         (active.id, active.segment, active.file) = (id, segment, file);
         active.offset = SEGMENT_HEADER;
+        if self.synced() == self.written() {
+            // What is complete and on the disk is not held open.
+            active.dirty.clear();
+        }
         let dirty = Dirty { id, file: Arc::clone(&active.file), from: 0 };
         active.dirty.push(dirty);
         Ok(())

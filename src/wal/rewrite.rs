@@ -32,6 +32,11 @@ impl Rewriter {
         Ok(Self { segments, id, segment, file, offset: SEGMENT_HEADER, buffer, count: 0 })
     }
 
+    /// The segment that is written.
+    pub fn id(&self) -> SegmentId {
+        self.id
+    }
+
     /// Bytes so far.
     pub fn bytes(&self) -> u64 {
         self.offset + self.buffer.len() as u64

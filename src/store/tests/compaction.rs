@@ -27,6 +27,24 @@ fn whole_family() -> DeleteKind {
 }
 
 #[test]
+fn the_index_gives_its_space_back() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1")]);
+    for n in 0..60_000 {
+        put(&store, &format!("a rather long row key so that rows of the index are long {n:08}"), "q", b"v");
+    }
+    store.flush(None).unwrap();
+    let before = store.status().unwrap().index_bytes;
+    store.alter(CatalogueChange::TruncateTable { name: table() }, Origin(0)).unwrap();
+    put(&store, "r", "q", b"v");
+    store.engine.compact_as_needed().unwrap();
+    let after = store.status().unwrap().index_bytes;
+    assert!(after * 4 < before, "{before} {after}");
+    assert_eq!(value(&store, "r", "q").unwrap(), b"v");
+}
+
+#[test]
 fn the_newest_segment_gives_its_space_back() {
     let env = SimEnv::new();
     let store = open(&env);

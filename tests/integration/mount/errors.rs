@@ -154,3 +154,44 @@ impl Drop for Unmount<'_> {
         let _ = Command::new(super::fixture::CELLFS).arg("umount").arg(self.0).status();
     }
 }
+
+#[test]
+fn mount_sets_a_ttl_as_setxattr_is_told() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    let script = "import os, sys, errno\n\
+                  def tried(flags):\n    \
+                      try: os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'100000', flags)\n    \
+                      except OSError as e: return errno.errorcode[e.errno]\n\
+                  print(tried(os.XATTR_REPLACE), tried(os.XATTR_CREATE), tried(os.XATTR_CREATE), tried(os.XATTR_REPLACE))";
+    let output = Command::new("python3").arg("-c").arg(script).arg(&cell).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ENODATA None EEXIST None\n", "{output:?}");
+}
+
+#[test]
+fn mount_on_the_store_itself_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let fixture = Fixture::new();
+    for (store, mount_point) in [("s", "s"), ("s/t", "s")] {
+        let (store, mount_point) = (directory.path().join(store), directory.path().join(mount_point));
+        fs::create_dir_all(&mount_point).unwrap();
+        let output = fixture.cellfs(&["mount", store.to_str().unwrap(), mount_point.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && text.contains("one within the other"), "{text}");
+    }
+}
+
+#[test]
+fn mount_that_is_read_only_refuses_the_command_line_too() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    fixture.mount("ro");
+    let store = fixture.store().display().to_string();
+    let refused = fixture.cellfs(&["put", &store, "t", "r", "f:q", "other"]);
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && text.contains("mounted read-only"), "{text}");
+    assert!(fixture.cellfs(&["snapshot", "create", &store, "s"]).status.success(), "backups need it");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+}

@@ -68,6 +68,13 @@ const REFUSALS: &[Refusal] = &[
     ("RENAME_WHITEOUT", libc::EINVAL, |d| {
         exchange(&d.join("t/r/f/q"), &d.join("t/r/f/w"), RenameFlags::from_bits_retain(4))
     }),
+    ("RENAME_EXCHANGE of a cell and a table", libc::EINVAL, |d| {
+        exchange(&d.join("t/r/f/q"), &d.join("narrow"), RenameFlags::RENAME_EXCHANGE)
+    }),
+    ("a row renamed to a table that lacks its family", libc::EPERM, |d| {
+        errno(fs::rename(d.join("t/r"), d.join("narrow/r")))
+    }),
+    ("a row that is too long for .json", libc::EFBIG, |d| errno(fs::read(d.join("t/long/.json")))),
     ("rename over a row with cells", libc::ENOTEMPTY, |d| errno(fs::rename(d.join("t/r"), d.join("t/r2")))),
     ("rmdir of a row with cells", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/r")))),
     ("rmdir of a family with cells", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/r/f")))),
@@ -103,6 +110,10 @@ fn prepare(fixture: &Fixture) {
     for qualifier in 0..100_001 {
         put(backend.as_ref(), "large", &format!("{qualifier}"), b"");
     }
+    for qualifier in 0..17 {
+        put(backend.as_ref(), "long", &format!("{qualifier}"), &vec![b'v'; 1_000_000]);
+    }
+    fs::create_dir_all(fixture.path("narrow/.schema/g")).unwrap();
     for table in ["readonly", "disabled"] {
         fs::create_dir_all(fixture.path(&format!("{table}/.schema/f"))).unwrap();
         fs::create_dir_all(fixture.path(&format!("{table}/r/f"))).unwrap();

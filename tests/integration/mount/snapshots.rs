@@ -97,7 +97,7 @@ fn mount_a_snapshot_that_goes_and_comes_again_is_another() {
     // Whatever an open file of the old one gives, it is no wrong byte.
     let mut text = String::new();
     if std::io::Read::read_to_string(&mut open, &mut text).is_ok() {
-        assert!(["one", "second", "sec"].contains(&text.as_str()), "{text}");
+        assert_eq!(text, "one");
     }
 }
 

@@ -1,0 +1,44 @@
+//! Pages that nothing uses go back to the filesystem.
+
+use rusqlite::Connection;
+
+use super::Index;
+use super::db::sql;
+use crate::Result;
+
+/// Unused pages that are given back at once; fewer are kept for what comes.
+const UNUSED: i64 = 2000;
+
+impl Index {
+    /// Gives pages that nothing uses back to the filesystem, where they are a good part of the file.
+    pub fn give_back(&self) -> Result<()> {
+        let number = |writer: &Connection, pragma: &str| -> Result<i64> {
+            writer.query_row(pragma, [], |row| row.get(0)).map_err(sql("measure"))
+        };
+        let mut any = false;
+        loop {
+            let writer = self.writer.lock();
+            let free = number(&writer, "PRAGMA freelist_count")?;
+            if free == 0 || (!any && (free < UNUSED || free * 4 < number(&writer, "PRAGMA page_count")?)) {
+                break;
+            }
+            let _paused = self.readers.pause();
+            // Each step gives one page back.
+            let text = format!("PRAGMA incremental_vacuum({UNUSED})");
+            let mut statement = writer.prepare(&text).map_err(sql("shrink"))?;
+            let mut rows = statement.query([]).map_err(sql("shrink"))?;
+            while rows.next().map_err(sql("shrink"))?.is_some() {}
+            if number(&writer, "PRAGMA freelist_count")? == free {
+                // An index of an earlier release cannot shrink.
+                return Ok(());
+            }
+            any = true;
+        }
+        if any {
+            let writer = self.writer.lock();
+            let _paused = self.readers.pause();
+            number(&writer, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+        }
+        Ok(())
+    }
+}
