@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::backend::CompactionKind::{Major, Minor};
+use crate::backend::CompactionKind::Major;
 use crate::env::{CarelessEnv, Env, Forgets};
 
 /// Newest values by column.
@@ -103,7 +103,7 @@ impl Step {
             }
             Step::Rename(..) => Ok(()),
             Step::Flush => store.flush(None),
-            Step::Compact => store.compact(&table(), None, if COLUMNS % 2 == 0 { Major } else { Minor }),
+            Step::Compact => store.compact(&table(), None, Major),
             Step::Sync => store.sync(),
         }
     }
