@@ -64,7 +64,6 @@ words=$(mount -o remount,rw,uid=77 "$mnt" 2>&1) || fail "remount of a word it ca
 grep -q 'uid=77` is left as it was' <<<"$words" || fail "no word of what was left: $words"
 
 kill -KILL "$(daemon)"
-until ended "$(daemon)"; do :; done
 mount -t cellfs "$store" "$mnt" || fail "mount over a dead mount"
 [ "$(cat "$cell")" = two ] || fail "read after a crash"
 [ "$(grep -c " $mnt " /proc/self/mounts)" = 1 ] || fail "the dead mount is still there"

@@ -72,9 +72,17 @@ done
 
 # As the unit runs it: an unprivileged user with one capability, and no way to more.
 in_root install -d -m 0700 $store
-in_root sh -c "umask 077; $(sed -n "s/^ExecStartPre=+//p" "$root/usr/lib/systemd/system/cellfs@.service" | sed s/%i/demo/g)"
 in_root chown cellfs:cellfs $store
+unit=$root/usr/lib/systemd/system/cellfs@.service
+# What the unit does before it starts the daemon; a line with `-` may fail.
+prepare() {
+  local line
+  while IFS= read -r line; do
+    in_root sh -c "umask 077; $(sed 's/^[-+]*//; s/%i/demo/g' <<<"$line")" || [ "${line#-}" != "$line" ] || fail "$line"
+  done < <(sed -n 's/^ExecStartPre=//p' "$unit")
+}
 start() {
+  prepare
   chroot "$root" /usr/bin/env -i PATH=/usr/bin setpriv --reuid cellfs --regid cellfs --init-groups --no-new-privs \
     --inh-caps -all,+sys_admin --ambient-caps -all,+sys_admin --bounding-set -all,+sys_admin \
     cellfs mount -f -o allow_other,families=auto $store $mnt >"$dir/daemon.log" 2>&1 &

@@ -83,7 +83,9 @@ pub fn store_directory(path: &Path) -> Result<PathBuf> {
 /// Whether the mount's daemon is gone ("Transport endpoint is not connected"). Names and attributes may
 /// still be cached; the numbers of the filesystem never are.
 pub fn is_dead(mount_point: &Path) -> bool {
-    matches!(nix::sys::statfs::statfs(mount_point), Err(nix::errno::Errno::ENOTCONN))
+    use nix::errno::Errno;
+    // The second is the answer to who asked while the daemon was dying.
+    matches!(nix::sys::statfs::statfs(mount_point), Err(Errno::ENOTCONN | Errno::ECONNABORTED))
 }
 
 /// What is at a mount point.

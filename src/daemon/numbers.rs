@@ -58,7 +58,6 @@ fn name(request: &Request) -> &'static str {
         Request::Status => "status",
         Request::Check => "check",
         Request::Numbers => "stats",
-        Request::Check => "check",
         Request::TableNumbers(_) | Request::TableColumns(_) => "describe",
         Request::Snapshots | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_) | Request::Restore(_) => {
             "snapshot"

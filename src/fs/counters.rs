@@ -86,9 +86,20 @@ pub struct OperationNumbers {
 #[derive(Default)]
 struct Kind {
     count: AtomicU64,
-    failed: AtomicU64,
-    nanos: AtomicU64,
-    latencies: [Mutex<Option<Histogram<u64>>>; SHARDS],
+    shards: [Shard; SHARDS],
+}
+
+/// Aligned so that threads do not share its cache lines.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard(Mutex<Measured>);
+
+/// What some threads have measured.
+#[derive(Default)]
+struct Measured {
+    failed: u64,
+    nanos: u64,
+    latencies: Option<Histogram<u64>>,
 }
 
 /// What is counted of each kind of request.
@@ -114,15 +125,14 @@ impl Counters {
 
     /// Keeps how long a request took.
     pub(super) fn measure(&self, operation: Operation, time: Duration, failed: bool) {
-        let kind = &self.0[operation as usize];
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(MOST_NANOS);
-        kind.nanos.fetch_add(nanos, Ordering::Relaxed);
-        kind.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
-        let mut latencies = kind.latencies[shard()].lock();
-        if latencies.is_none() {
-            *latencies = Histogram::new_with_bounds(LEAST_NANOS, MOST_NANOS, DIGITS).ok();
+        let mut measured = self.0[operation as usize].shards[shard()].0.lock();
+        measured.nanos += nanos;
+        measured.failed += u64::from(failed);
+        if measured.latencies.is_none() {
+            measured.latencies = Histogram::new_with_bounds(LEAST_NANOS, MOST_NANOS, DIGITS).ok();
         }
-        if let Some(latencies) = latencies.as_mut() {
+        if let Some(latencies) = measured.latencies.as_mut() {
             latencies.saturating_record(nanos);
         }
     }
@@ -150,10 +160,13 @@ impl Counters {
 
 impl Kind {
     fn numbers(&self, name: &str) -> OperationNumbers {
-        let mut all: Option<Histogram<u64>> = None;
-        for latencies in &self.latencies {
-            let latencies = latencies.lock();
-            match (&mut all, latencies.as_ref()) {
+        let (mut all, mut failed, mut total_nanos) = (None::<Histogram<u64>>, 0, 0);
+        for shard in &self.shards {
+            let measured = shard.0.lock();
+            failed += measured.failed;
+            total_nanos += measured.nanos;
+            match (&mut all, &measured.latencies) {
+                // Both have the same bounds.
                 (Some(all), Some(latencies)) => drop(all.add(latencies)),
                 (None, Some(latencies)) => all = Some(latencies.clone()),
                 _ => {}
@@ -163,8 +176,8 @@ impl Kind {
         OperationNumbers {
             name: name.to_owned(),
             count: self.count.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-            total_nanos: self.nanos.load(Ordering::Relaxed),
+            failed,
+            total_nanos,
             quantiles: QUANTILES.iter().map(|q| (*q, quantile(*q))).collect(),
             max_nanos: all.as_ref().map_or(0, |all| all.max()),
         }

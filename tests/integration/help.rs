@@ -56,6 +56,10 @@ fn pages() -> Vec<std::path::PathBuf> {
 
 #[test]
 fn man_pages_are_clean() {
+    if std::env::var_os("CELLFS_WRITE_HELP").is_some() {
+        println!("skipped: the pages are being written");
+        return;
+    }
     if std::process::Command::new("mandoc").arg("-V").output().is_err() {
         println!("skipped: mandoc is not installed; the man pages are not checked");
         return;
