@@ -5,6 +5,8 @@ set -u
 export CELLFS=$1
 scripts=$2
 dir=$3
+# Copies of other tests' loop mounts would keep their filesystems alive here after they were unmounted there.
+awk '$1 ~ "^/dev/loop" && $2 != "/" {print $2}' /proc/self/mounts | xargs -r umount -l
 mkdir -p "$dir/upper" "$dir/work" "$dir/mnt"
 mount -t tmpfs tmpfs "$dir/work" && mkdir "$dir/work/u" "$dir/work/w" || exit 77
 mount -t overlay overlay -o "lowerdir=/usr/sbin,upperdir=$dir/work/u,workdir=$dir/work/w" /usr/sbin || exit 77

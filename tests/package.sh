@@ -7,6 +7,8 @@ deb=$1
 newer=$2
 dir=$3
 root=$dir/root
+# Copies of other tests' loop mounts would keep their filesystems alive here after they were unmounted there.
+awk '$1 ~ "^/dev/loop" && $2 != "/" {print $2}' /proc/self/mounts | xargs -r umount -l
 mkdir -p "$root" "$dir/over"
 mount -t tmpfs tmpfs "$dir/over" && mkdir "$dir/over/u" "$dir/over/w" || exit 77
 mount -t overlay overlay -o "lowerdir=/,upperdir=$dir/over/u,workdir=$dir/over/w" "$root" || exit 77
