@@ -101,7 +101,9 @@ impl Ending {
 
 /// Opens a log file for appending.
 pub fn open_log(path: &Path) -> Result<File> {
-    let opened = File::options().append(true).create(true).mode(0o640).open(path);
+    // Whoever may write to the store's directory is not to choose where its daemon writes.
+    let nofollow = libc::O_NOFOLLOW;
+    let opened = File::options().append(true).create(true).mode(0o640).custom_flags(nofollow).open(path);
     opened.map_err(|e| Error::io(format!("open the log {}", path.display()), &e))
 }
 

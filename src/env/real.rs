@@ -139,8 +139,12 @@ impl Env for RealEnv {
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(e)) => return Err(e),
         }
-        file.write_all_at(holder.as_bytes(), 0)?;
-        file.set_len(holder.len() as u64)?;
+        let named = file.write_all_at(holder.as_bytes(), 0).and_then(|()| file.set_len(holder.len() as u64));
+        match named {
+            // The lock holds on a full disk too; only its holder is not named.
+            Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
+            other => other?,
+        }
         Ok(Box::new(RealLock { file }))
     }
 

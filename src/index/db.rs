@@ -98,6 +98,8 @@ impl Index {
                     let index = Self::with(&path, writer, cache_bytes, witness);
                     return Ok((index, Opened::Ready(Box::new(meta))));
                 }
+                // A full disk says nothing about the index.
+                Err(e) if e.kind == ErrorKind::NoSpace => return Err(e),
                 Err(e) => e.message,
             },
         };

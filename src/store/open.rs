@@ -45,7 +45,12 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
     let witness = Arc::new(Witness::open(&*env, &dir)?);
-    let (index, opened) = open_index(&index_dir, &segments, options.reader_cache_bytes, &witness)?;
+    let find_index = || open_index(&index_dir, &segments, options.reader_cache_bytes, &witness);
+    let (index, opened) = match find_index() {
+        // A store on a full disk opens with what was reserved for that.
+        Err(e) if e.kind == ErrorKind::NoSpace && env.remove(&dir.join("reserve")).is_ok() => find_index()?,
+        found => found?,
+    };
     let hash_key = identity.hash_key;
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     options.segment_bytes = reserve::segment_bytes(options.segment_bytes, space.total);

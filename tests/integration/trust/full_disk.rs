@@ -137,3 +137,29 @@ fn full_disk_is_refused_when_the_write_is_made() {
     put(&family.join("small"), b"goes on").unwrap();
     fixture.unmount();
 }
+
+#[test]
+fn full_disk_is_no_reason_not_to_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let Some(_disk) = SmallDisk::new(&store, "48m") else { return };
+    let mut fixture = Fixture::on(directory, "");
+    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+    let family = fixture.family("r");
+    put(&family.join("small"), b"acknowledged").unwrap();
+    fixture.unmount();
+    let full = store.join("another's file");
+    let mut piece = 1 << 20;
+    while piece > 0 {
+        let mut file = fs::File::options().append(true).create(true).open(&full).unwrap();
+        if std::io::Write::write_all(&mut file, &vec![1; piece]).is_err() {
+            piece /= 16;
+        }
+    }
+    fixture.mount("");
+    assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
+    fs::remove_file(family.join("small")).unwrap();
+    fs::remove_file(&full).unwrap();
+    put(&family.join("small"), b"goes on").unwrap();
+    fixture.unmount();
+}
