@@ -74,7 +74,24 @@ fn manifest(
         let text = format!("{text}; the next start writes it again from its other copy");
         tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
     }
-    Ok((identity.value.store, declared.map_or_else(catalogue::initial, |found| found.value)))
+    if declared.is_none() && has_segments(env, dir)? {
+        summary.damages += 1;
+        let (file, severity) = (dir.join("catalogue").display().to_string(), Severity::Damage);
+        let text = "it and its copy are missing: no table is known. Put one back; backups have it".to_owned();
+        tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
+    }
+    let mut catalogue = declared.map_or_else(catalogue::initial, |found| found.value);
+    // What was being restored when the store was closed is given up at the next start.
+    catalogue.staged.clear();
+    Ok((identity.value.store, catalogue))
+}
+
+fn has_segments(env: &dyn Env, dir: &Path) -> Result<bool> {
+    match env.list(&dir.join("segments")) {
+        Ok(names) => Ok(names.iter().any(|name| name.ends_with(".seg"))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(super::open::io(dir, "list the segments of", &e)),
+    }
 }
 
 impl Engine {

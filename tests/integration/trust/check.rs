@@ -145,3 +145,19 @@ fn check_mends_the_manifest_from_its_other_copy() {
     fixture.mount("");
     assert_eq!(fs::read(fixture.path("t/r/f/q04")).unwrap(), b"value number 04");
 }
+
+#[test]
+fn check_misses_a_catalogue_that_is_gone() {
+    let mut fixture = filled();
+    fixture.unmount();
+    let copies = ["catalogue", "catalogue.copy"].map(|name| fixture.store().join(name));
+    let kept = fs::read(&copies[0]).unwrap();
+    for copy in &copies {
+        fs::remove_file(copy).unwrap();
+    }
+    let found = check(&fixture, &[]);
+    assert_eq!(found.status.code(), Some(1), "{}", words(&found));
+    assert!(words(&found).contains("no table is known"), "{}", words(&found));
+    copies.iter().for_each(|copy| fs::write(copy, &kept).unwrap());
+    assert_eq!(check(&fixture, &[]).status.code(), Some(0));
+}
