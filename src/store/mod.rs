@@ -4,6 +4,7 @@
 
 mod apply;
 mod attribute_times;
+mod carry;
 mod catalogue;
 mod check;
 mod clone;
@@ -17,6 +18,7 @@ mod expire;
 mod flush;
 mod history;
 mod identity;
+mod lost;
 mod memtable;
 mod open;
 mod pace;
@@ -34,6 +36,7 @@ mod reserve;
 mod restore;
 mod scan;
 mod serve;
+mod settle;
 mod snapshots;
 mod staged;
 mod stats;
