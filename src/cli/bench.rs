@@ -92,7 +92,7 @@ fn rate(what: &str, count: u64, mut step: impl FnMut(u64) -> Result<()>) -> Resu
 }
 
 fn table() -> TableName {
-    TableName { namespace: "default".to_owned(), name: "bench".to_owned() }
+    TableName { namespace: "default".into(), name: "bench".into() }
 }
 
 fn schema() -> TableSchema {
