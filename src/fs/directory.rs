@@ -47,8 +47,9 @@ pub struct Cursor {
     /// Key after which the next page starts.
     fetched: Option<Vec<u8>>,
     ended: bool,
-    /// Keys of the last entries passed, ascending by cookie without gaps.
+    /// Keys of entries that were passed, ascending by cookie without gaps, and the cookie of the first.
     recent: VecDeque<Vec<u8>>,
+    recent_from: u64,
     /// Some older cookies with their keys.
     sparse: Vec<(u64, Vec<u8>)>,
 }
@@ -59,37 +60,51 @@ impl Cursor {
         if offset == self.passed {
             return;
         }
-        let oldest_recent = self.passed - self.recent.len() as u64;
-        let (passed, key) = if offset > oldest_recent && offset <= self.passed {
-            let index = (offset - oldest_recent - 1) as usize;
-            self.recent.truncate(index + 1);
-            (offset, self.recent.back().cloned())
-        } else {
-            self.recent.clear();
-            let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
-            nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())))
+        let recent =
+            offset.checked_sub(self.recent_from).and_then(|index| self.recent.get(usize::try_from(index).ok()?));
+        let (passed, key) = match recent {
+            Some(key) => (offset, Some(key.clone())),
+            None => {
+                let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
+                let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
+                if !(self.recent_from..=self.recent_from + self.recent.len() as u64).contains(&(passed + 1)) {
+                    (self.recent, self.recent_from) = (VecDeque::new(), passed + 1);
+                }
+                (passed, key)
+            }
         };
-        self.sparse.retain(|(cookie, _)| *cookie <= passed);
         (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
         self.page.clear();
     }
 
     fn pass(&mut self, entry: Entry) {
         self.passed += 1;
-        if self.passed.is_multiple_of(SPARSE_STEP) {
-            if self.sparse.len() == SPARSE_MAX {
-                let mut index = 0;
-                self.sparse.retain(|_| {
-                    index += 1;
-                    index % 2 == 0
-                });
-            }
-            self.sparse.push((self.passed, entry.cursor.clone()));
+        let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
+        if is_new && self.passed.is_multiple_of(SPARSE_STEP) {
+            self.note_sparse(entry.cursor.clone());
+        }
+        let index = usize::try_from(self.passed - self.recent_from).unwrap_or(usize::MAX);
+        if let Some(key) = self.recent.get_mut(index) {
+            // Read again after a seek backwards: later entries keep their cookies.
+            *key = entry.cursor;
+            return;
         }
         if self.recent.len() == REPLAY {
             self.recent.pop_front();
+            self.recent_from += 1;
         }
         self.recent.push_back(entry.cursor);
+    }
+
+    fn note_sparse(&mut self, key: Vec<u8>) {
+        if self.sparse.len() == SPARSE_MAX {
+            let mut index = 0;
+            self.sparse.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+        }
+        self.sparse.push((self.passed, key));
     }
 }
 
@@ -101,7 +116,7 @@ impl Fs {
             return Err(not_permitted("not a directory"));
         }
         self.await_closing(&node.key());
-        let cursor = Cursor { passed: DOTS, ..Cursor::default() };
+        let cursor = Cursor { passed: DOTS, recent_from: DOTS + 1, ..Cursor::default() };
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
     }
 
@@ -216,6 +231,7 @@ impl Fs {
             _ => self.make(&key)?,
         }
         self.touch_directory(parent);
+        self.absent.remove(parent, name);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
 

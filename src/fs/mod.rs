@@ -5,6 +5,7 @@
 //! Lock order: the node table, then a node's state, then a handle's state; the backend is called with a
 //! node's state locked, never with the table locked.
 
+mod absent;
 mod announce;
 mod append;
 mod attr;
@@ -18,6 +19,7 @@ mod directory;
 pub mod errno;
 mod expiry;
 mod handles;
+mod held_text;
 mod history;
 mod nodes;
 mod options;
@@ -88,6 +90,7 @@ pub struct Fs {
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
+    absent: absent::AbsentNames,
     changes: changes::Changes,
     closing: Arc<Closing>,
     mounted_at: FileTime,
@@ -113,6 +116,7 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
+            absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),
             invalidations,
