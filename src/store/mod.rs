@@ -17,6 +17,7 @@ mod expire;
 mod flush;
 mod history;
 mod identity;
+mod lock;
 mod memtable;
 mod open;
 mod pace;
