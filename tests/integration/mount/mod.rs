@@ -23,3 +23,4 @@ mod renames;
 mod service;
 mod shortened;
 mod snapshots;
+mod stopped;
