@@ -123,7 +123,8 @@ fn wait_until_ready(reader: &mut File) -> Result<()> {
     }
 }
 
-/// The mount point must be an empty directory; a dead mount of ours there is cleaned up.
+/// The mount point must be an empty directory. A dead mount of ours there is left alone for now: programs that write
+/// below it are told that it is dead, where on the bare directory they would believe that their files are safe.
 fn check_mount_point(request: &MountRequest) -> Result<()> {
     let path = &request.mount_point;
     let shown = path.display();
@@ -141,9 +142,14 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
             let text = format!("{shown} is mounted already; unmount it with: cellfs umount {shown}");
             return Err(Error::new(ErrorKind::Busy, text));
         }
-        log::warn!("{shown}: cleaning up a mount whose daemon is gone");
-        unmount(path, Detach::Now)?;
+        return Ok(());
     }
+    check_directory(request)
+}
+
+fn check_directory(request: &MountRequest) -> Result<()> {
+    let path = &request.mount_point;
+    let shown = path.display();
     let entries = std::fs::read_dir(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
             Error::new(ErrorKind::NotFound, format!("mount point {shown} does not exist; make it with: mkdir {shown}"))
@@ -161,6 +167,20 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
     Ok(())
 }
 
+/// Takes away what a daemon that is gone has left at the mount point.
+fn clear_mount_point(request: &MountRequest) -> Result<()> {
+    let path = &request.mount_point;
+    let mut cleared = false;
+    while let Some(mount) = locate::mount_at(path)?
+        && client::is_dead(&mount)?
+    {
+        log::warn!("{}: cleaning up a mount whose daemon is gone", path.display());
+        unmount(path, Detach::Now)?;
+        cleared = true;
+    }
+    if cleared { check_directory(request) } else { Ok(()) }
+}
+
 /// Told whether the mount answers.
 type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 
@@ -171,8 +191,10 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let directory = request.store.path.clone();
     let store = {
         let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
-        Arc::new(Store::open(request.store)?)
+        Arc::new(Store::open(request.store.clone())?)
     };
+    // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
+    clear_mount_point(&request)?;
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;

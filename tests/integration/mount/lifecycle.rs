@@ -166,6 +166,23 @@ fn mount_cleans_up_a_dead_mount_of_its_own() {
 }
 
 #[test]
+fn mount_leaves_a_dead_mount_until_the_store_is_open() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.kill();
+    let lock = fs::File::options().write(true).open(fixture.store().join("LOCK")).unwrap();
+    lock.lock().unwrap();
+    fs::write(fixture.store().join("LOCK"), format!("pid {}\n", std::process::id())).unwrap();
+    let output = mount(&[&fixture.store(), &fixture.mnt()]);
+    assert!(words(&output).contains(&format!("in use by process {}", std::process::id())), "{}", words(&output));
+    // Whoever writes there now is told, and leaves nothing in the directory below.
+    assert_eq!(fs::create_dir_all(fixture.path("t/r/f")).unwrap_err().raw_os_error(), Some(libc::ENOTCONN));
+    drop(lock);
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
 fn mount_store_of_a_newer_format_is_refused_untouched() {
     let mut fixture = Fixture::new();
     fixture.unmount();
