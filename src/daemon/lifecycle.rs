@@ -294,10 +294,17 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     // listen is asked again for a while.
     let started = Instant::now();
     loop {
-        if directory.exists()
-            && let Some(client) = Client::connect(&directory)?
-        {
-            return Ok(Arc::new(client));
+        if directory.exists() {
+            match Client::connect(&directory) {
+                Ok(Some(client)) => return Ok(Arc::new(client)),
+                // It has ended between the connection and its greeting; its service manager may start it again.
+                Err(e) if e.kind == ErrorKind::Disconnected && started.elapsed() < PATIENCE => {
+                    std::thread::sleep(INTERVAL);
+                    continue;
+                }
+                Err(e) => return Err(e),
+                Ok(None) => {}
+            }
         }
         match Store::open(StoreOptions::new(&directory)) {
             Ok(store) => return Ok(Arc::new(store)),

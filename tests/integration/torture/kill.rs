@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use cellfs::daemon::{Absent, open_backend};
 use rand::RngExt;
 
 use super::history::{History, Tally, removes, value};
@@ -75,7 +76,8 @@ fn put(path: &Path, value: &[u8], sync: bool, mnt: &Path, written: &dyn Fn()) ->
 /// Flushes and compacts all the time.
 fn disturb(fixture: &Fixture, stop: &AtomicBool) {
     let table = cellfs::model::TableName::parse("t").unwrap();
-    let backend = fixture.backend();
+    // It may have been killed before it was asked.
+    let Ok(backend) = open_backend(&fixture.store(), Absent::Refuse) else { return };
     while !stop.load(Ordering::Relaxed) {
         let kind = cellfs::backend::CompactionKind::Major;
         if backend.flush(None).and_then(|()| backend.compact(&table, None, kind)).is_err() {
