@@ -122,7 +122,7 @@ fn rate(stop: &Stop, what: &str, count: u64, mut step: impl FnMut(u64) -> Result
 }
 
 fn table() -> TableName {
-    TableName { namespace: "default".to_owned(), name: "bench".to_owned() }
+    TableName { namespace: "default".into(), name: "bench".into() }
 }
 
 fn schema() -> TableSchema {

@@ -34,7 +34,7 @@ impl Fs {
         }
         session.appends = Some(session.content.len());
         own.committed = Some((version.timestamp, version.seq));
-        state.cell = Some(version);
+        state.cell = Some(Box::new(version));
         self.tree.uncommitted.remove_cell(column);
         Ok(())
     }

@@ -65,14 +65,14 @@ impl Fs {
         let mut own = file.state.lock();
         let was_dirty = own.written || own.emptied;
         let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
-        state.session = Some(Session {
+        state.session = Some(Box::new(Session {
             content: Content::empty(),
             mtime: None,
             ttl_ms: None,
             appends,
             changed_at: self.time_of_change(),
             dirty_handles: dirty,
-        });
+        }));
         own.emptied = true;
     }
 
@@ -225,8 +225,8 @@ impl Fs {
         {
             let ttl_ms = Some(meta.ttl_ms);
             let mtime = Some(meta.mtime);
-            state.session =
-                Some(Session { content, mtime, ttl_ms, appends: None, changed_at: meta.mtime, dirty_handles: 0 });
+            let session = Session { content, mtime, ttl_ms, appends: None, changed_at: meta.mtime, dirty_handles: 0 };
+            state.session = Some(Box::new(session));
         }
         if state.session.is_none() {
             let cell = self.current(node, state)?;
@@ -235,10 +235,11 @@ impl Fs {
                 let cell = cell.ok_or_else(gone)?;
                 let (content, changed_at) = (self.load(&cell)?, cell.mtime());
                 let (mtime, ttl_ms, appends) = (None, None, Some(content.len()));
-                state.session = Some(Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 });
+                let session = Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 };
+                state.session = Some(Box::new(session));
             }
         }
-        state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
+        state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }
 
     pub(super) fn load(&self, cell: &CellInfo) -> Result<Content> {

@@ -104,7 +104,7 @@ impl Fs {
         let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
         let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
         own.committed = Some((version.timestamp, version.seq));
-        state.cell = Some(version);
+        state.cell = Some(Box::new(version));
         if let Some(session) = &mut state.session {
             session.appends = Some(session.content.len());
         }

@@ -31,13 +31,13 @@ pub struct Node {
     state: Mutex<NodeState>,
 }
 
-/// What is known of a node beyond its identity.
+/// What is known of a node beyond its identity. Small while nothing is: the kernel holds a million directories.
 #[derive(Default)]
 pub struct NodeState {
     /// The version that reads see, where it is known to be current.
-    pub cell: Option<CellInfo>,
+    pub cell: Option<Box<CellInfo>>,
     /// Bytes that are being written.
-    pub session: Option<Session>,
+    pub session: Option<Box<Session>>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
     /// An attribute file that was created and not set yet.

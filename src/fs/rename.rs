@@ -146,7 +146,7 @@ impl Fs {
             *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
         }
         state.session = None;
-        state.cell = Some(cell.clone());
+        state.cell = Some(Box::new(cell.clone()));
         Ok(cell)
     }
 
@@ -169,7 +169,7 @@ impl Fs {
                 if let Some(cell) = cell {
                     let mut state = node.state();
                     let moved = (cell.timestamp, cell.seq);
-                    state.cell = Some(cell);
+                    state.cell = Some(Box::new(cell));
                     drop(state);
                     self.handles_follow(&node, moved);
                 }

@@ -70,14 +70,14 @@ impl Fs {
         tables.iter().try_for_each(|table| self.forget_made(table))?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| {
-            let table = place.table().filter(|table| table.namespace == **one)?;
-            Some(place.with_table(&TableName { namespace: other.to_string(), name: table.name.clone() }))
+            let table = place.table().filter(|table| *table.namespace == **one)?;
+            Some(place.with_table(&TableName { namespace: other.as_ref().into(), name: table.name.clone() }))
         });
         Ok(())
     }
 
     fn tables_of(&self, namespace: &str) -> Result<Vec<TableName>> {
         let catalogue = self.tree.backend.catalogue()?;
-        Ok(catalogue.tables.keys().filter(|table| table.namespace == namespace).cloned().collect())
+        Ok(catalogue.tables.keys().filter(|table| *table.namespace == *namespace).cloned().collect())
     }
 }

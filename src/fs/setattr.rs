@@ -113,7 +113,8 @@ impl Fs {
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
         let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
         let key = node.key();
-        state.cell = Some(self.set_version_attributes(&key, &cell, Some(mtime), None, Origin(node.ino))?);
+        let changed = self.set_version_attributes(&key, &cell, Some(mtime), None, Origin(node.ino))?;
+        state.cell = Some(Box::new(changed));
         Ok(())
     }
 

@@ -189,6 +189,8 @@ pub enum Condition {
     Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
     /// The row, read through a filter of HBase's filter language, is not empty.
     Filter { filter: String, time_range: TimeRange },
+    /// No version of the column, live or kept, was put after `seq`.
+    NoneAfter { family: String, qualifier: Qualifier, seq: SeqNo },
 }
 
 /// What a mutation did.

@@ -187,6 +187,31 @@ fn mount_mv_moves_a_large_row_with_its_history_though_it_is_interrupted() {
 }
 
 #[test]
+fn mount_mv_loses_nothing_that_is_written_while_it_moves() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    run(&fixture, &["alter", &store, "t", "f,VERSIONS=1000000"]);
+    let column = fixture.family("from").join("q");
+    let script: String = (0..20_000).map(|version| format!("put 't', 'from', 'f:q', 'x', {version}\n")).collect();
+    let file = fixture.directory.path().join("script");
+    fs::write(&file, script).unwrap();
+    run(&fixture, &["shell", &store, file.to_str().unwrap()]);
+
+    let mut moving = Command::new(CELLFS).args(["mv", &store, "t/from", "t/to"]).stdin(Stdio::null()).spawn().unwrap();
+    let mut written = 0;
+    while moving.try_wait().unwrap().is_none() && written < 5000 {
+        fs::create_dir_all(column.parent().unwrap()).unwrap();
+        fs::write(&column, format!("meanwhile {written}")).unwrap();
+        written += 1;
+    }
+    assert!(moving.wait().unwrap().success());
+    let backend = fixture.backend();
+    let versions = |row| everything(&backend, row).remove(b"q".as_slice()).unwrap_or_default();
+    let both: BTreeSet<_> = versions("from").into_iter().chain(versions("to")).collect();
+    assert_eq!(both.len(), 20_000 + written, "each version is at the one place or the other");
+}
+
+#[test]
 fn bench_measures_and_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(CELLFS).args(["--json", "bench"]).arg(directory.path()).output().unwrap();
