@@ -253,7 +253,7 @@ impl<'a, 'f> Checker<'a, 'f> {
 
     fn end_of_log(&mut self) -> Result<()> {
         // What a flush has taken over may have left the log by a compaction: its rows are looked at one by one.
-        let flushed = self.index.as_ref().map_or(SeqNo(0), |(_, meta)| meta.checkpoint.seq);
+        let flushed = self.index.map_or(SeqNo(0), |_| self.meta.checkpoint.seq);
         let last = self.last.max(flushed);
         if last >= self.synced {
             return Ok(());

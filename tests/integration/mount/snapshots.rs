@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fixture::{CELLFS, Fixture, errno, history, names, suffixed};
@@ -205,8 +205,9 @@ fn a_backup_deletes_what_killed_runs_have_left_and_nothing_else() {
     ended.wait().unwrap();
     // A process that goes on and is no backup; and one that looks like one.
     let mut other = Command::new("sleep").arg("600").spawn().unwrap();
-    let mut backup = Command::new("bash").args(["-c", "read line", "/usr/lib/cellfs/backup.sh"]);
-    let mut backup = backup.stdin(Stdio::piped()).spawn().unwrap();
+    let mut backup = Command::new("bash");
+    let backup = backup.args(["-c", "read line; exit", "/usr/lib/cellfs/backup.sh"]).stdin(Stdio::piped());
+    let mut backup = backup.spawn().unwrap();
     let made = |pid: u32, prefix: &str| {
         let name = format!("{prefix}-20200101T000000Z-{pid}");
         run(&fixture, &["snapshot", "create", &store(&fixture), &name]);
