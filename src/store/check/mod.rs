@@ -11,7 +11,7 @@ pub use repair::{Repaired, repair};
 use walk::Checker;
 
 use super::engine::Engine;
-use super::{catalogue, identity, open};
+use super::{catalogue, identity, lock};
 use crate::Result;
 use crate::env::Env;
 use crate::index::{Index, Meta, Witness};
@@ -23,7 +23,7 @@ pub type Tell<'f> = dyn FnMut(CheckEvent) -> Result<()> + 'f;
 
 /// Checks a store that nobody has open; takes its lock, changes nothing.
 pub fn check(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
-    let _lock = open::take_lock(&**env, dir)?;
+    let _lock = lock::take(&**env, dir)?;
     look(env, dir, tell)
 }
 

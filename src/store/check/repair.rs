@@ -8,7 +8,7 @@ use super::Tell;
 use crate::env::Env;
 use crate::index::set_index_aside;
 use crate::model::{CheckEvent, CheckSummary};
-use crate::store::{StoreOptions, identity, open};
+use crate::store::{StoreOptions, identity, lock, open};
 use crate::wal::{Segments, StoreId};
 use crate::{Error, ErrorKind, Result};
 
@@ -32,7 +32,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     let (env, dir) = (Arc::clone(&options.env), options.path.clone());
     let mut repaired = Repaired::default();
     {
-        let _lock = open::take_lock(&*env, &dir)?;
+        let _lock = lock::take(&*env, &dir)?;
         mend_identity(&env, &dir, &mut repaired)?;
         repaired.before = super::look(&env, &dir, tell)?;
         if repaired.before.damages + repaired.before.notes == 0 {

@@ -222,3 +222,31 @@ fn bench_measures_and_leaves_nothing_behind() {
     assert!(figures.iter().any(|figure| figure["ratio"].is_number()), "{text}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn bench_takes_away_what_it_made_when_it_is_interrupted() {
+    use nix::sys::signal::{Signal, kill};
+    let mounted_below = |directory: &std::path::Path| {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(directory.to_str().unwrap())
+    };
+    let made = |directory: &std::path::Path| fs::read_dir(directory).unwrap().count() > 0;
+    // Once while the store is measured, once while the mount is.
+    for (signal, mounted) in [(Signal::SIGINT, false), (Signal::SIGTERM, true)] {
+        let reached = |directory: &std::path::Path| made(directory) && (!mounted || mounted_below(directory));
+        let directory = tempfile::tempdir().unwrap();
+        let mut bench = Command::new(CELLFS);
+        let bench = bench.arg("bench").arg(directory.path()).stderr(Stdio::piped()).stdout(Stdio::null());
+        let mut bench = bench.stdin(Stdio::null()).spawn().unwrap();
+        while !reached(directory.path()) {
+            assert!(bench.try_wait().unwrap().is_none(), "it has ended before it was interrupted");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        kill(nix::unistd::Pid::from_raw(bench.id().cast_signed()), signal).unwrap();
+        let output = bench.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{signal}: {text}");
+        assert!(text.contains("interrupted"), "{signal}: {text}");
+        assert!(!mounted_below(directory.path()) && !made(directory.path()), "{signal}");
+    }
+}
