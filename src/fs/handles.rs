@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::directory::Cursor;
+use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
 use crate::model::{SeqNo, Timestamp};

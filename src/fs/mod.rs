@@ -15,6 +15,7 @@ mod closing;
 mod commit;
 mod content;
 mod counters;
+mod cursor;
 mod directory;
 pub mod errno;
 mod expiry;
