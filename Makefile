@@ -55,7 +55,8 @@ torture: setup-test
 	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
 	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture store::tests::damage store::tests::torture
 	CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-5000} \
-	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
+	    CELLFS_SERVICE_KILLS=$${CELLFS_SERVICE_KILLS:-100} \
+	    CELLFS_SERVICE_CELLS=$${CELLFS_SERVICE_CELLS:-1000000} CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture torture:: full_disk races sync_that
 
 bench: setup-test

@@ -5,11 +5,17 @@
 # DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never copied again;
 # what was purged or has expired goes from the copy too. restore.sh makes a store of it.
 #
-# CELLFS names the program, RSYNC_OPTIONS further options of rsync. Exit status: 0, or 1 with a sentence.
+# A snapshot that a run has left which was killed (backup-TIME-PID) is deleted by the next one; one that is kept is named
+# kept-TIME-PID. One run at a time brings a destination up to date.
+#
+# CELLFS names the program, RSYNC_OPTIONS further options of rsync. Exit status: 0; 1 with a sentence; 2 if everything was
+# copied but cells that cannot be read, which are named.
 set -euo pipefail
 
+say() { echo "backup.sh: $*" >&2; }
+
 fail() {
-  echo "backup.sh: $*" >&2
+  say "$*"
   exit 1
 }
 
@@ -22,47 +28,107 @@ if [ $# -ne 2 ]; then
   echo "usage: backup.sh [--keep-snapshot] STORE DESTINATION" >&2
   exit 1
 fi
-cellfs=${CELLFS:-cellfs}
 store=$1
 destination=${2%/}
 command -v rsync >/dev/null || fail "rsync is not installed"
 [ -n "$destination" ] || fail "DESTINATION is empty or the root directory"
-"$cellfs" status "$store" >/dev/null || fail "$store cannot be backed up"
 
-snapshot=backup-$(date -u +%Y%m%dT%H%M%SZ)-$$
+# A daemon that this starts must not keep the lock of the destination when we are gone.
+cellfs() { "${CELLFS:-cellfs}" "$@" 9<&-; }
+
+# field NAME: of the store's status; nothing if it has none.
+field() { cellfs status --json "$store" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
+
+# is_run PID: a run of this script that goes on.
+is_run() { { tr "\0" "\n" <"/proc/$1/cmdline"; } 2>/dev/null | grep -Eq "(^|/)$(basename "$0")\$"; }
+
+# pid_in NAME: the number at the end of a snapshot's name.
+pid_in() { [[ $1 =~ ^backup-[0-9]{8}T[0-9]{6}Z-([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}"; }
+
+directory=$(field store) || fail "$store cannot be backed up"
+
+# One run at a time: two would undo each other's files. Elsewhere there is no lock of ours; then the store's directory is
+# locked. rsync keeps the lock until it has ended, whatever becomes of us.
+case $destination in
+*:*)
+  exec 9<"$directory"
+  flock -n 9 || fail "another run copies $store to a machine; wait until it has ended"
+  ;;
+*)
+  mkdir -p "$destination"
+  exec 9<"$destination"
+  flock -n 9 || fail "another run brings $destination up to date; wait until it has ended, or choose another directory"
+  ;;
+esac
+
+prefix=backup
+[ -z "$keep" ] || prefix=kept
+snapshot=$prefix-$(date -u +%Y%m%dT%H%M%SZ)-$$
 own_mount=
 made=
+words=$(mktemp)
 
 clean_up() {
+  rm -f "$words"
   if [ -n "$made" ]; then
-    "$cellfs" snapshot delete "$store" "$snapshot" || echo "backup.sh: delete it by hand: snapshot $snapshot" >&2
+    cellfs snapshot delete "$store" "$snapshot" || say "delete it by hand: snapshot $snapshot"
   fi
   if [ -n "$own_mount" ]; then
-    "$cellfs" umount "$own_mount" && rmdir "$own_mount"
+    cellfs umount "$own_mount" && rmdir "$own_mount"
   fi
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-# Where the store is mounted; nothing if it is not.
-mount_point() { "$cellfs" status --json "$store" | sed -n 's/.*"mount_point":"\([^"]*\)".*/\1/p'; }
-
-mnt=$(mount_point)
+mnt=$(field mount_point)
 if [ -z "$mnt" ]; then
-  own_mount=$(mktemp -d)
-  "$cellfs" mount "$store" "$own_mount" -o ro || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
+  own_mount=$(mktemp -d "${TMPDIR:-/tmp}/cellfs-backup.$$.XXXXXX")
+  cellfs mount "$store" "$own_mount" -o ro || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
   mnt=$own_mount
+elif [[ $mnt =~ /cellfs-backup\.([0-9]+)\.[^/]*$ ]] && ! is_run "${BASH_REMATCH[1]}"; then
+  # A run that was killed has left it.
+  own_mount=$mnt
 fi
-"$cellfs" snapshot create "$store" "$snapshot" || fail "no snapshot of $store could be made"
+
+cellfs snapshot list --json "$store" | sed -n 's/^{.*"snapshot":"\([^"]*\)".*/\1/p' | while read -r name; do
+  pid=$(pid_in "$name") || continue
+  if ! is_run "$pid"; then
+    say "deleting snapshot $name of a run that was killed"
+    cellfs snapshot delete "$store" "$name" || say "delete it by hand: snapshot $name"
+  fi
+done
+
+cellfs snapshot create "$store" "$snapshot" || fail "no snapshot of $store could be made"
 made=yes
-case $destination in
-*:*) ;;
-*) mkdir -p "$destination" ;;
-esac
+source=$mnt/.snapshot/$snapshot/.history
+status=0
 # shellcheck disable=SC2086 # several options are several words
-rsync -aX --delete --chmod=u+w ${RSYNC_OPTIONS:-} "$mnt/.snapshot/$snapshot/.history/" "$destination/" ||
-  fail "rsync ended with status $?; the copy in $destination is not complete. Run this again"
+{ rsync -aX --delete --chmod=u+w ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
+  status=$?
+
+# Cells whose bytes the store cannot give: rsync names them as they are in the snapshot.
+unread() { SOURCE=$source/ awk '
+  { at = index($0, "\"" ENVIRON["SOURCE"]) }
+  at && /Input\/output error/ {
+    rest = substr($0, at + 1 + length(ENVIRON["SOURCE"]))
+    sub(/".*/, "", rest)
+    if (!seen[rest]++) print "  " rest
+  }' "$words"; }
+
+case $status in
+# 24: what has expired since the listing.
+0 | 24) ;;
+23)
+  cells=$(unread)
+  [ -n "$cells" ] || fail "rsync could not copy everything (status 23, see above); the rest is in $destination"
+  say "$(wc -l <<<"$cells") cells cannot be read; everything else is in $destination:"
+  head -20 <<<"$cells" >&2
+  say "what is damaged is told by: cellfs check $store"
+  ;;
+*) fail "rsync ended with status $status; the copy in $destination is not complete. Run this again" ;;
+esac
 if [ -n "$keep" ]; then
   made=
   echo "$snapshot"
 fi
+[ "$status" != 23 ] || exit 2

@@ -73,8 +73,10 @@ pub enum ErrorKind {
     Unsupported,
     /// Busy: mounted, in use.
     Busy,
-    /// The daemon went away or does not answer.
+    /// The daemon went away.
     Disconnected,
+    /// The daemon is there and does not answer.
+    TimedOut,
     /// The operating system refused; the message has its words.
     Io,
 }

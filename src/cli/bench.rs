@@ -1,11 +1,15 @@
 //! bench: a user's own machine in about a minute, on a store and a mount that are made for it and removed.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Answer;
 use super::args::BenchArgs;
@@ -19,7 +23,7 @@ use crate::model::{
     RowMutations, Scan, TableId, TableName, TableSchema, TableState, Time, Value,
 };
 use crate::store::{Store, StoreOptions};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Cells of the store, and bytes of each value.
 const CELLS: u64 = 200_000;
@@ -40,12 +44,37 @@ struct Figure {
     plain: Option<f64>,
 }
 
+/// Set by a signal: what was begun is taken away, and nothing else is begun.
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn on_signals() -> Result<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Order: the second signal finds the flag set, and ends the process at once.
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+                .map_err(|e| Error::io("wait for signals", &e))?;
+        }
+        Ok(Self(flag))
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Disconnected, "interrupted; what was made for it is removed"));
+        }
+        Ok(())
+    }
+}
+
 pub fn bench(args: &BenchArgs, json: bool) -> Result<Answer> {
+    let stop = Stop::on_signals()?;
     let place = args.directory.display();
     let made = tempfile::Builder::new().prefix("cellfs-bench.").tempdir_in(&args.directory);
     let directory = made.map_err(|e| Error::io(format!("make a directory in {place}"), &e))?;
-    let mut figures = of_store(&directory.path().join("store"))?;
-    let mounted = of_mount(directory.path());
+    let mut figures = of_store(&directory.path().join("store"), &stop)?;
+    let mounted = of_mount(directory.path(), &stop);
+    stop.check()?;
     let failed = mounted.as_ref().err().map(|e| e.message.clone());
     figures.extend(mounted.unwrap_or_default());
     let mut output = Output::new();
@@ -74,11 +103,12 @@ fn print_json(output: &mut Output, figure: &Figure) -> Result<()> {
 }
 
 /// How often `step` ran a second; it gets the numbers below `count` in order.
-fn rate(what: &str, count: u64, mut step: impl FnMut(u64) -> Result<()>) -> Result<f64> {
+fn rate(stop: &Stop, what: &str, count: u64, mut step: impl FnMut(u64) -> Result<()>) -> Result<f64> {
     let progress = Progress::towards(count, what);
     let started = Instant::now();
     let mut done = 0;
     while done < count {
+        stop.check()?;
         step(done)?;
         done += 1;
         if done % 64 == 0 {
@@ -92,7 +122,7 @@ fn rate(what: &str, count: u64, mut step: impl FnMut(u64) -> Result<()>) -> Resu
 }
 
 fn table() -> TableName {
-    TableName { namespace: "default".to_owned(), name: "bench".to_owned() }
+    TableName { namespace: "default".into(), name: "bench".into() }
 }
 
 fn schema() -> TableSchema {
@@ -135,28 +165,30 @@ fn put(store: &Store, number: u64, durability: Durability) -> Result<()> {
     store.mutate(mutations, None).map(drop)
 }
 
-fn of_store(path: &Path) -> Result<Vec<Figure>> {
+fn of_store(path: &Path, stop: &Stop) -> Result<Vec<Figure>> {
     let store = Store::open(StoreOptions::new(path))?;
     store.alter(CatalogueChange::CreateTable(schema()), Origin::default())?;
     let mut figures = Vec::new();
     let mut add = |what, rate| figures.push(Figure { what, rate, plain: None });
     let mut stored = 0;
-    let puts = rate("puts", CELLS, |number| {
+    let puts = rate(stop, "puts", CELLS, |number| {
         stored = number + 1;
         put(&store, number, Durability::SyncWal)
     })?;
     add("store: put", puts);
-    add("store: put, on the disk", rate("durable puts", 2000, |number| put(&store, number, Durability::FsyncWal))?);
+    let durably = |number| put(&store, number, Durability::FsyncWal);
+    add("store: put, on the disk", rate(stop, "durable puts", 2000, durably)?);
     store.flush(None)?;
     let get = |number: u64| {
         let row = row(number.wrapping_mul(7919) % stored.max(1));
         store.get(&Get { table: table(), row, read: ReadSpec::default() }).map(drop)
     };
-    add("store: get, random", rate("gets", CELLS / 2, get)?);
+    add("store: get, random", rate(stop, "gets", CELLS / 2, get)?);
     let (started, mut rows) = (Instant::now(), 0_u64);
     for row in store.scan(&Scan::all(table()))? {
         row?;
         rows += 1;
+        stop.check()?;
     }
     add("store: scan, rows", rows as f64 / started.elapsed().as_secs_f64());
     store.close()?;
@@ -182,25 +214,27 @@ impl Drop for Mounted {
     }
 }
 
-fn of_mount(directory: &Path) -> Result<Vec<Figure>> {
+fn of_mount(directory: &Path, stop: &Stop) -> Result<Vec<Figure>> {
     let (store, mnt, plain) = (directory.join("mounted"), directory.join("mnt"), directory.join("plain"));
     let io = |what: &Path, e: std::io::Error| Error::io(what.display(), &e);
     fs::create_dir(&mnt).map_err(|e| io(&mnt, e))?;
     fs::create_dir(&plain).map_err(|e| io(&plain, e))?;
     let program = std::env::current_exe().map_err(|e| Error::io("find this program", &e))?;
     let mut mount = Command::new(program);
-    let done = mount.args(["mount", "-o", "families=auto"]).args([&store, &mnt]).stdin(Stdio::null()).output();
+    mount.args(["mount", "-o", "families=auto"]).args([&store, &mnt]).stdin(Stdio::null());
+    // Ctrl-C is for us alone: a command that ends between its daemon and its answer would leave the mount.
+    let done = mount.process_group(0).output();
     let done = done.map_err(|e| Error::io("start the daemon", &e))?;
     if !done.status.success() {
         let words = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-        return Err(Error::new(crate::ErrorKind::Io, words));
+        return Err(Error::new(ErrorKind::Io, words));
     }
     let _mounted = Mounted { store, mount_point: mnt.clone() };
     let cells = mnt.join("default/bench/row/f");
     fs::create_dir_all(&cells).map_err(|e| io(&cells, e))?;
     let beside = |what, step: &dyn Fn(&Path, u64) -> std::io::Result<()>| {
         let of = |directory: &Path| {
-            rate(what, FILES, |number| {
+            rate(stop, what, FILES, |number| {
                 let path = directory.join(format!("cell-{number:06}"));
                 step(&path, number).map_err(|e| io(&path, e))
             })

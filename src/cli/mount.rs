@@ -1,12 +1,11 @@
 //! mount and umount.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::client::Client;
+use crate::daemon::client::{self, Client};
 use crate::daemon::{MountRequest, locate, mount as start};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
@@ -25,7 +24,6 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     // Order: relative paths mean nothing to a daemon.
     let store = std::path::absolute(&args.store).map_err(|e| Error::io(args.store.display(), &e))?;
     Store::admit(&store)?;
-    make_store_directory(&store)?;
     let store = locate::absolute(&store)?;
     let mount_point = locate::absolute(&args.mount_point)?;
     let mut request = MountRequest {
@@ -57,12 +55,6 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn make_store_directory(store: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(store);
-    made.map_err(|e| Error::io(format!("make the store's directory {}", store.display()), &e))
-}
-
 /// Changes a mount that goes on.
 fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
     let mount_point = locate::absolute(&args.mount_point)?;
@@ -71,7 +63,7 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
         let text = format!("{shown} is not mounted; mount it without the option remount");
         return Err(Error::new(ErrorKind::NotFound, text));
     };
-    if locate::is_dead(&mount_point) {
+    if client::is_dead(&mount)? {
         let text =
             format!("the daemon of {shown} is gone; mount it anew: cellfs mount {} {shown}", mount.source.display());
         return Err(Error::new(ErrorKind::Disconnected, text));
@@ -96,9 +88,17 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         let text = format!("{} is neither a mount point nor a mounted store of cellfs", path.display());
         return Err(Error::new(ErrorKind::NotFound, text));
     };
-    let detach = if args.lazy || locate::is_dead(&mount.mount_point) { Detach::Now } else { Detach::WhenIdle };
-    let daemon = Client::connect(&mount.source).unwrap_or_default();
+    let (daemon, silent) = match Client::connect(&mount.source) {
+        Err(e) if e.kind == ErrorKind::TimedOut => (None, Some(e)),
+        connected => (connected.unwrap_or_default().filter(|daemon| daemon.serves(&mount)), None),
+    };
+    // Order: a daemon that does not answer us would not answer the kernel either.
+    let dead = silent.is_some() || daemon.is_none() && locate::is_dead(&mount.mount_point);
+    let detach = if args.lazy || dead { Detach::Now } else { Detach::WhenIdle };
     unmount(&mount.mount_point, detach)?;
+    if let Some(e) = silent {
+        return Err(e.context("unmounted, but"));
+    }
     if let Some(daemon) = &daemon
         && !args.lazy
         && !daemon.wait_for_end(UNASKED)

@@ -1,7 +1,8 @@
 //! mv: moves what is too large for one step, with its history, in parts.
 //!
 //! A part is copied and synced before it is erased at its old place: whenever the process or the machine ends, each
-//! cell is at the one place, at the other, or at both with the same versions. A second run goes on.
+//! cell is at the one place, at the other, or at both with the same versions. A second run goes on. A column that is
+//! written meanwhile is copied again: what was not copied is never erased.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,14 +14,16 @@ use super::progress::Progress;
 use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier, RowMutations,
-    TableName, Time, TimeRange, Value,
+    CatalogueChange, CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier,
+    RowMutations, SeqNo, TableName, Time, TimeRange, Value,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, family_of};
 use crate::{Error, ErrorKind, Result};
 
 /// Versions that are looked at at once.
 const PAGE: usize = 2000;
+/// Times that a column is copied while others write it.
+const TRIES: u32 = 100;
 /// Bytes of values that are copied at once; a single value may be larger.
 const BATCH_BYTES: u64 = 16 << 20;
 
@@ -53,6 +56,9 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
     }
     Ok(Answer::Yes)
 }
+
+/// A column that was copied whole, and the sequence number of its last put.
+type Copied = (Qualifier, SeqNo);
 
 struct Mover {
     backend: Arc<dyn Backend>,
@@ -125,14 +131,15 @@ impl Mover {
 
     /// Moves all columns; how many versions that were.
     fn family(&self, from: &FamilyPlace, to: &FamilyPlace) -> Result<u64> {
-        let (mut at, mut open, mut moved) = (None, None::<Qualifier>, 0);
+        let (mut at, mut open, mut moved) = (None, None::<Copied>, 0);
         loop {
             let page = self.history(from, at.as_ref(), PAGE)?;
             let ended = page.len() < PAGE;
             let mut done = Vec::new();
-            for (qualifier, _) in &page {
-                if open.as_ref() != Some(qualifier) {
-                    done.extend(open.replace(qualifier.clone()));
+            for (qualifier, cell) in &page {
+                match &mut open {
+                    Some((same, last)) if same == qualifier => *last = cell.seq.max(*last),
+                    _ => done.extend(open.replace((qualifier.clone(), cell.seq))),
                 }
             }
             if ended {
@@ -152,23 +159,37 @@ impl Mover {
 
     /// Moves one column.
     fn cell(&self, from: &ColumnKey, to: &ColumnKey) -> Result<u64> {
-        let (mut before, mut moved) = (None, 0);
+        let mut moved = 0;
+        for _ in 0..TRIES {
+            let (versions, last) = self.copy_column(from, to)?;
+            moved += versions;
+            if versions == 0 {
+                return Ok(moved);
+            }
+            self.backend.sync()?;
+            if self.erase_column(from, to, last)? {
+                return Ok(moved);
+            }
+        }
+        let shown = String::from_utf8_lossy(&from.qualifier);
+        let text = format!("cell {shown} is being written all the time; end its writers, then mv --resume");
+        Err(Error::new(ErrorKind::Refused, text))
+    }
+
+    /// Copies one column: versions, and the sequence number of the last that was put.
+    fn copy_column(&self, from: &ColumnKey, to: &ColumnKey) -> Result<(u64, SeqNo)> {
+        let (mut before, mut copied, mut last) = (None, 0, SeqNo(0));
         loop {
             let page = self.backend.list_versions(from, Versions::LiveAndKept, before, PAGE)?;
             let named: Vec<_> = page.iter().map(|cell| (to.qualifier.clone(), cell.clone())).collect();
             self.copy(&family_of(from), &family_of(to), &named)?;
-            moved += page.len() as u64;
+            copied += page.len() as u64;
+            last = page.iter().map(|cell| cell.seq).fold(last, SeqNo::max);
             before = page.last().map(|cell| cell.timestamp);
             if page.len() < PAGE {
-                break;
+                return Ok((copied, last));
             }
         }
-        if moved > 0 {
-            self.backend.sync()?;
-            self.check_shown(from, to)?;
-            self.erase_columns(&family_of(from), vec![from.qualifier.clone()])?;
-        }
-        Ok(moved)
     }
 
     /// Puts versions at the target as they are; those that are there already are put again.
@@ -185,7 +206,7 @@ impl Mover {
             let mutations = batch.iter().map(|(qualifier, cell)| self.restored(to, qualifier, cell));
             let mutations =
                 mutations.collect::<Result<Vec<_>>>().map_err(|e| e.context(format!("move {}", from.table)))?;
-            self.apply(to, mutations)?;
+            self.apply(to, mutations, None)?;
             self.progress.add(count as u64);
             rest = later;
         }
@@ -205,36 +226,46 @@ impl Mover {
         })))
     }
 
-    fn apply(&self, at: &FamilyPlace, mutations: Vec<Mutation>) -> Result<()> {
+    fn apply(&self, at: &FamilyPlace, mutations: Vec<Mutation>, condition: Option<Condition>) -> Result<bool> {
         let (table, row, origin) = (at.table.clone(), at.row.clone(), Origin::default());
-        self.backend.mutate(RowMutations { table, row, mutations, durability: None, origin }, None).map(drop)
+        let mutations = RowMutations { table, row, mutations, durability: None, origin };
+        self.backend.mutate(mutations, condition).map(|mutated| mutated.applied)
     }
 
     /// Erases columns of which every version is at the target.
-    fn erase(&self, from: &FamilyPlace, to: &FamilyPlace, columns: Vec<Qualifier>) -> Result<()> {
+    fn erase(&self, from: &FamilyPlace, to: &FamilyPlace, columns: Vec<Copied>) -> Result<()> {
         if columns.is_empty() {
             return Ok(());
         }
         // Order: on the disk at the target before it goes at the source.
         self.backend.sync()?;
-        columns.iter().try_for_each(|q| self.check_shown(&from.column(q.clone()), &to.column(q.clone())))?;
-        self.erase_columns(from, columns)
+        for (qualifier, last) in columns {
+            let (one, other) = (from.column(qualifier.clone()), to.column(qualifier));
+            if !self.erase_column(&one, &other, last)? {
+                self.cell(&one, &other)?;
+            }
+        }
+        Ok(())
     }
 
-    fn erase_columns(&self, at: &FamilyPlace, columns: Vec<Qualifier>) -> Result<()> {
-        let marker = |qualifier| DeleteMarker {
-            kind: DeleteKind::Column { family: at.family.clone(), qualifier },
-            time: Time::AfterNewest,
-            erases: true,
-        };
-        self.apply(at, vec![Mutation::Delete(columns.into_iter().map(marker).collect())])
+    /// Erases a column unless something was put into it after `last`; whether it did.
+    fn erase_column(&self, from: &ColumnKey, to: &ColumnKey, last: SeqNo) -> Result<bool> {
+        let newest = self.backend.newest(from, TimeRange::ALL)?;
+        if newest.as_ref().is_some_and(|cell| cell.seq > last) {
+            return Ok(false);
+        }
+        self.check_shown(newest, to)?;
+        let (family, qualifier) = (from.family.clone(), from.qualifier.clone());
+        let condition = Condition::NoneAfter { family: family.clone(), qualifier: qualifier.clone(), seq: last };
+        let kind = DeleteKind::Column { family, qualifier };
+        let marker = DeleteMarker { kind, time: Time::AfterNewest, erases: true };
+        self.apply(&family_of(from), vec![Mutation::Delete(vec![marker])], Some(condition))
     }
 
     /// A tombstone at the target may hide what was copied there: then nothing is erased.
-    fn check_shown(&self, from: &ColumnKey, to: &ColumnKey) -> Result<()> {
-        let newest = |column| self.backend.newest(column, TimeRange::ALL);
-        let Some(wanted) = newest(from)? else { return Ok(()) };
-        if newest(to)?.is_some_and(|is| is.timestamp >= wanted.timestamp) {
+    fn check_shown(&self, wanted: Option<CellInfo>, to: &ColumnKey) -> Result<()> {
+        let Some(wanted) = wanted else { return Ok(()) };
+        if self.backend.newest(to, TimeRange::ALL)?.is_some_and(|is| is.timestamp >= wanted.timestamp) {
             return Ok(());
         }
         let text = format!(

@@ -1,16 +1,15 @@
 //! The control socket from outside: a [`Backend`] that asks the daemon of a mounted store.
 
-use std::io::Read;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::line::{Line, answer, out_of_step};
+use super::locate::{self, MountEntry};
 use super::numbers::DaemonNumbers;
-use super::protocol::{Hello, Request, Response, receive, send};
-use super::server::socket_address;
+use super::protocol::{Hello, Request, Response, send};
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
@@ -28,27 +27,27 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 /// A connection to a daemon.
 pub struct Client {
     store: std::path::PathBuf,
-    stream: Mutex<UnixStream>,
+    line: Mutex<Line>,
     hello: Hello,
 }
 
 impl Client {
-    /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none.
+    /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none. Kind `TimedOut`
+    /// when it is there and does not answer.
     pub fn connect(store: &Path) -> Result<Option<Self>> {
-        let Some(mut stream) = dial(store)? else { return Ok(None) };
-        // A daemon that refuses says so and hangs up, maybe before it was asked.
-        let asked = send(&mut stream, &Request::Hello);
-        match answer(&mut stream)
-            .map_err(|e| if e.kind == ErrorKind::AccessDenied { e } else { asked.err().unwrap_or(e) })?
-        {
-            Response::Hello(hello) => Ok(Some(Self { store: store.to_owned(), stream: stream.into(), hello })),
-            _ => Err(out_of_step()),
-        }
+        let Some(mut line) = Line::to(store)? else { return Ok(None) };
+        let hello = line.greet()?;
+        Ok(Some(Self { store: store.to_owned(), line: line.into(), hello }))
     }
 
     /// What the daemon said of itself.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Whether this mount is the daemon's own: a store may be mounted elsewhere by now, and a mount bound elsewhere.
+    pub fn serves(&self, mount: &MountEntry) -> bool {
+        self.hello.mount_point == mount.mount_point.display().to_string()
     }
 
     /// What the daemon has counted since its start.
@@ -61,9 +60,8 @@ impl Client {
 
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
-        let mut stream = self.stream.lock();
         // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
-        let ended = stream.set_read_timeout(Some(timeout)).is_ok() && matches!(stream.read(&mut [0]), Ok(0));
+        let ended = self.line.lock().ends_within(timeout);
         if ended {
             self.wait_for_lock();
         }
@@ -83,9 +81,13 @@ impl Client {
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {
-        let mut stream = self.stream.lock();
-        send(&mut *stream, request)?;
-        answer(&mut stream)
+        let mut line = self.line.lock();
+        send(&mut *line, request)?;
+        answer(&mut *line)
+    }
+
+    fn another_line(&self) -> Result<Line> {
+        Line::to(&self.store)?.ok_or_else(|| Error::new(ErrorKind::Disconnected, "the daemon is gone"))
     }
 
     fn done(&self, request: &Request) -> Result<()> {
@@ -96,30 +98,20 @@ impl Client {
     }
 }
 
-fn dial(store: &Path) -> Result<Option<UnixStream>> {
-    let (_directory, address) = socket_address(store)?;
-    match UnixStream::connect(&address) {
-        Ok(stream) => Ok(Some(stream)),
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) => Ok(None),
-        Err(e) => Err(Error::io(format!("connect to the daemon of {}", store.display()), &e)),
+/// Whether the daemon of a mount is gone. Kind `TimedOut` where it is there and does not answer: then the kernel would
+/// wait for it too, for ever.
+pub fn is_dead(mount: &MountEntry) -> Result<bool> {
+    match Client::connect(&mount.source) {
+        Ok(Some(daemon)) if daemon.serves(mount) => Ok(false),
+        Err(e) if e.kind == ErrorKind::TimedOut => Err(e),
+        // It may be another user's, or serve elsewhere now, or its store may have gone.
+        _ => Ok(locate::is_dead(&mount.mount_point)),
     }
-}
-
-fn answer(stream: &mut UnixStream) -> Result<Response> {
-    match receive(stream)? {
-        Some(Response::Failed(error)) => Err(error),
-        Some(response) => Ok(response),
-        None => Err(Error::new(ErrorKind::Disconnected, "the daemon closed the connection; is it still running?")),
-    }
-}
-
-fn out_of_step() -> Error {
-    Error::new(ErrorKind::Disconnected, "the daemon gave an answer to another question")
 }
 
 /// Rows of one scan, from a connection of its own.
 struct RemoteRows {
-    stream: UnixStream,
+    line: Line,
     ended: bool,
 }
 
@@ -130,7 +122,7 @@ impl Iterator for RemoteRows {
         if self.ended {
             return None;
         }
-        let row = match answer(&mut self.stream) {
+        let row = match answer(&mut self.line) {
             Ok(Response::Row(row)) => Some(Ok(row)),
             Ok(Response::End) => None,
             Ok(_) => Some(Err(out_of_step())),
@@ -165,18 +157,16 @@ impl Backend for Client {
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
-        let gone = || Error::new(ErrorKind::Disconnected, "the daemon is gone");
-        let mut stream = dial(&self.store)?.ok_or_else(gone)?;
-        send(&mut stream, &Request::Scan(scan.clone()))?;
-        Ok(Box::new(RemoteRows { stream, ended: false }))
+        let mut line = self.another_line()?;
+        send(&mut line, &Request::Scan(scan.clone()))?;
+        Ok(Box::new(RemoteRows { line, ended: false }))
     }
 
     fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
-        let gone = || Error::new(ErrorKind::Disconnected, "the daemon is gone");
-        let mut stream = dial(&self.store)?.ok_or_else(gone)?;
-        send(&mut stream, &Request::Check)?;
+        let mut line = self.another_line()?;
+        send(&mut line, &Request::Check)?;
         loop {
-            let Response::Checked(event) = answer(&mut stream)? else { return Err(out_of_step()) };
+            let Response::Checked(event) = answer(&mut line)? else { return Err(out_of_step()) };
             let end = if let CheckEvent::End(summary) = event { Some(summary) } else { None };
             tell(event)?;
             if let Some(summary) = end {

@@ -4,12 +4,15 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use daemonize::{Daemonize, Outcome};
 use parking_lot::Mutex;
 
+use super::client::{self, Client};
 use super::ending::{self, Ending};
 use super::locate;
+use super::made::Made;
 use super::numbers::Commands;
 use super::server::{self, Control};
 use super::service::Service;
@@ -34,8 +37,20 @@ pub struct MountRequest {
 }
 
 /// Mounts; returns when the mount answers, or in the foreground when it has ended.
-pub fn mount(mut request: MountRequest) -> Result<()> {
+pub fn mount(request: MountRequest) -> Result<()> {
     check_mount_point(&request)?;
+    let store = &request.store.path;
+    if request.settings.read_only && !Store::exists(store) {
+        let shown = store.display();
+        let text = format!("there is no store in {shown}, and a read-only mount makes none. Is the path right?");
+        return Err(Error::new(ErrorKind::NotFound, text));
+    }
+    let made = Made::new(store)?;
+    start(request).inspect_err(|_| made.undo())
+}
+
+/// Serves here, or starts a daemon that does.
+fn start(mut request: MountRequest) -> Result<()> {
     if request.foreground {
         if let Some(log) = &request.log {
             ending::redirect_log(log)?;
@@ -108,7 +123,8 @@ fn wait_until_ready(reader: &mut File) -> Result<()> {
     }
 }
 
-/// The mount point must be an empty directory; a dead mount of ours there is cleaned up.
+/// The mount point must be an empty directory. A dead mount of ours there is left alone for now: programs that write
+/// below it are told that it is dead, where on the bare directory they would believe that their files are safe.
 fn check_mount_point(request: &MountRequest) -> Result<()> {
     let path = &request.mount_point;
     let shown = path.display();
@@ -121,14 +137,19 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
-    if locate::mount_at(path)?.is_some() {
-        if !locate::is_dead(path) {
+    if let Some(mount) = locate::mount_at(path)? {
+        if !client::is_dead(&mount)? {
             let text = format!("{shown} is mounted already; unmount it with: cellfs umount {shown}");
             return Err(Error::new(ErrorKind::Busy, text));
         }
-        log::warn!("{shown}: cleaning up a mount whose daemon is gone");
-        unmount(path, Detach::Now)?;
+        return Ok(());
     }
+    check_directory(request)
+}
+
+fn check_directory(request: &MountRequest) -> Result<()> {
+    let path = &request.mount_point;
+    let shown = path.display();
     let entries = std::fs::read_dir(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
             Error::new(ErrorKind::NotFound, format!("mount point {shown} does not exist; make it with: mkdir {shown}"))
@@ -146,6 +167,20 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
     Ok(())
 }
 
+/// Takes away what a daemon that is gone has left at the mount point.
+fn clear_mount_point(request: &MountRequest) -> Result<()> {
+    let path = &request.mount_point;
+    let mut cleared = false;
+    while let Some(mount) = locate::mount_at(path)?
+        && client::is_dead(&mount)?
+    {
+        log::warn!("{}: cleaning up a mount whose daemon is gone", path.display());
+        unmount(path, Detach::Now)?;
+        cleared = true;
+    }
+    if cleared { check_directory(request) } else { Ok(()) }
+}
+
 /// Told whether the mount answers.
 type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 
@@ -156,8 +191,10 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let directory = request.store.path.clone();
     let store = {
         let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
-        Arc::new(Store::open(request.store)?)
+        Arc::new(Store::open(request.store.clone())?)
     };
+    // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
+    clear_mount_point(&request)?;
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
@@ -220,8 +257,6 @@ fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Servi
     thread.map(drop).map_err(|e| Error::io("start the thread that tries the mount", &e))
 }
 
-/// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
-/// of the process.
 /// What a large listing has needed goes back to the system although nobody asks for anything afterwards. After the
 /// fork, which ends other threads.
 fn give_back_idle_memory() {
@@ -230,10 +265,16 @@ fn give_back_idle_memory() {
     }
 }
 
+/// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
+/// of the process.
 fn close(store: Arc<Store>) -> Result<()> {
     store.sync()?;
     Arc::try_unwrap(store).map_or(Ok(()), Store::close)
 }
+
+/// How long a store that is locked and does not listen is asked again, and how often.
+const PATIENCE: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Opens a store for one command: through its daemon where it is mounted, else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
@@ -251,21 +292,26 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     }
     // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not
     // listen is asked again for a while.
-    let mut last = None;
-    for _ in 0..50 {
-        if directory.exists()
-            && let Some(client) = super::client::Client::connect(&directory)?
-        {
-            return Ok(Arc::new(client));
+    let started = Instant::now();
+    loop {
+        if directory.exists() {
+            match Client::connect(&directory) {
+                Ok(Some(client)) => return Ok(Arc::new(client)),
+                // It has ended between the connection and its greeting; its service manager may start it again.
+                Err(e) if e.kind == ErrorKind::Disconnected && started.elapsed() < PATIENCE => {
+                    std::thread::sleep(INTERVAL);
+                    continue;
+                }
+                Err(e) => return Err(e),
+                Ok(None) => {}
+            }
         }
         match Store::open(StoreOptions::new(&directory)) {
             Ok(store) => return Ok(Arc::new(store)),
-            Err(e) if e.kind == ErrorKind::Locked => last = Some(e),
+            Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => std::thread::sleep(INTERVAL),
             Err(e) => return Err(e),
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    Err(last.unwrap_or_else(|| Error::new(ErrorKind::Locked, format!("{shown} is in use"))))
 }
 
 /// What to do where there is no store yet.

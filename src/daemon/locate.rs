@@ -1,7 +1,7 @@
 //! From a path that a user gives to a store: its directory, or a mount point of it.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, Result};
 
@@ -60,16 +60,29 @@ pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
     Ok(mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
 }
 
-/// The path without symbolic links and relative parts, also where the last component is a dead mount.
+/// The path without symbolic links and relative parts, as far as it exists. Nothing is asked of a mount in it: its daemon
+/// may be gone, or stopped, and then whoever asks waits for ever.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
-    }
     let absolute = std::path::absolute(path).map_err(|e| Error::io(path.display(), &e))?;
-    match (absolute.parent().and_then(|parent| parent.canonicalize().ok()), absolute.file_name()) {
-        (Some(parent), Some(name)) => Ok(parent.join(name)),
-        _ => Ok(absolute),
+    let mounts = mounts().unwrap_or_default();
+    let in_mount = |path: &Path| mounts.iter().any(|mount| path.starts_with(&mount.mount_point));
+    let has_parents = absolute.components().any(|part| part == Component::ParentDir);
+    // There are no links in a mount.
+    if in_mount(&absolute) && !has_parents {
+        return Ok(absolute.components().collect());
     }
+    if let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name())
+        && let Ok(parent) = parent.canonicalize()
+        && in_mount(&parent.join(name))
+    {
+        return Ok(parent.join(name));
+    }
+    for existing in absolute.ancestors() {
+        if let (Ok(found), Ok(rest)) = (existing.canonicalize(), absolute.strip_prefix(existing)) {
+            return Ok(found.components().chain(rest.components()).collect());
+        }
+    }
+    Ok(absolute)
 }
 
 /// The directory of the store that a path names: itself, or the source of the mount there.

@@ -3,7 +3,9 @@
 pub mod client;
 mod ending;
 mod lifecycle;
+mod line;
 pub mod locate;
+mod made;
 mod numbers;
 mod protocol;
 mod server;

@@ -148,6 +148,9 @@ pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>>
 }
 
 fn lost(source: &std::io::Error) -> Error {
+    if matches!(source.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock) {
+        return Error::new(ErrorKind::TimedOut, source.to_string());
+    }
     Error::new(ErrorKind::Disconnected, format!("the control socket: {source}"))
 }
 

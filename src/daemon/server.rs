@@ -27,7 +27,9 @@ const SOCKET: &str = "control.sock";
 const CONNECTIONS_MAX: usize = 64;
 /// How long an answer waits for the kernel to take invalidations.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a client may keep silent within a message.
+/// How long nobody is let in after a failure to.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a client may keep silent at first, and within a message.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the server serves.
@@ -78,7 +80,15 @@ pub fn remove(store: &Path) {
 fn accept(listener: &UnixListener, control: &Arc<Control>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
-        let Ok(stream) = stream else { continue };
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(e) => {
+                log::error!("a client could not be let in: {e}");
+                // Without a free descriptor the next try fails as soon.
+                std::thread::sleep(ACCEPT_PAUSE);
+                continue;
+            }
+        };
         if !is_owner(&stream) || open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
             refuse(stream);
             continue;
@@ -112,34 +122,30 @@ fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
-    // Between messages it may be silent as long as it likes: people at a shell think.
-    while is_asked(stream)
-        && let Some(request) = receive(&mut input)?
-    {
+    let first = PollTimeout::try_from(READ_TIMEOUT).unwrap_or(PollTimeout::MAX);
+    let mut asked = is_asked(stream, first);
+    while asked && let Some(request) = receive(&mut input)? {
         let request: Request = request;
         control.commands.count(&request);
         control.closing.wait(|column| request.may_concern(column));
-        if let Request::Scan(scan) = request {
-            stream_rows(&mut output, control, &scan)?;
-            continue;
+        match request {
+            Request::Scan(scan) => stream_rows(&mut output, control, &scan)?,
+            Request::Check => stream_check(&mut output, control)?,
+            request => send(&mut output, &answer(control, request).unwrap_or_else(Response::Failed))?,
         }
-        if let Request::Check = request {
-            stream_check(&mut output, control)?;
-            continue;
-        }
-        let response = answer(control, request).unwrap_or_else(Response::Failed);
-        send(&mut output, &response)?;
+        // Between messages it may be silent as long as it likes: people at a shell think.
+        asked = is_asked(stream, PollTimeout::NONE);
     }
     Ok(())
 }
 
-/// Waits for the next message, or for the end of the connection.
-fn is_asked(stream: &UnixStream) -> bool {
+/// Waits for the next message, or for the end of the connection; false if there is neither in time.
+fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
     let mut asked = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
     loop {
-        match nix::poll::poll(&mut asked, PollTimeout::NONE) {
+        match nix::poll::poll(&mut asked, limit) {
             Err(nix::errno::Errno::EINTR) => {}
-            polled => return polled.is_ok(),
+            polled => return polled.is_ok_and(|ready| ready > 0),
         }
     }
 }

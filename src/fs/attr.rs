@@ -71,10 +71,26 @@ impl Fs {
             Err(e) if is_absence(e.kind) => return Ok(Lookup::Absent(Duration::ZERO)),
             Err(e) => return Err(e),
         };
+        let seen = self.changes.now();
         match self.known(&key)? {
-            Some(reply) => Ok(Lookup::Found(reply)),
-            None => Ok(Lookup::Absent(self.absent_ttl(&key))),
+            Some(reply) => {
+                self.absent.remove(parent, name);
+                Ok(Lookup::Found(reply))
+            }
+            None => Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen))),
         }
+    }
+
+    /// How long the kernel may keep a name as absent: remembered first, so that whoever brings it finds it.
+    fn keep_absent(&self, key: &NodeKey, (parent, name): (u64, &[u8]), seen: Moment) -> Duration {
+        let ttl = self.absent_ttl(key);
+        if ttl.is_zero() {
+            return ttl;
+        }
+        if let Some((parent, name)) = self.absent.add(parent, name) {
+            self.drop_name(parent, name.into_vec());
+        }
+        if self.changes.since(seen, key) { Duration::ZERO } else { ttl }
     }
 
     /// The node of an identity if it exists, with one look-up counted.
@@ -136,7 +152,7 @@ impl Fs {
         facts: Option<Facts>,
     ) -> EntryReply {
         if let Some(Facts::Cell(cell)) = &facts {
-            state.cell = Some(cell.clone());
+            state.cell = Some(Box::new(cell.clone()));
         }
         let attr = self.attr_of(node, key, &state, facts.as_ref());
         let ttl = self.ttl(key, &state);
@@ -181,7 +197,7 @@ impl Fs {
             return Ok(None);
         }
         if let Facts::Cell(cell) = &facts {
-            state.cell = Some(cell.clone());
+            state.cell = Some(Box::new(cell.clone()));
         }
         Ok(Some((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state))))
     }
@@ -273,19 +289,19 @@ impl Fs {
     pub(super) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
         let fresh = |cell: &CellInfo| cell.expires_at.is_none_or(|at| at > self.tree.backend.now());
         let stale = node.take_stale();
-        let known = !stale && state.cell.as_ref().is_some_and(fresh);
+        let known = !stale && state.cell.as_deref().is_some_and(fresh);
         if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
-            return Ok(state.cell.clone());
+            return Ok(state.cell.as_deref().cloned());
         }
         let last = state.cell.take();
         state.cell = match self.facts(&node.key())? {
-            Some(Facts::Cell(cell)) => Some(cell),
+            Some(Facts::Cell(cell)) => Some(Box::new(cell)),
             _ => None,
         };
         if let (None, Some(last)) = (&state.cell, last) {
             self.outlive(node, state, &last)?;
         }
-        Ok(state.cell.clone())
+        Ok(state.cell.as_deref().cloned())
     }
 
     /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
@@ -295,8 +311,8 @@ impl Fs {
             return Ok(());
         }
         let (content, mtime, ttl_ms) = (self.load(last)?, None, None);
-        state.session =
-            Some(Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 });
+        let session = Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 };
+        state.session = Some(Box::new(session));
         state.unlinked = true;
         self.nodes.detach(node);
         Ok(())

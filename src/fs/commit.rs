@@ -71,10 +71,8 @@ impl Fs {
         (own.written, own.emptied) = (false, false);
         if let Some(session) = &mut state.session {
             session.dirty_handles = session.dirty_handles.saturating_sub(1);
-            if session.dirty_handles == 0 && !state.unlinked {
-                state.session = None;
-            }
         }
+        state.end_idle_session();
         Ok(())
     }
 
@@ -104,7 +102,7 @@ impl Fs {
         let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
         let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
         own.committed = Some((version.timestamp, version.seq));
-        state.cell = Some(version);
+        state.cell = Some(Box::new(version));
         if let Some(session) = &mut state.session {
             session.appends = Some(session.content.len());
         }

@@ -27,6 +27,7 @@ pub fn errno(error: &Error) -> i32 {
         ErrorKind::CrossDevice => libc::EXDEV,
         ErrorKind::Unsupported => libc::EOPNOTSUPP,
         ErrorKind::Busy | ErrorKind::Locked => libc::EBUSY,
+        ErrorKind::TimedOut => libc::ETIMEDOUT,
         ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::Io => libc::EIO,
     }
 }

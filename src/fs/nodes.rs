@@ -31,13 +31,13 @@ pub struct Node {
     state: Mutex<NodeState>,
 }
 
-/// What is known of a node beyond its identity.
+/// What is known of a node beyond its identity. Small while nothing is: the kernel holds a million directories.
 #[derive(Default)]
 pub struct NodeState {
     /// The version that reads see, where it is known to be current.
-    pub cell: Option<CellInfo>,
+    pub cell: Option<Box<CellInfo>>,
     /// Bytes that are being written.
-    pub session: Option<Session>,
+    pub session: Option<Box<Session>>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
     /// An attribute file that was created and not set yet.
@@ -46,6 +46,15 @@ pub struct NodeState {
     pub text_mtime: Option<crate::model::FileTime>,
     /// Times that the store does not keep.
     pub times: Option<Box<Times>>,
+}
+
+impl NodeState {
+    /// Gives up a session in which nobody has anything to commit; what is stored is read again.
+    pub fn end_idle_session(&mut self) {
+        if !self.unlinked && self.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
+            self.session = None;
+        }
+    }
 }
 
 impl Node {

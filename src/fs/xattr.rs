@@ -102,7 +102,9 @@ impl Fs {
         let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
         let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
         let done = self.set_version_attributes(&key, &cell, None, Some(ttl_ms), Origin::default())?;
-        state.cell = Some(done);
+        state.cell = Some(Box::new(done));
+        // The kernel keeps the name for as long as it was told before.
+        self.invalidate_name(&key);
         Ok(())
     }
 
@@ -142,7 +144,7 @@ fn key_of(key: &NodeKey) -> Option<Vec<u8>> {
     match &key.place {
         Place::Row(row) => Some(row.row.clone()),
         Place::Family(family) => Some(family.family.clone().into_bytes()),
-        Place::Table(table) => Some(table.name.clone().into_bytes()),
+        Place::Table(table) => Some(table.name.as_bytes().to_vec()),
         place => place.column().map(|column| column.qualifier.clone()),
     }
 }

@@ -142,6 +142,8 @@ pub struct Append {
     /// mtime of the new version, ours.
     pub mtime: Option<FileTime>,
     pub time_range: TimeRange,
+    /// Whether the new values are answered (HBase: setReturnResults).
+    pub returns: bool,
 }
 
 /// One of HBase's four mutations, or a restore.
@@ -189,6 +191,8 @@ pub enum Condition {
     Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
     /// The row, read through a filter of HBase's filter language, is not empty.
     Filter { filter: String, time_range: TimeRange },
+    /// No version of the column, live or kept, was put after `seq`.
+    NoneAfter { family: String, qualifier: Qualifier, seq: SeqNo },
 }
 
 /// What a mutation did.

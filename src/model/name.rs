@@ -1,5 +1,7 @@
 //! Names and keys: tables, rows, families, qualifiers.
 
+use std::sync::Arc;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -25,8 +27,8 @@ pub struct FamilyId(pub u32);
 /// `namespace:table`; the namespace `default` is left out when printed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableName {
-    pub namespace: String,
-    pub name: String,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
 }
 
 impl TableName {
@@ -37,7 +39,7 @@ impl TableName {
     pub fn new(namespace: &str, name: &str) -> Result<Self> {
         check_namespace(namespace)?;
         check_table_part(name)?;
-        Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+        Ok(Self { namespace: namespace.into(), name: name.into() })
     }
 
     /// Parses `table` or `namespace:table`.
@@ -51,7 +53,7 @@ impl TableName {
 
 impl fmt::Display for TableName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.namespace == Self::DEFAULT_NAMESPACE {
+        if *self.namespace == *Self::DEFAULT_NAMESPACE {
             f.write_str(&self.name)
         } else {
             write!(f, "{}:{}", self.namespace, self.name)

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::engine::{Engine, family};
 use super::memtable::MemCell;
 use super::plan::{Planned, Planner};
-use crate::backend::Event;
+use crate::backend::{Event, Versions};
 use crate::index::key;
 use crate::model::{
     CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Mutation, Origin, RowMutations, SeqNo,
@@ -94,6 +94,16 @@ impl Engine {
                 Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
             }
             Condition::Filter { filter, time_range } => self.filter_holds(planner, filter, *time_range),
+            Condition::NoneAfter { family: name, qualifier, seq } => {
+                let family = family(planner.table, name)?;
+                let (column, which) = ((planner.row, qualifier), Versions::LiveAndKept);
+                let mut later = false;
+                self.visit_versions(&planner.snapshot, family, column, which, |visible| {
+                    later = visible.cell.seq > *seq;
+                    !later
+                })?;
+                Ok((!later).then_some(Timestamp::ZERO))
+            }
         }
     }
 

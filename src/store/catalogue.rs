@@ -160,9 +160,9 @@ fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) ->
         CatalogueChange::ExchangeTables { one, other } => vec![table(one), table(other)],
         CatalogueChange::RenameNamespace { from, to } => {
             let mut events = vec![namespace(from), namespace(to)];
-            for name in catalogue.tables.keys().filter(|name| name.namespace == *from) {
+            for name in catalogue.tables.keys().filter(|name| *name.namespace == **from) {
                 events.push(table(name));
-                events.push(table(&TableName { namespace: to.clone(), name: name.name.clone() }));
+                events.push(table(&TableName { namespace: to.as_str().into(), name: name.name.clone() }));
             }
             events
         }
@@ -203,7 +203,7 @@ fn drop_namespace(catalogue: &mut Catalogue, name: &str) -> Result<()> {
     if RESERVED.contains(&name) {
         return Err(Error::new(ErrorKind::Constraint, format!("Reserved namespace {name} cannot be removed.")));
     }
-    let tables = catalogue.tables.keys().filter(|t| t.namespace == name).count();
+    let tables = catalogue.tables.keys().filter(|t| *t.namespace == *name).count();
     if tables > 0 {
         let text = format!("Only empty namespaces can be removed. Namespace {name} has {tables} tables");
         return Err(Error::new(ErrorKind::NotEmpty, text));
@@ -226,10 +226,10 @@ fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) -> Result<(
     let mut moved = catalogue.namespaces.remove(from).ok_or_else(|| no_namespace(from))?;
     moved.name = to.to_owned();
     catalogue.namespaces.insert(to.to_owned(), moved);
-    let names: Vec<TableName> = catalogue.tables.keys().filter(|t| t.namespace == from).cloned().collect();
+    let names: Vec<TableName> = catalogue.tables.keys().filter(|t| *t.namespace == *from).cloned().collect();
     for name in names {
         if let Some(mut table) = catalogue.tables.remove(&name) {
-            table.name.namespace = to.to_owned();
+            table.name.namespace = to.into();
             catalogue.tables.insert(table.name.clone(), table);
         }
     }
@@ -240,11 +240,11 @@ fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) -> Result<(
 
 pub fn check_new_name(catalogue: &Catalogue, name: &TableName) -> Result<()> {
     TableName::new(&name.namespace, &name.name)?;
-    let namespace = catalogue.namespaces.get(&name.namespace).ok_or_else(|| no_namespace(&name.namespace))?;
+    let namespace = catalogue.namespaces.get(&*name.namespace).ok_or_else(|| no_namespace(&name.namespace))?;
     if catalogue.tables.contains_key(name) {
         return Err(Error::new(ErrorKind::TableExists, format!("Table already exists: {name}")));
     }
-    if name.namespace == "hbase" {
+    if &*name.namespace == "hbase" {
         let text = format!("table {name}: the namespace hbase is the system's; choose another");
         return Err(Error::new(ErrorKind::Constraint, text));
     }

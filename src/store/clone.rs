@@ -32,8 +32,8 @@ impl Engine {
         let there = from.catalogue.load_full();
         let old = known_table(&there, &restoration.table)?.clone();
         let name = restoration.to.clone();
-        let namespace = NamespaceSchema { name: name.namespace.clone(), ..NamespaceSchema::default() };
-        let namespace = there.namespaces.get(&name.namespace).cloned().unwrap_or(namespace);
+        let namespace = NamespaceSchema { name: name.namespace.to_string(), ..NamespaceSchema::default() };
+        let namespace = there.namespaces.get(&*name.namespace).cloned().unwrap_or(namespace);
         let staged = self.stage(&TableSchema { name, ..old.clone() }, &there, &namespace, restoration.existing)?;
         let filled = self.with_reserve(|| self.fill_staged(from, &old, &staged));
         let shown = filled.and_then(|()| self.publish(staged.id, restoration.existing, origin));

@@ -128,9 +128,9 @@ fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
 pub fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) {
     for dropped in &mut catalogue.dropped {
         if let DroppedThing::Table(table) = &mut dropped.what
-            && table.name.namespace == from
+            && *table.name.namespace == *from
         {
-            table.name.namespace = to.to_owned();
+            table.name.namespace = to.into();
         }
     }
 }

@@ -262,7 +262,7 @@ impl Engine {
 /// A declared table.
 pub fn known_table<'c>(catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
     catalogue.tables.get(name).ok_or_else(|| {
-        if !catalogue.namespaces.contains_key(&name.namespace) {
+        if !catalogue.namespaces.contains_key(&*name.namespace) {
             return Error::new(ErrorKind::NoSuchNamespace, format!("namespace {} does not exist", name.namespace));
         }
         Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist"))

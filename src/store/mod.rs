@@ -18,6 +18,7 @@ mod expire;
 mod flush;
 mod history;
 mod identity;
+mod lock;
 mod lost;
 mod memtable;
 mod open;
@@ -187,6 +188,19 @@ impl Store {
     /// Whether a directory holds a store.
     pub fn exists(directory: &Path) -> bool {
         identity::is_present(directory)
+    }
+
+    /// Removes a store in which nothing was ever declared, directory and all. Kind `NotEmpty` if something was, `Locked`
+    /// while a process has it.
+    pub fn remove_unused(directory: &Path) -> Result<()> {
+        let env = RealEnv;
+        let _lock = lock::take(&env, directory)?;
+        let declared = catalogue::load(&env, &directory.join("catalogue"))?;
+        if declared.is_some_and(|declared| declared != catalogue::initial()) {
+            let text = format!("the store {} was used", directory.display());
+            return Err(Error::new(ErrorKind::NotEmpty, text));
+        }
+        env.remove_tree(directory).map_err(|e| Error::io(format!("remove {}", directory.display()), &e))
     }
 
     /// Checks a store that nobody has open, and changes nothing.

@@ -14,7 +14,7 @@ use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
 use super::settle::Moving;
-use super::{Background, StoreOptions, catalogue, identity, reserve, settle, snapshots, staged};
+use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
 use crate::model::{Catalogue, Timestamp};
@@ -35,7 +35,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
     env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
-    let lock = take_lock(&*env, &dir)?;
+    let lock = lock::take(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     let catalogue_path = dir.join("catalogue");
     let segments_dir = dir.join("segments");
@@ -189,41 +189,4 @@ fn verify_small(index: &Index, meta: &Meta) -> Result<Option<String>> {
         Verified::Damaged(reason) => Some(reason),
         Verified::Good | Verified::Stopped => None,
     })
-}
-
-/// The process that has the lock. It writes its number down right after it got the lock, so what is read at first may
-/// be of one that has ended.
-fn holder_of(env: &dyn Env, path: &Path) -> Option<String> {
-    let read = || {
-        let text = String::from_utf8(env.read_file(path).ok()?).ok()?;
-        let pid = text.lines().find_map(|line| line.strip_prefix("pid "))?.to_owned();
-        Path::new("/proc").join(&pid).exists().then_some(pid)
-    };
-    (0..100).find_map(|_| {
-        read().or_else(|| {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            None
-        })
-    })
-}
-
-/// The store's lock, or who has it.
-pub fn take_lock(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
-    let path = dir.join("LOCK");
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let holder = format!("pid {}\nboot {}\n", std::process::id(), boot.trim());
-    let locked = |pid: &str| {
-        let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
-        Error::new(ErrorKind::Locked, text)
-    };
-    let blocked = |e: &std::io::Error| e.kind() == std::io::ErrorKind::WouldBlock;
-    let mut taken = env.lock(&path, &holder);
-    if taken.as_ref().is_err_and(blocked) {
-        if let Some(pid) = holder_of(env, &path) {
-            return Err(locked(&pid));
-        }
-        // It has ended meanwhile.
-        taken = env.lock(&path, &holder);
-    }
-    taken.map_err(|e| if blocked(&e) { locked("unknown") } else { Error::io(format!("lock {}", path.display()), &e) })
 }

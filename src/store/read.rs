@@ -126,23 +126,38 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let family = family(self.table(&catalogue, &column.table)?, &column.family)?;
         let (snapshot, now) = (self.snapshot(), self.now());
-        let prefix = key::row_prefix(family.id, &column.row);
-        let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
-        let view = view(which);
-        let columns = std::collections::BTreeSet::from([column.qualifier.clone()]);
-        let plain = ReadRules::plain(&family.rules, now);
-        let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view, ..plain };
-        // Not a time range of the past: in one, what was deleted later shows as live.
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
         let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(visible) = reader.next()?
-        {
-            if before.is_none_or(|before| visible.cell.timestamp < before) {
+        self.visit_versions(&snapshot, family, (&column.row, &column.qualifier), which, |visible| {
+            if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
                 found.push(visibility::version_info(visible, &family.rules, now));
             }
-        }
+            found.len() < limit
+        })?;
         Ok(found)
+    }
+
+    /// Shows the versions of a column (row key, qualifier), newest first, while `more` of them are wanted.
+    pub fn visit_versions(
+        &self,
+        snapshot: &Snapshot,
+        family: &FamilySchema,
+        (row, qualifier): (&[u8], &Qualifier),
+        which: Versions,
+        mut more: impl FnMut(VisibleCell) -> bool,
+    ) -> Result<()> {
+        let prefix = key::row_prefix(family.id, row);
+        let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
+        let columns = std::collections::BTreeSet::from([qualifier.clone()]);
+        let plain = ReadRules::plain(&family.rules, self.now());
+        let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: view(which), ..plain };
+        // Not a time range of the past: in one, what was deleted later shows as live.
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        while let Some(visible) = reader.next()? {
+            if !more(visible) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Families in which a row has a visible cell.

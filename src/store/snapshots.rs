@@ -208,7 +208,7 @@ impl Engine {
             known_table(&catalogue, table)?;
             catalogue.tables.retain(|name, _| name == table);
             catalogue.dropped.clear();
-            catalogue.namespaces.retain(|name, _| *name == table.namespace || name == "default");
+            catalogue.namespaces.retain(|name, _| **name == *table.namespace || name == "default");
         }
         let flushing = self.flushing.lock();
         let (active, last) = self.freeze_and_roll()?;

@@ -79,8 +79,9 @@ impl Tree {
         limit: usize,
     ) -> Result<Vec<Entry>> {
         let catalogue = self.backend.catalogue()?;
-        let tables = catalogue.tables.keys().filter(|table| table.namespace == namespace);
-        let entries = tables.map(|table| plain(table.name.clone(), dir.sibling(Place::Table(Arc::new(table.clone())))));
+        let tables = catalogue.tables.keys().filter(|table| *table.namespace == *namespace);
+        let entries =
+            tables.map(|table| plain(table.name.to_string(), dir.sibling(Place::Table(Arc::new(table.clone())))));
         Ok(after_cursor(entries, after, limit))
     }
 

@@ -246,7 +246,7 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Info(_) => Place::Info(InfoPlace::Dir),
         Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
         Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
-        Place::Table(name) => Place::Namespace(name.namespace.as_str().into()),
+        Place::Table(name) => Place::Namespace(Arc::clone(&name.namespace)),
         Place::Row(row) => table(&row.table),
         Place::Family(family) => {
             Place::Row(Arc::new(RowPlace { table: family.table.clone(), row: family.row.clone() }))

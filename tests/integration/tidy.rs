@@ -41,7 +41,7 @@ const KNOWLEDGE: &[(&str, &[&str])] = &[
             "fs/content.rs",
             "fuse/mount.rs",
             "store/identity.rs",
-            "store/open.rs",
+            "store/lock.rs",
             "wal/log.rs",
             "wal/value.rs",
             "wal/write.rs",

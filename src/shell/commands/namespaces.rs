@@ -91,8 +91,8 @@ fn list_tables(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
     session.printer.line("TABLE")?;
     let namespace = known(session, &arguments.text(0))?.name;
     let catalogue = session.backend.catalogue()?;
-    let tables = catalogue.tables.keys().filter(|table| table.namespace == namespace);
-    let names: Vec<String> = tables.map(|table| table.name.clone()).collect();
+    let tables = catalogue.tables.keys().filter(|table| *table.namespace == *namespace);
+    let names: Vec<String> = tables.map(|table| table.name.to_string()).collect();
     for name in &names {
         session.printer.line(name)?;
     }

@@ -13,7 +13,7 @@ pub use walk::lookup;
 use walk::{Checker, Known};
 
 use super::engine::Engine;
-use super::{catalogue, identity, lost, open};
+use super::{catalogue, identity, lock, lost};
 use crate::Result;
 use crate::env::Env;
 use crate::index::{Index, Meta, Witness};
@@ -25,7 +25,7 @@ pub type Tell<'f> = dyn FnMut(CheckEvent) -> Result<()> + 'f;
 
 /// Checks a store that nobody has open; takes its lock, changes nothing.
 pub fn check(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
-    let _lock = open::take_lock(&**env, dir)?;
+    let _lock = lock::take(&**env, dir)?;
     let looked = look(env, dir, tell)?;
     let summary = looked.total();
     tell(CheckEvent::End(summary))?;

@@ -9,7 +9,7 @@ use super::kept::repair_snapshots;
 use crate::env::Env;
 use crate::index::set_index_aside;
 use crate::model::{CheckEvent, CheckSummary};
-use crate::store::{StoreOptions, identity, lost, open};
+use crate::store::{StoreOptions, identity, lock, lost, open};
 use crate::wal::{Segments, StoreId};
 use crate::{Error, ErrorKind, Result};
 
@@ -36,7 +36,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     let mut repaired = Repaired::default();
     let damaged;
     {
-        let _lock = open::take_lock(&*env, &dir)?;
+        let _lock = lock::take(&*env, &dir)?;
         mend_identity(&env, &dir, &mut repaired)?;
         let looked = super::look(&env, &dir, tell)?;
         repaired.before = looked.total();

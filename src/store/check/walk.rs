@@ -63,12 +63,10 @@ impl<'a, 'f> Checker<'a, 'f> {
         segments: &'a Arc<Segments>,
         index: Option<(&'a Index, Meta)>,
         catalogue: &Catalogue,
-        mut known: Known,
+        known: Known,
         tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
     ) -> Self {
         let (index, meta) = index.map_or((None, Meta::default()), |(index, meta)| (Some(index), meta));
-        // What the index covers was on the disk.
-        known.synced = known.synced.max(meta.checkpoint.seq);
         let total = segments.total_len() + meta.cells();
         let index_path = segments.dir().with_file_name("index").join("index.db").display().to_string();
         Self {
@@ -287,18 +285,25 @@ impl<'a, 'f> Checker<'a, 'f> {
         self.record(id, salvage.found, dead)
     }
 
+    /// Where the log ends. What a flush has taken over may have left it by a compaction: its rows are looked at one by
+    /// one.
+    fn reached(&self) -> SeqNo {
+        self.last.max(self.index.map_or(SeqNo(0), |_| self.meta.checkpoint.seq))
+    }
+
     /// Whether it is known that the numbers behind `after` up to `upto` are lost.
     fn explained(&self, after: SeqNo, upto: SeqNo) -> bool {
         self.known.lost.iter().any(|lost| lost.explains(after, upto))
     }
 
     fn end_of_log(&mut self) -> Result<()> {
-        if self.last >= self.known.synced || self.explained(self.last, self.known.synced) {
+        if self.reached() >= self.known.synced || self.explained(self.reached(), self.known.synced) {
             return Ok(());
         }
         let text = format!(
             "the log ends with number {}; up to {} it was on the disk once. Restore what is missing from a backup",
-            self.last.0, self.known.synced.0
+            self.reached().0,
+            self.known.synced.0
         );
         self.find(Severity::Damage, (self.segments.dir().display().to_string(), None), None, text)
     }

@@ -305,7 +305,7 @@ fn mount_history_directories_are_empty_when_they_are_made() {
         .unwrap()
         .tables
         .values()
-        .find(|t| t.name.name == "t" && t.name.namespace == "ns")
+        .find(|t| &*t.name.name == "t" && &*t.name.namespace == "ns")
         .unwrap()
         .families["f"]
         .clone();

@@ -113,6 +113,13 @@ impl Fixture {
         daemon.wait().unwrap();
     }
 
+    /// As [`Fixture::kill`], without waiting until the kernel has taken back what the daemon had.
+    pub fn kill_unwaited(&mut self) -> Child {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.kill().unwrap();
+        daemon
+    }
+
     /// As [`Fixture::kill`], where the daemon is a child of the command that was started.
     pub fn kill_daemon_of_mount(&mut self) {
         let pid = format!("/proc/{0}/task/{0}/children", self.daemon_pid());

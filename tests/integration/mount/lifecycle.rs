@@ -84,6 +84,74 @@ fn mount_points_that_will_not_do_are_refused() {
     assert!(words(&output).contains("is not a directory. A store is one"), "{}", words(&output));
     let output = Command::new(CELLFS).args(["mount", "-o", "nonsense"]).arg(&store).arg(&mnt).output().unwrap();
     assert!(words(&output).contains("unknown mount option"), "{}", words(&output));
+    assert!(!store.exists(), "nothing was made");
+}
+
+#[test]
+fn mount_read_only_makes_no_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let mnt = directory.path().join("mnt");
+    fs::create_dir(&mnt).unwrap();
+    let mistyped = directory.path().join("sotre");
+    for flags in [&["-o", "ro"][..], &["-f", "-o", "ro"]] {
+        let output = Command::new(CELLFS).arg("mount").args(flags).arg(&mistyped).arg(&mnt).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let text = words(&output);
+        assert!(text.contains("there is no store in") && text.contains("sotre"), "{text}");
+        assert!(!mistyped.exists());
+    }
+    let empty = directory.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let output = Command::new(CELLFS).args(["mount", "-o", "ro"]).arg(&empty).arg(&mnt).output().unwrap();
+    assert!(words(&output).contains("there is no store in"), "{}", words(&output));
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+}
+
+#[test]
+fn mount_that_fails_leaves_no_store_behind_that_it_has_made() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can give up a capability");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mnt = directory.path().join("mnt");
+    fs::create_dir(&mnt).unwrap();
+    let fails = |store: &std::path::Path, flags: &[&str]| {
+        let output = Command::new("setpriv")
+            .args(["--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", CELLFS, "mount"])
+            .args(flags)
+            .args([store, &mnt])
+            .env("FUSERMOUNT_PATH", "/nonexistent/fusermount3")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+    };
+    for flags in [&[][..], &["-f"]] {
+        fails(&directory.path().join("made/for/store"), flags);
+        assert!(!directory.path().join("made").exists());
+    }
+    let used = directory.path().join("used");
+    let create = Command::new(CELLFS).arg("create").arg(&used).args(["t", "f"]).status().unwrap();
+    assert!(create.success());
+    fails(&used, &[]);
+    let describe = Command::new(CELLFS).arg("describe").arg(&used).arg("t").output().unwrap();
+    assert!(describe.status.success(), "{}", words(&describe));
+}
+
+/// Ends a daemon and mounts at once: the dying process still has the lock for a while.
+#[test]
+fn mount_right_after_sigkill_waits_for_the_dying_daemon() {
+    let mut fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    // Memory that the kernel has to take back before it closes files.
+    fs::write(&cell, vec![7; 60 << 20]).unwrap();
+    for _ in 0..10 {
+        assert_eq!(fs::read(&cell).unwrap().len(), 60 << 20);
+        let mut dying = fixture.kill_unwaited();
+        fixture.mount("");
+        dying.wait().unwrap();
+    }
+    assert!(!fixture.log().contains("in use"), "{}", fixture.log());
 }
 
 #[test]
@@ -93,6 +161,23 @@ fn mount_cleans_up_a_dead_mount_of_its_own() {
     fixture.kill();
     let dead = fs::read_dir(fixture.mnt()).unwrap_err();
     assert_eq!(dead.raw_os_error(), Some(libc::ENOTCONN));
+    fixture.mount("");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
+fn mount_leaves_a_dead_mount_until_the_store_is_open() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.kill();
+    let lock = fs::File::options().write(true).open(fixture.store().join("LOCK")).unwrap();
+    lock.lock().unwrap();
+    fs::write(fixture.store().join("LOCK"), format!("pid {}\n", std::process::id())).unwrap();
+    let output = mount(&[&fixture.store(), &fixture.mnt()]);
+    assert!(words(&output).contains(&format!("in use by process {}", std::process::id())), "{}", words(&output));
+    // Whoever writes there now is told, and leaves nothing in the directory below.
+    assert_eq!(fs::create_dir_all(fixture.path("t/r/f")).unwrap_err().raw_os_error(), Some(libc::ENOTCONN));
+    drop(lock);
     fixture.mount("");
     assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
 }

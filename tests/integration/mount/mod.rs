@@ -23,3 +23,5 @@ mod renames;
 mod service;
 mod shortened;
 mod snapshots;
+mod stopped;
+mod uncommitted;

@@ -187,6 +187,31 @@ fn mount_mv_moves_a_large_row_with_its_history_though_it_is_interrupted() {
 }
 
 #[test]
+fn mount_mv_loses_nothing_that_is_written_while_it_moves() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    run(&fixture, &["alter", &store, "t", "f,VERSIONS=1000000"]);
+    let column = fixture.family("from").join("q");
+    let script: String = (0..20_000).map(|version| format!("put 't', 'from', 'f:q', 'x', {version}\n")).collect();
+    let file = fixture.directory.path().join("script");
+    fs::write(&file, script).unwrap();
+    run(&fixture, &["shell", &store, file.to_str().unwrap()]);
+
+    let mut moving = Command::new(CELLFS).args(["mv", &store, "t/from", "t/to"]).stdin(Stdio::null()).spawn().unwrap();
+    let mut written = 0;
+    while moving.try_wait().unwrap().is_none() && written < 5000 {
+        fs::create_dir_all(column.parent().unwrap()).unwrap();
+        fs::write(&column, format!("meanwhile {written}")).unwrap();
+        written += 1;
+    }
+    assert!(moving.wait().unwrap().success());
+    let backend = fixture.backend();
+    let versions = |row| everything(&backend, row).remove(b"q".as_slice()).unwrap_or_default();
+    let both: BTreeSet<_> = versions("from").into_iter().chain(versions("to")).collect();
+    assert_eq!(both.len(), 20_000 + written, "each version is at the one place or the other");
+}
+
+#[test]
 fn bench_measures_and_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(CELLFS).args(["--json", "bench"]).arg(directory.path()).output().unwrap();
@@ -196,4 +221,32 @@ fn bench_measures_and_leaves_nothing_behind() {
     assert!(figures.iter().all(|figure| figure["per_second"].as_f64().unwrap() > 0.0), "{text}");
     assert!(figures.iter().any(|figure| figure["ratio"].is_number()), "{text}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn bench_takes_away_what_it_made_when_it_is_interrupted() {
+    use nix::sys::signal::{Signal, kill};
+    let mounted_below = |directory: &std::path::Path| {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(directory.to_str().unwrap())
+    };
+    let made = |directory: &std::path::Path| fs::read_dir(directory).unwrap().count() > 0;
+    // Once while the store is measured, once while the mount is.
+    for (signal, mounted) in [(Signal::SIGINT, false), (Signal::SIGTERM, true)] {
+        let reached = |directory: &std::path::Path| made(directory) && (!mounted || mounted_below(directory));
+        let directory = tempfile::tempdir().unwrap();
+        let mut bench = Command::new(CELLFS);
+        let bench = bench.arg("bench").arg(directory.path()).stderr(Stdio::piped()).stdout(Stdio::null());
+        let mut bench = bench.stdin(Stdio::null()).spawn().unwrap();
+        while !reached(directory.path()) {
+            assert!(bench.try_wait().unwrap().is_none(), "it has ended before it was interrupted");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        kill(nix::unistd::Pid::from_raw(bench.id().cast_signed()), signal).unwrap();
+        let output = bench.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{signal}: {text}");
+        assert!(text.contains("interrupted"), "{signal}: {text}");
+        assert!(!mounted_below(directory.path()) && !made(directory.path()), "{signal}");
+    }
 }

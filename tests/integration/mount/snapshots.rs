@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fixture::{CELLFS, Fixture, errno, history, names, suffixed};
@@ -191,6 +191,79 @@ fn mount_a_backup_under_writers_is_the_state_at_its_snapshot() {
         let (first, second) = (number("first"), number("second"));
         assert!(first == second || first == second + 1, "{first} {second}");
     }
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_backup_deletes_what_killed_runs_have_left_and_nothing_else() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    // A process that goes on and is no backup; and one that looks like one.
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    let mut backup = Command::new("bash");
+    let backup = backup.args(["-c", "read line; exit", "/usr/lib/cellfs/backup.sh"]).stdin(Stdio::piped());
+    let mut backup = backup.spawn().unwrap();
+    let made = |pid: u32, prefix: &str| {
+        let name = format!("{prefix}-20200101T000000Z-{pid}");
+        run(&fixture, &["snapshot", "create", &store(&fixture), &name]);
+        name
+    };
+    let gone = [made(ended.id(), "backup"), made(other.id(), "backup")];
+    let kept = [made(backup.id(), "backup"), made(ended.id(), "kept"), made(ended.id(), "backup-of-mine")];
+    let output = script("backup.sh").arg(fixture.store()).arg(fixture.directory.path().join("b")).output().unwrap();
+    other.kill().and_then(|()| other.wait()).unwrap();
+    backup.kill().and_then(|()| backup.wait()).unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let left = names(&fixture.mnt().join(".snapshot"));
+    assert!(gone.iter().all(|name| !left.contains(name)), "{left:?}");
+    assert!(kept.iter().all(|name| left.contains(name)) && left.len() == 3, "{left:?}");
+}
+
+#[test]
+fn one_backup_at_a_time_goes_to_a_destination() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let destination = fixture.directory.path().join("b");
+    fs::create_dir(&destination).unwrap();
+    let running = fs::File::open(&destination).unwrap();
+    running.lock().unwrap();
+    let refused = script("backup.sh").arg(fixture.store()).arg(&destination).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(words(&refused).contains("another run brings") && words(&refused).contains("wait"), "{}", words(&refused));
+    assert_eq!(names(&destination), [""; 0]);
+    drop(running);
+    succeeded(script("backup.sh").arg(fixture.store()).arg(&destination).output().unwrap());
+    assert_eq!(names(&fixture.mnt().join(".snapshot")), [""; 0]);
+}
+
+#[test]
+fn a_backup_names_the_cell_that_it_cannot_read_and_takes_the_rest() {
+    let mut fixture = Fixture::new();
+    for n in 0..5 {
+        fs::write(fixture.family("r").join(format!("q {n}")), format!("value number {n}")).unwrap();
+    }
+    fixture.unmount();
+    let segment = fixture.store().join("segments/00000001.seg");
+    let mut bytes = fs::read(&segment).unwrap();
+    let at = bytes.windows(14).position(|window| window == b"value number 2").unwrap();
+    bytes[at] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let backup = fixture.directory.path().join("b");
+    let output = script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap();
+    let text = words(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("\n  default/t/r/f/q 2@") && !text.contains("\n  default/t/r/f/q 1@"), "{text}");
+    assert!(text.contains("cellfs check"), "{text}");
+    let mut found = names(&backup.join("default/t/r/f"));
+    found.sort();
+    assert_eq!(found.iter().map(|name| &name[..3]).collect::<Vec<_>>(), ["q 0", "q 1", "q 3", "q 4"], "{found:?}");
+    let checked = fixture.cellfs(&["check", fixture.store().to_str().unwrap()]);
+    assert_eq!(checked.status.code(), Some(1));
 }
 
 #[test]

@@ -43,6 +43,32 @@ fn damage(path: &Path, text: &str) {
 }
 
 #[test]
+fn check_is_content_with_a_log_whose_cells_were_all_copied() {
+    let mut fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let family = fixture.family("r");
+    assert!(fixture.cellfs(&["alter", store, "t", "f,VERSIONS=1"]).status.success());
+    for _ in 0..10 {
+        fs::write(family.join("q"), vec![7; 3 << 20]).unwrap();
+    }
+    // The next daemon goes on in another segment; then the first has nothing that is not elsewhere too.
+    fixture.kill();
+    fixture.mount("");
+    for command in [&["flush", store][..], &["compact", "--major", store, "t"]] {
+        assert!(fixture.cellfs(command).status.success());
+    }
+    for _ in 0..2 {
+        let output = check(&fixture, &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+        if fixture.is_mounted() {
+            fixture.unmount();
+        }
+    }
+    assert!(!segment(&fixture).exists(), "the test does not reach what it is for");
+}
+
+#[test]
 fn check_of_a_good_store_finds_nothing_mounted_or_not() {
     let mut fixture = filled();
     for _ in 0..2 {

@@ -1,0 +1,168 @@
+//! One writer: the store's lock, and who has it.
+//!
+//! The kernel takes a lock from a process that is killed only after everything else it had, which lasts as long as its
+//! memory is large. Who finds the lock of a dying process waits for it; who finds that of a living one is told at once.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::env::{Env, LockGuard};
+use crate::{Error, ErrorKind, Result};
+
+/// How long the lock of a process that is no more, or that has not written its number down yet, is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long between two looks.
+const INTERVAL: Duration = Duration::from_millis(5);
+/// Looks that must find the holder alive: one may fall between its death and what the kernel shows of it.
+const LOOKS: u32 = 2;
+/// A process that has begun to end, in the flags of /proc/PID/stat.
+const PF_EXITING: u64 = 4;
+
+/// The store's lock, or who has it.
+pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
+    let path = dir.join("LOCK");
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let own = format!("pid {}\nboot {}\n", std::process::id(), boot.trim());
+    match wait(PATIENCE, || env.lock(&path, &own), || holder(env, &path)) {
+        Ok(guard) => Ok(guard),
+        Err(Refusal::Held(pid)) => {
+            let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
+            Err(Error::new(ErrorKind::Locked, text))
+        }
+        Err(Refusal::Failed(e)) => Err(Error::io(format!("lock {}", path.display()), &e)),
+    }
+}
+
+/// Why there is no lock.
+#[derive(Debug)]
+enum Refusal {
+    /// The number of the process that has it, as far as it is known.
+    Held(String),
+    Failed(io::Error),
+}
+
+/// Who has written its number into the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Holder {
+    Alive(String),
+    /// It ends, or it is nobody's number in this namespace of processes.
+    Gone(String),
+    /// Taken a moment ago, or given up: there is no number.
+    Unnamed,
+}
+
+/// Tries until the lock is had, a living holder is found, or `patience` is at its end.
+fn wait<G>(
+    patience: Duration,
+    mut lock: impl FnMut() -> io::Result<G>,
+    mut holder: impl FnMut() -> Holder,
+) -> Result<G, Refusal> {
+    let started = Instant::now();
+    let mut alive = 0;
+    loop {
+        match lock() {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            taken => return taken.map_err(Refusal::Failed),
+        }
+        let found = holder();
+        alive = if matches!(found, Holder::Alive(_)) { alive + 1 } else { 0 };
+        match found {
+            Holder::Alive(pid) if alive >= LOOKS => return Err(Refusal::Held(pid)),
+            Holder::Gone(pid) if started.elapsed() >= patience => return Err(Refusal::Held(pid)),
+            Holder::Unnamed if started.elapsed() >= patience => return Err(Refusal::Held("unknown".to_owned())),
+            _ => std::thread::sleep(INTERVAL),
+        }
+    }
+}
+
+fn holder(env: &dyn Env, path: &Path) -> Holder {
+    let text = env.read_file(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    match text.lines().find_map(|line| line.strip_prefix("pid ")) {
+        None => Holder::Unnamed,
+        Some(pid) if lives(pid) => Holder::Alive(pid.to_owned()),
+        Some(pid) => Holder::Gone(pid.to_owned()),
+    }
+}
+
+/// Whether a process is there to stay: not gone, no zombie, not ending, no SIGKILL on its way to it.
+fn lives(pid: &str) -> bool {
+    let proc = Path::new("/proc").join(pid);
+    let read = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
+    let killed = read("status").lines().any(|line| {
+        let pending = line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:"));
+        pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 << 8 != 0)
+    });
+    !killed && stat_of_the_living(&read("stat"))
+}
+
+/// `PID (NAME) STATE PPID PGRP SESSION TTY TPGID FLAGS ...` (proc_pid_stat(5)); the name may have anything in it.
+fn stat_of_the_living(stat: &str) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let mut fields = rest.split_ascii_whitespace();
+    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
+    let flags: u64 = fields.nth(5).and_then(|flags| flags.parse().ok()).unwrap_or(0);
+    !ended && flags & PF_EXITING == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::RealEnv;
+
+    fn blocked<G>() -> io::Result<G> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    #[test]
+    fn the_lock_of_a_dying_process_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("LOCK");
+        // Nobody has waited for it: it has ended and is still in the table of processes.
+        let mut zombie = std::process::Command::new("true").spawn().unwrap();
+        let pid = zombie.id().to_string();
+        std::fs::write(&path, format!("pid {pid}\nboot x\n")).unwrap();
+        while lives(&pid) {
+            std::thread::yield_now();
+        }
+        assert_eq!(holder(&RealEnv, &path), Holder::Gone(pid.clone()));
+        let mut tries = 0;
+        let mut lock = || {
+            tries += 1;
+            if tries < 10 { blocked() } else { Ok("taken") }
+        };
+        assert_eq!(wait(PATIENCE, &mut lock, || holder(&RealEnv, &path)).unwrap(), "taken");
+        let unnamed = wait(Duration::ZERO, blocked::<()>, || Holder::Unnamed);
+        assert!(matches!(unnamed, Err(Refusal::Held(pid)) if pid == "unknown"));
+        let gone = wait(Duration::ZERO, blocked::<()>, || holder(&RealEnv, &path));
+        assert!(matches!(gone, Err(Refusal::Held(named)) if named == pid));
+        zombie.wait().unwrap();
+        assert_eq!(holder(&RealEnv, &path), Holder::Gone(pid));
+    }
+
+    #[test]
+    fn a_living_holder_is_named_without_waiting() {
+        let directory = tempfile::tempdir().unwrap();
+        let _held = take(&RealEnv, directory.path()).unwrap();
+        let Err(refused) = take(&RealEnv, directory.path()) else { panic!() };
+        assert_eq!(refused.kind, ErrorKind::Locked);
+        assert!(refused.message.contains(&format!("process {};", std::process::id())), "{}", refused.message);
+        let mut tries = 0;
+        let lock = || {
+            tries += 1;
+            blocked::<()>()
+        };
+        assert!(wait(PATIENCE, lock, || Holder::Alive("1".to_owned())).is_err());
+        assert_eq!(tries, LOOKS);
+    }
+
+    #[test]
+    fn reads_what_the_kernel_says_of_a_process() {
+        let stat = |state: &str, flags: u64| format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0");
+        assert!(stat_of_the_living(&stat("S", 0x0040_0040)));
+        assert!(stat_of_the_living(&stat("D", 0)));
+        assert!(!stat_of_the_living(&stat("R", 0x0040_0044)), "it is ending");
+        assert!(!stat_of_the_living(&stat("Z", 0)));
+        assert!(!stat_of_the_living(""));
+    }
+}
