@@ -27,7 +27,8 @@ pub fn errno(error: &Error) -> i32 {
         ErrorKind::CrossDevice => libc::EXDEV,
         ErrorKind::Unsupported => libc::EOPNOTSUPP,
         ErrorKind::Busy | ErrorKind::Locked => libc::EBUSY,
-        ErrorKind::TimedOut => libc::ETIMEDOUT,
-        ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::Io => libc::EIO,
+        ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::TimedOut | ErrorKind::Io => {
+            libc::EIO
+        }
     }
 }
