@@ -82,7 +82,14 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let (family, qualifier) = full_column(&args.column)?;
     let columns = vec![ColumnDelta { family, qualifier, delta: value_argument(&args.value)? }];
-    let append = Append { columns, time: Time::AfterNewest, ttl_ms: args.ttl, mtime: None, time_range: TimeRange::ALL };
+    let append = Append {
+        columns,
+        time: Time::AfterNewest,
+        ttl_ms: args.ttl,
+        mtime: None,
+        time_range: TimeRange::ALL,
+        returns: true,
+    };
     mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), None)?;
     Ok(Answer::Yes)
 }

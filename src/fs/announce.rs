@@ -124,6 +124,18 @@ impl Fs {
         }
     }
 
+    /// Asks the kernel to drop a name of a directory.
+    pub(super) fn drop_name(&self, parent: u64, name: Vec<u8>) {
+        self.invalidations.send(Message::Send(Invalidation::Entry { parent, name }));
+    }
+
+    /// Names below directories that are `changed` may have come back.
+    fn returned_notices(&self, changed: impl Fn(&Place) -> bool, notices: &mut Vec<Invalidation>) {
+        let is_below = |ino| self.nodes.get(ino).is_some_and(|dir| changed(&dir.key().place));
+        let names = self.absent.take(is_below).into_iter();
+        notices.extend(names.map(|(parent, name)| Invalidation::Entry { parent, name: name.into_vec() }));
+    }
+
     /// What the kernel must be told of a change.
     pub fn notices(&self, event: &Event) -> Vec<Invalidation> {
         let mut notices = Vec::new();
@@ -133,11 +145,13 @@ impl Fs {
                 let place = RowPlace { table: table.clone(), row: row.clone() };
                 let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
                 self.node_notices(&nodes, &mut notices);
+                self.returned_notices(|dir| in_row(dir, &place, family.as_deref()), &mut notices);
                 self.absent_notice(&NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
             }
             Event::Table { table, .. } => {
                 let nodes = self.nodes.select(|key| key.place.table() == Some(table));
                 self.node_notices(&nodes, &mut notices);
+                self.returned_notices(|dir| dir.table() == Some(table), &mut notices);
                 self.absent_notice(&NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
             }
             Event::Namespace { name, .. } => {

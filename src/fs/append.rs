@@ -7,11 +7,13 @@ use super::Fs;
 use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState};
 use super::nodes::NodeState;
-use crate::model::{Append, ColumnDelta, ColumnKey, Mutated, Mutation, Origin, RowMutations, Time, TimeRange};
+use crate::model::{
+    Append, CellInfo, ColumnDelta, ColumnKey, Mutated, Mutation, Origin, RowMutations, Time, TimeRange,
+};
 use crate::{Error, ErrorKind, Result};
 
-/// Bytes compared at once.
-const PIECE: usize = 1 << 20;
+/// Bytes of a longer value that are compared at once; a shorter one is answered whole.
+const PIECE: usize = 4 << 20;
 
 impl Fs {
     /// Appends the session's bytes behind `from`; what the store had before them may be another's.
@@ -28,7 +30,7 @@ impl Fs {
         let done = self.tree.backend.mutate(append(file, column, time, session, from)?, None)?;
         let unanswered = || Error::new(ErrorKind::Io, "an append was answered without its version");
         let version = done.written.first().cloned().ok_or_else(unanswered)?;
-        if !is_content(&done, &session.content)? {
+        if !self.is_content(&done, &version, &session.content)? {
             session.content = self.load(&version)?;
             self.invalidate_inode(file.node.ino);
         }
@@ -37,6 +39,25 @@ impl Fs {
         state.cell = Some(Box::new(version));
         self.tree.uncommitted.remove_cell(column);
         Ok(())
+    }
+
+    /// Whether the store has what the mount shows.
+    fn is_content(&self, done: &Mutated, version: &CellInfo, content: &Content) -> Result<bool> {
+        if version.len() != content.len() {
+            return Ok(false);
+        }
+        if let Some(stored) = done.results.first() {
+            return Ok(content.read(0, stored.value.len())? == stored.value);
+        }
+        let mut offset = 0;
+        while offset < content.len() {
+            let piece = self.tree.backend.read_value(version, offset, PIECE)?;
+            if piece.is_empty() || content.read(offset, piece.len())? != piece {
+                return Ok(false);
+            }
+            offset += piece.len() as u64;
+        }
+        Ok(true)
     }
 }
 
@@ -50,6 +71,7 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &Session, 
         ttl_ms: session.ttl_ms.flatten(),
         mtime: session.mtime.or_else(|| super::commit::time_beside(time, session)),
         time_range: TimeRange::ALL,
+        returns: session.content.len() <= PIECE as u64,
     };
     Ok(RowMutations {
         table: column.table.clone(),
@@ -58,18 +80,4 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &Session, 
         durability: None,
         origin: Origin(file.node.ino),
     })
-}
-
-/// Whether the store has what the mount shows.
-fn is_content(done: &Mutated, content: &Content) -> Result<bool> {
-    let Some(stored) = done.results.first().map(|cell| cell.value.as_slice()) else { return Ok(false) };
-    if stored.len() as u64 != content.len() {
-        return Ok(false);
-    }
-    for (at, piece) in stored.chunks(PIECE).enumerate() {
-        if content.read((at * PIECE) as u64, piece.len())? != piece {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

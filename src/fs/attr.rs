@@ -71,10 +71,26 @@ impl Fs {
             Err(e) if is_absence(e.kind) => return Ok(Lookup::Absent(Duration::ZERO)),
             Err(e) => return Err(e),
         };
+        let seen = self.changes.now();
         match self.known(&key)? {
-            Some(reply) => Ok(Lookup::Found(reply)),
-            None => Ok(Lookup::Absent(self.absent_ttl(&key))),
+            Some(reply) => {
+                self.absent.remove(parent, name);
+                Ok(Lookup::Found(reply))
+            }
+            None => Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen))),
         }
+    }
+
+    /// How long the kernel may keep a name as absent: remembered first, so that whoever brings it finds it.
+    fn keep_absent(&self, key: &NodeKey, (parent, name): (u64, &[u8]), seen: Moment) -> Duration {
+        let ttl = self.absent_ttl(key);
+        if ttl.is_zero() {
+            return ttl;
+        }
+        if let Some((parent, name)) = self.absent.add(parent, name) {
+            self.drop_name(parent, name.into_vec());
+        }
+        if self.changes.since(seen, key) { Duration::ZERO } else { ttl }
     }
 
     /// The node of an identity if it exists, with one look-up counted.

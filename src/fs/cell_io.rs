@@ -46,7 +46,7 @@ impl Fs {
     }
 
     fn open_cell(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
-        let file = self.new_file(&node, flags);
+        let file = new_file(&node);
         if flags.truncate && flags.write {
             let mut state = node.state();
             self.empty(&mut state, &file, None);
@@ -54,10 +54,6 @@ impl Fs {
         let handle = self.handles.add(Handle::File(file))?;
         let plain = matches!(key.place, Place::Cell(_)) && key.is_present();
         Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write, direct: false })
-    }
-
-    fn new_file(&self, node: &Arc<Node>, flags: OpenFlags) -> Arc<FileHandle> {
-        Arc::new(FileHandle { node: Arc::clone(node), append: flags.append, state: FileState::default().into() })
     }
 
     /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
@@ -95,8 +91,9 @@ impl Fs {
             return Ok((entry, opened));
         }
         self.touch_directory(parent);
+        self.absent.remove(parent, name);
         let node = self.nodes.look_up(&key);
-        let file = self.new_file(&node, flags);
+        let file = new_file(&node);
         {
             let mut state = node.state();
             state.unlinked = false;
@@ -131,7 +128,7 @@ impl Fs {
     }
 
     /// Refuses early what a commit would refuse: no such family, table read-only or disabled. The family's TTL.
-    fn check_family(&self, key: &NodeKey) -> Result<Option<Duration>> {
+    pub(super) fn check_family(&self, key: &NodeKey) -> Result<Option<Duration>> {
         let Some(column) = key.place.column() else { return Ok(None) };
         let catalogue = self.tree.backend.catalogue()?;
         let table = catalogue.tables.get(&column.table);
@@ -174,8 +171,8 @@ impl Fs {
         self.tree_of(&file.node.key())?.backend.read_value(&cell, offset, len)
     }
 
-    /// Writes into the node's session; returns the number of bytes taken.
-    pub fn write(&self, number: u64, offset: u64, data: &[u8]) -> Result<u32> {
+    /// Writes into the node's session, at its end if `append`; returns the number of bytes taken.
+    pub fn write(&self, number: u64, offset: u64, data: &[u8], append: bool) -> Result<u32> {
         let file = match self.handles.get(number)? {
             Handle::File(file) => file,
             Handle::Text(text) => return super::text::write(&text, offset, data),
@@ -184,13 +181,13 @@ impl Fs {
         self.closing.ended(number);
         let mut state = file.node.state();
         let session = self.session(&file.node, &mut state)?;
-        let at = if file.append { session.content.len() } else { offset };
+        let at = if append { session.content.len() } else { offset };
         if at != offset {
             // The kernel knew an older length, and keeps the bytes at the wrong place.
             self.invalidate_inode(file.node.ino);
         }
         let offset = at;
-        session.appends = session.appends.filter(|_| file.append);
+        session.appends = session.appends.filter(|_| append);
         let room = self.tree.backend.value_limit().saturating_sub(offset);
         if room == 0 && !data.is_empty() {
             return Err(self.too_large());
@@ -265,7 +262,7 @@ impl Fs {
         let Some(handle) = self.handles.remove(number) else { return Ok(()) };
         let done = match &handle {
             Handle::File(file) => self.release_file(file),
-            Handle::Text(text) => self.apply_text(text),
+            Handle::Text(text) => self.release_text(text),
             Handle::Dir(_) => Ok(()),
         };
         self.nodes.closed(handle.node());
@@ -283,21 +280,9 @@ impl Fs {
 
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
         let was_dirty = file.is_dirty();
-        let done = {
-            let mut state = file.node.state();
-            let done = self.commit(file, &mut state);
-            if done.is_err()
-                && let Some(session) = &mut state.session
-            {
-                // It was reported; these bytes have nobody left to commit them.
-                session.dirty_handles = session.dirty_handles.saturating_sub(1);
-            }
-            let idle = state.session.as_ref().is_some_and(|session| session.dirty_handles == 0);
-            if idle && !state.unlinked {
-                state.session = None;
-            }
-            done
-        };
+        let mut state = file.node.state();
+        let done = self.commit_last(file, &mut state);
+        drop(state);
         if done.is_err() {
             self.show_what_is_stored(&file.node);
         }
@@ -305,8 +290,20 @@ impl Fs {
         if was_dirty { done.and_then(|()| self.key_arrived(&file.node.key().place)) } else { done }
     }
 
+    /// The last commit of a handle: what it refuses has nobody left to commit it.
+    pub(super) fn commit_last(&self, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
+        let done = self.commit(file, state);
+        if done.is_err()
+            && let Some(session) = &mut state.session
+        {
+            session.dirty_handles = session.dirty_handles.saturating_sub(1);
+        }
+        state.end_idle_session();
+        done
+    }
+
     /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
-    fn show_what_is_stored(&self, node: &Arc<Node>) {
+    pub(super) fn show_what_is_stored(&self, node: &Arc<Node>) {
         let key = node.key();
         let mut state = node.state();
         if state.session.is_some() || state.unlinked {
@@ -322,6 +319,11 @@ impl Fs {
             self.invalidate_inode(node.ino);
         }
     }
+}
+
+/// A handle that has done nothing yet.
+pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
+    Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into() })
 }
 
 /// The refusal of a family that the table lacks.

@@ -71,10 +71,8 @@ impl Fs {
         (own.written, own.emptied) = (false, false);
         if let Some(session) = &mut state.session {
             session.dirty_handles = session.dirty_handles.saturating_sub(1);
-            if session.dirty_handles == 0 && !state.unlinked {
-                state.session = None;
-            }
         }
+        state.end_idle_session();
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! Directories: listing them with bounded memory, making and removing them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::changes::Moment;
+use super::cursor::{Cursor, DOTS};
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, EntryReply, Fs, Kind, not_permitted};
@@ -16,14 +16,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// Entries fetched from the store at once.
 const PAGE: usize = 1024;
-/// Entries of a handle that can be replayed exactly.
-const REPLAY: usize = 65_536;
-/// Every so many entries a key is remembered for longer.
-const SPARSE_STEP: u64 = 65_536;
-/// Most of those; past it every other one is dropped.
-const SPARSE_MAX: usize = 1024;
-/// Cookies of `.` and `..`; entries follow.
-const DOTS: u64 = 2;
 
 /// One entry as the kernel gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,64 +27,6 @@ pub struct DirEntry {
     pub offset: u64,
 }
 
-/// Where a directory handle is.
-#[derive(Debug, Default)]
-pub struct Cursor {
-    /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
-    page: VecDeque<Entry>,
-    /// When it was fetched.
-    seen: Moment,
-    /// Cookie of the last entry that was passed.
-    passed: u64,
-    /// Key after which the next page starts.
-    fetched: Option<Vec<u8>>,
-    ended: bool,
-    /// Keys of the last entries passed, ascending by cookie without gaps.
-    recent: VecDeque<Vec<u8>>,
-    /// Some older cookies with their keys.
-    sparse: Vec<(u64, Vec<u8>)>,
-}
-
-impl Cursor {
-    /// Moves to the entries after cookie `offset`: exactly for recent ones, else from the nearest key before.
-    fn seek(&mut self, offset: u64) {
-        if offset == self.passed {
-            return;
-        }
-        let oldest_recent = self.passed - self.recent.len() as u64;
-        let (passed, key) = if offset > oldest_recent && offset <= self.passed {
-            let index = (offset - oldest_recent - 1) as usize;
-            self.recent.truncate(index + 1);
-            (offset, self.recent.back().cloned())
-        } else {
-            self.recent.clear();
-            let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
-            nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())))
-        };
-        self.sparse.retain(|(cookie, _)| *cookie <= passed);
-        (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
-        self.page.clear();
-    }
-
-    fn pass(&mut self, entry: Entry) {
-        self.passed += 1;
-        if self.passed.is_multiple_of(SPARSE_STEP) {
-            if self.sparse.len() == SPARSE_MAX {
-                let mut index = 0;
-                self.sparse.retain(|_| {
-                    index += 1;
-                    index % 2 == 0
-                });
-            }
-            self.sparse.push((self.passed, entry.cursor.clone()));
-        }
-        if self.recent.len() == REPLAY {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(entry.cursor);
-    }
-}
-
 impl Fs {
     /// Opens a directory.
     pub fn opendir(&self, ino: u64) -> Result<u64> {
@@ -101,7 +35,7 @@ impl Fs {
             return Err(not_permitted("not a directory"));
         }
         self.await_closing(&node.key());
-        let cursor = Cursor { passed: DOTS, ..Cursor::default() };
+        let cursor = Cursor::default();
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
     }
 
@@ -216,6 +150,7 @@ impl Fs {
             _ => self.make(&key)?,
         }
         self.touch_directory(parent);
+        self.absent.remove(parent, name);
         Ok(self.entry(&key, Some(Facts::Dir)))
     }
 
@@ -350,31 +285,5 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
         metadata: Default::default(),
         configuration: Default::default(),
         families: std::collections::BTreeMap::<String, FamilySchema>::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(n: u64) -> Entry {
-        let name = format!("{n:06}").into_bytes();
-        Entry { cursor: name.clone(), name, key: NodeKey::plain(Place::Root), cell: None }
-    }
-
-    #[test]
-    fn replays_recent_cookies_exactly_and_old_ones_from_before() {
-        let mut cursor = Cursor { passed: DOTS, ..Cursor::default() };
-        let last = 200_000;
-        for n in DOTS + 1..=last {
-            cursor.pass(entry(n));
-        }
-        cursor.seek(last - 10);
-        assert_eq!((cursor.passed, cursor.fetched.clone()), (last - 10, Some(entry(last - 10).cursor)));
-        cursor.seek(70_000);
-        assert_eq!((cursor.passed, cursor.fetched.clone()), (65_536, Some(entry(65_536).cursor)));
-        cursor.seek(DOTS);
-        assert_eq!((cursor.passed, cursor.fetched.clone()), (DOTS, None));
-        assert!(cursor.recent.len() <= REPLAY);
     }
 }

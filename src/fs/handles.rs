@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::directory::Cursor;
+use super::cursor::Cursor;
+use super::held_text::HeldText;
 use super::nodes::Node;
 use crate::model::{SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
@@ -38,7 +39,6 @@ pub struct Opened {
 /// An open file of a cell.
 pub struct FileHandle {
     pub node: Arc<Node>,
-    pub append: bool,
     pub state: Mutex<FileState>,
 }
 
@@ -64,8 +64,8 @@ pub struct FileState {
 /// An open generated text; what is written is applied once, when the handle closes.
 pub struct TextHandle {
     pub node: Arc<Node>,
-    pub read: Vec<u8>,
-    pub written: Mutex<Option<Vec<u8>>>,
+    pub read: HeldText,
+    pub written: Mutex<Option<HeldText>>,
 }
 
 /// An open directory.

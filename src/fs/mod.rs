@@ -5,6 +5,7 @@
 //! Lock order: the node table, then a node's state, then a handle's state; the backend is called with a
 //! node's state locked, never with the table locked.
 
+mod absent;
 mod announce;
 mod append;
 mod attr;
@@ -14,10 +15,12 @@ mod closing;
 mod commit;
 mod content;
 mod counters;
+mod cursor;
 mod directory;
 pub mod errno;
 mod expiry;
 mod handles;
+mod held_text;
 mod history;
 mod nodes;
 mod options;
@@ -88,6 +91,7 @@ pub struct Fs {
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
+    absent: absent::AbsentNames,
     changes: changes::Changes,
     closing: Arc<Closing>,
     mounted_at: FileTime,
@@ -113,6 +117,7 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             texts: text::Scratch::default(),
+            absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),
             invalidations,

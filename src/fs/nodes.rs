@@ -48,6 +48,15 @@ pub struct NodeState {
     pub times: Option<Box<Times>>,
 }
 
+impl NodeState {
+    /// Gives up a session in which nobody has anything to commit; what is stored is read again.
+    pub fn end_idle_session(&mut self) {
+        if !self.unlinked && self.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
+            self.session = None;
+        }
+    }
+}
+
 impl Node {
     /// The node's identity now; a rename changes it.
     pub fn key(&self) -> NodeKey {

@@ -75,7 +75,7 @@ impl Fs {
                 // An open file stays readable and writable after its name is gone.
                 self.session(&node, &mut state)?;
             }
-            self.unlink_stored(key, column, name, pending, node.ino)?;
+            self.unlink_stored(key, column, name, pending, node.ino).inspect_err(|_| state.end_idle_session())?;
             state.unlinked = true;
         }
         self.nodes.detach(&node);

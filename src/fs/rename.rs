@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::content::Session;
 use super::handles::{FileHandle, FileState};
-use super::nodes::Node;
+use super::nodes::{Node, NodeState};
 use super::{Fs, not_permitted};
 use crate::backend::{Directory, RenameCell, RenameMode};
-use crate::model::{CellInfo, ColumnKey, Origin, PutCell, Time, Timestamp};
+use crate::model::{CellInfo, ColumnKey, Origin, PutCell, SeqNo, Time, TimeRange, Timestamp};
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
 use crate::{Error, ErrorKind, Result};
 
@@ -31,6 +31,7 @@ impl Fs {
         self.rename_key(&from, &to, mode)?;
         self.touch_directory(parent);
         self.touch_directory(new_parent);
+        self.absent.remove(new_parent, new_name);
         self.touch(&to);
         Ok(())
     }
@@ -72,41 +73,56 @@ impl Fs {
         if mode == RenameMode::NoReplace && target_uncommitted {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
-        if let (RenameMode::Exchange, Some(other)) = (mode, &held_target) {
-            self.commit_open(other)?;
+        let mut exchanged = Vec::new();
+        if mode == RenameMode::Exchange {
+            exchanged = self.commit_below(|column| *column == *source.0 || *column == *target.0)?;
         }
         self.keep_target(held_target.as_ref(), mode)?;
-        let ino = node.as_ref().map_or_else(|| self.nodes.number(from), |node| node.ino);
-        let moved = match &node {
-            Some(node) if mode != RenameMode::Exchange && self.is_uncommitted(node) => {
-                self.commit_elsewhere(node, &target, mode)?
-            }
-            _ => {
-                if let Some(node) = &node {
-                    self.commit_open(node)?;
-                }
-                let rename = RenameCell {
-                    from: source.0.as_ref().clone(),
-                    from_version: source.1,
-                    to: target.0.as_ref().clone(),
-                    to_version: target.1,
-                    mode,
-                    origin: Origin(ino),
-                };
-                self.tree.backend.rename_cell(&rename)?
-            }
-        };
+        let done = self.rename_stored((from, node.as_ref()), &source, &target, mode);
+        if let (Err(_), Some(node)) = (&done, &held_target) {
+            node.state().end_idle_session();
+        }
+        let moved = done?;
         self.tree.uncommitted.remove_cell(&source.0);
         self.tree.uncommitted.remove_cell(&target.0);
         if mode == RenameMode::Exchange {
             self.swap_nodes(from, to);
-            return Ok(());
+            return self.follow(exchanged);
         }
         if from.view == View::Plain {
             self.tree.uncommitted.dirs.add_family(&family_of(&source.0))?;
         }
         self.move_node(from, to, Some(moved));
         Ok(())
+    }
+
+    /// Renames what is stored, or puts at its new name what was never; the version that the target has then.
+    fn rename_stored(
+        &self,
+        (from, node): (&NodeKey, Option<&Arc<Node>>),
+        source: &CellName,
+        target: &CellName,
+        mode: RenameMode,
+    ) -> Result<CellInfo> {
+        let ino = node.map_or_else(|| self.nodes.number(from), |node| node.ino);
+        if let Some(node) = node {
+            // Order: no commit between the look and the put at the new name.
+            let mut state = node.state();
+            if mode != RenameMode::Exchange && state.session.is_some() && state.cell.is_none() {
+                return self.commit_elsewhere(node, &mut state, target, mode);
+            }
+            drop(state);
+            self.commit_open(node)?;
+        }
+        let rename = RenameCell {
+            from: source.0.as_ref().clone(),
+            from_version: source.1,
+            to: target.0.as_ref().clone(),
+            to_version: target.1,
+            mode,
+            origin: Origin(ino),
+        };
+        self.tree.backend.rename_cell(&rename)
     }
 
     /// Open handles of the target that is replaced keep its bytes.
@@ -116,19 +132,19 @@ impl Fs {
         self.session(node, &mut state).map(|_| ())
     }
 
-    fn is_uncommitted(&self, node: &Node) -> bool {
-        let state = node.state();
-        state.session.is_some() && state.cell.is_none()
-    }
-
     /// A file that was never committed is put at its new name at once; its handles go on there.
-    fn commit_elsewhere(&self, node: &Arc<Node>, target: &CellName, mode: RenameMode) -> Result<CellInfo> {
+    fn commit_elsewhere(
+        &self,
+        node: &Arc<Node>,
+        state: &mut NodeState,
+        target: &CellName,
+        mode: RenameMode,
+    ) -> Result<CellInfo> {
         let (column, version) = target;
         if mode == RenameMode::NoReplace && self.tree.facts(&NodeKey::plain(place_of(target)))?.is_some() {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
         let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
-        let mut state = node.state();
         let session: &mut Session =
             state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
         let put = PutCell {
@@ -189,7 +205,7 @@ impl Fs {
     }
 
     /// A later commit of a handle that wrote the moved version replaces it at the new name.
-    fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, crate::model::SeqNo)) {
+    fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
         for file in self.handles.files().into_iter().filter(|file| file.node.ino == node.ino) {
             let mut own = file.state.lock();
             if own.committed.is_some() {
@@ -266,15 +282,39 @@ impl Fs {
                 && column.row == one.row
                 && one.family.as_ref().is_none_or(|family| *family == column.family)
         };
-        for file in self.handles.files() {
-            if file.node.key().place.column().is_some_and(|column| below(column)) {
-                self.commit(&file, &mut file.node.state())?;
-            }
-        }
+        let committed = self.commit_below(below)?;
         self.tree.backend.rename_directory(one, other, Origin(self.nodes.number(from)))?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| place.below(one, other));
+        self.follow(committed)
+    }
+
+    /// Commits what handles of cells that are `below` have left; those that made the newest version of theirs.
+    pub(super) fn commit_below(&self, below: impl Fn(&ColumnKey) -> bool) -> Result<Vec<Arc<FileHandle>>> {
+        let mut newest = Vec::new();
+        for file in self.handles.files() {
+            let Some(column) = file.node.key().place.column().filter(|column| below(column)).cloned() else { continue };
+            self.commit(&file, &mut file.node.state())?;
+            let committed = file.state.lock().committed;
+            if committed.is_some() && committed == self.newest_version(&column)? {
+                newest.push(file);
+            }
+        }
+        Ok(newest)
+    }
+
+    /// A later commit of such a handle replaces what it made, wherever that is now.
+    fn follow(&self, files: Vec<Arc<FileHandle>>) -> Result<()> {
+        for file in files {
+            if let Some(column) = file.node.key().place.column() {
+                file.state.lock().committed = self.newest_version(column)?;
+            }
+        }
         Ok(())
+    }
+
+    fn newest_version(&self, column: &ColumnKey) -> Result<Option<(Timestamp, SeqNo)>> {
+        Ok(self.tree.backend.newest(column, TimeRange::ALL)?.map(|cell| (cell.timestamp, cell.seq)))
     }
 
     fn check_directories(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {

@@ -34,9 +34,8 @@ impl Fs {
             }
             _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
         };
-        self.tree.backend.alter(change, origin)?;
-        self.forget_made(&one)?;
-        self.forget_made(&other)?;
+        self.commit_below(|column| column.table == one || column.table == other)?;
+        self.rename_made(&[(one.clone(), other.clone())], mode, || self.tree.backend.alter(change, origin))?;
         if mode != RenameMode::Exchange {
             self.move_node(from, to, None);
         }
@@ -66,14 +65,41 @@ impl Fs {
         }
         let tables: Vec<TableName> = self.tables_of(one)?;
         let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
-        self.tree.backend.alter(change, origin)?;
-        tables.iter().try_for_each(|table| self.forget_made(table))?;
+        self.commit_below(|column| *column.table.namespace == **one)?;
+        let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
+        let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
+        self.rename_made(&pairs, mode, || self.tree.backend.alter(change, origin))?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| {
             let table = place.table().filter(|table| *table.namespace == **one)?;
-            Some(place.with_table(&TableName { namespace: other.as_ref().into(), name: table.name.clone() }))
+            Some(place.with_table(&renamed(table)))
         });
         Ok(())
+    }
+
+    /// What the mount shows of tables beyond the store goes with them.
+    fn rename_made(
+        &self,
+        tables: &[(TableName, TableName)],
+        mode: RenameMode,
+        alter: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let dirs = &self.tree.uncommitted.dirs;
+        // No table has this name.
+        let aside = TableName { namespace: "".into(), name: "".into() };
+        let swap = |(one, other): &(TableName, TableName)| {
+            dirs.rename_table(other, &aside)?;
+            dirs.rename_table(one, other)?;
+            if mode == RenameMode::Exchange { dirs.rename_table(&aside, one) } else { dirs.remove_table(&aside) }
+        };
+        // Order: before the change, which forgets what is of a table that is gone.
+        tables.iter().try_for_each(swap)?;
+        let Err(e) = alter() else { return Ok(()) };
+        tables.iter().try_for_each(|(one, other)| match mode {
+            RenameMode::Exchange => swap(&(one.clone(), other.clone())),
+            _ => dirs.rename_table(other, one),
+        })?;
+        Err(e)
     }
 
     fn tables_of(&self, namespace: &str) -> Result<Vec<TableName>> {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handles::{FileHandle, FileState, Handle};
+use super::cell_io::new_file;
+use super::handles::{FileHandle, Handle};
 use super::nodes::{Node, NodeState};
 use super::{Attr, Fs};
 use crate::model::{CatalogueChange, FileTime, Origin};
@@ -79,13 +80,20 @@ impl Fs {
             return Err(self.too_large());
         }
         let open = handle.and_then(|number| self.handles.file(number).ok());
-        let by_path = open.is_none();
-        let file = open.unwrap_or_else(|| {
-            Arc::new(FileHandle { node: Arc::clone(node), append: false, state: FileState::default().into() })
-        });
+        if let Some(file) = open {
+            return self.resize(&file, &mut node.state(), size);
+        }
+        let key = node.key();
+        self.check_family(&key)?;
+        let file = new_file(node);
         let mut state = node.state();
         self.resize(&file, &mut state, size)?;
-        if by_path { self.commit(&file, &mut state) } else { Ok(()) }
+        let done = self.commit_last(&file, &mut state);
+        drop(state);
+        if done.is_err() {
+            self.show_what_is_stored(node);
+        }
+        done
     }
 
     fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {

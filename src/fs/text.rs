@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
+use super::held_text::HeldText;
 use super::nodes::Node;
 use super::{Caller, EntryReply, Fs, not_permitted};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
@@ -22,8 +23,12 @@ use crate::{Error, ErrorKind, Result};
 
 /// Longest text that is taken.
 const TEXT_MAX: usize = 16 << 20;
+/// Longest attribute, or file beside the attributes.
+const ATTRIBUTE_MAX: usize = 1 << 20;
 /// Most scratch files beside the attributes.
 const SCRATCH_MAX: usize = 1000;
+/// Most bytes of all of them.
+const SCRATCH_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes, and the mtime if one was set.
 type ScratchText = (Vec<u8>, Option<FileTime>);
@@ -55,8 +60,12 @@ impl Scratch {
             let text = format!("{SCRATCH_MAX} scratch files are the most that schema directories hold; remove some");
             return Err(Error::new(ErrorKind::TooMany, text));
         }
-        let file = files.entry(name).or_default();
-        file.0 = bytes;
+        let others: usize = files.iter().filter(|(other, _)| **other != name).map(|(_, (bytes, _))| bytes.len()).sum();
+        if others + bytes.len() > SCRATCH_BYTES_MAX {
+            let text = format!("scratch files in schema directories hold {SCRATCH_BYTES_MAX} bytes at the most");
+            return Err(Error::new(ErrorKind::TooMany, text));
+        }
+        files.entry(name).or_default().0 = bytes;
         Ok(())
     }
 
@@ -89,7 +98,7 @@ impl Fs {
     fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
-        let written = Mutex::new(empty.then(Vec::new));
+        let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
         let handle = self.handles.add(Handle::Text(Arc::new(TextHandle { node, read, written })))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
@@ -125,7 +134,7 @@ impl Fs {
         if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
             && matches!(**place, SchemaPlace::Scratch { .. })
         {
-            self.texts.set(place, bytes.clone())?;
+            self.texts.set(place, bytes.to_vec())?;
             if let Some(time) = text.node.state().text_mtime {
                 self.texts.set_mtime(place, time);
             }
@@ -144,6 +153,19 @@ impl Fs {
             Place::Json(row) => self.patch(&row, &bytes, origin),
             _ => Ok(()),
         }
+    }
+
+    /// The last use of a handle: an attribute that was only emptied stays, and that is said.
+    pub(super) fn release_text(&self, text: &TextHandle) -> Result<()> {
+        self.apply_text(text)?;
+        let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
+        let place = text.node.key().place;
+        let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
+        if emptied && is_set && !text.node.state().created_text {
+            let text = "an attribute is not empty: write its value, or remove the file for the default";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        Ok(())
     }
 
     /// `+5` or `-1`, atomically (HBase: Increment).
@@ -207,7 +229,7 @@ impl Fs {
         match node.key().place {
             Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
                 let (mut bytes, _) = self.texts.get(&place).unwrap_or_default();
-                bytes.resize(size.min(TEXT_MAX), 0);
+                bytes.resize(size.min(ATTRIBUTE_MAX), 0);
                 self.texts.set(&place, bytes)
             }
             // The value follows with the write that the caller is about to make.
@@ -240,27 +262,33 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
 }
 
 pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8]) -> Result<u32> {
-    let mut written = text.written.lock();
-    let buffer = written.get_or_insert_with(|| text.read.clone());
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    let end = offset.saturating_add(data.len());
-    if end > TEXT_MAX {
-        return Err(Error::new(ErrorKind::ValueTooLarge, format!("an attribute has at most {TEXT_MAX} bytes")));
-    }
-    if buffer.len() < end {
-        buffer.resize(end, 0);
-    }
-    buffer[offset..end].copy_from_slice(data);
+    check_len(text, offset.saturating_add(data.len()))?;
+    change(text, |buffer| buffer.write(offset, data))?;
     // What was set before was the mtime of other bytes.
     text.node.state().text_mtime = None;
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
 }
 
 pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
-    if size > TEXT_MAX {
-        return Err(Error::new(ErrorKind::ValueTooLarge, format!("an attribute has at most {TEXT_MAX} bytes")));
-    }
+    check_len(text, size)?;
+    change(text, |buffer| buffer.resize(size))
+}
+
+/// Changes what is to be applied, which begins with what was read.
+fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {
     let mut written = text.written.lock();
-    written.get_or_insert_with(|| text.read.clone()).resize(size, 0);
+    let buffer = match written.as_mut() {
+        Some(buffer) => buffer,
+        None => written.insert(text.read.try_clone()?),
+    };
+    change(buffer)
+}
+
+fn check_len(text: &TextHandle, len: usize) -> Result<()> {
+    let max = if matches!(text.node.key().place, Place::Schema(_)) { ATTRIBUTE_MAX } else { TEXT_MAX };
+    if len > max {
+        return Err(Error::new(ErrorKind::ValueTooLarge, format!("this file has at most {max} bytes")));
+    }
     Ok(())
 }

@@ -103,6 +103,8 @@ impl Fs {
         let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
         let done = self.set_version_attributes(&key, &cell, None, Some(ttl_ms), Origin::default())?;
         state.cell = Some(Box::new(done));
+        // The kernel keeps the name for as long as it was told before.
+        self.invalidate_name(&key);
         Ok(())
     }
 

@@ -175,12 +175,15 @@ impl Filesystem for Adaptor {
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        write_flags: WriteFlags,
+        flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.run(request, Operation::Write, |fs| fs.write(handle.0, offset, data)) {
+        // A page of a mapping has its place, however its file was opened; fcntl(2) changes O_APPEND later.
+        let from_page = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let append = !from_page && flags.0 & libc::O_APPEND != 0;
+        match self.run(request, Operation::Write, |fs| fs.write(handle.0, offset, data, append)) {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         }

@@ -142,6 +142,8 @@ pub struct Append {
     /// mtime of the new version, ours.
     pub mtime: Option<FileTime>,
     pub time_range: TimeRange,
+    /// Whether the new values are answered (HBase: setReturnResults).
+    pub returns: bool,
 }
 
 /// One of HBase's four mutations, or a restore.

@@ -36,6 +36,15 @@ pub struct Plan<'a> {
     pub results: Vec<Cell>,
 }
 
+/// How an Increment or Append makes its new cell.
+struct Change {
+    time: Time,
+    tags: Tags,
+    /// Where the old value is looked for.
+    range: TimeRange,
+    returns: bool,
+}
+
 /// Turns mutations of one row into cells.
 pub struct Planner<'a> {
     pub engine: &'a Engine,
@@ -297,21 +306,24 @@ impl<'a> Planner<'a> {
                 Ok(i64::from_be_bytes(bytes).wrapping_add(delta).to_be_bytes().to_vec())
             };
             let tags = Tags { ttl_ms, ..Tags::default() };
-            self.reckon((family, qualifier), time, tags, time_range, reckon, plan)?;
+            let change = Change { time, tags, range: time_range, returns: true };
+            self.reckon((family, qualifier), change, reckon, plan)?;
         }
         Ok(())
     }
 
     fn append(&self, append: Append, plan: &mut Plan<'a>) -> Result<()> {
-        let Append { columns, time, ttl_ms, mtime, time_range } = append;
+        let Append { columns, time, ttl_ms, mtime, time_range, returns } = append;
         for ColumnDelta { family, qualifier, delta } in columns {
             let reckon = |old: Option<Vec<u8>>| {
                 let mut value = old.unwrap_or_default();
+                value.reserve_exact(delta.len());
                 value.extend_from_slice(&delta);
                 Ok(value)
             };
             let tags = Tags { ttl_ms, mtime, ..Tags::default() };
-            self.reckon((family, qualifier), time, tags, time_range, reckon, plan)?;
+            let change = Change { time, tags, range: time_range, returns };
+            self.reckon((family, qualifier), change, reckon, plan)?;
         }
         Ok(())
     }
@@ -320,12 +332,11 @@ impl<'a> Planner<'a> {
     fn reckon(
         &self,
         (name, qualifier): (String, Qualifier),
-        time: Time,
-        tags: Tags,
-        range: TimeRange,
+        change: Change,
         value: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>>,
         plan: &mut Plan<'a>,
     ) -> Result<()> {
+        let Change { time, tags, range, returns } = change;
         let family = family(self.table, &name)?;
         let old = self.newest(family, &qualifier, range)?;
         let old_value = match &old {
@@ -340,14 +351,10 @@ impl<'a> Planner<'a> {
         };
         let kept = old.map(|cell| cell.tags.ttl_ms).unwrap_or_default();
         let tags = Tags { ttl_ms: tags.ttl_ms.or(kept), ..tags };
-        plan.results.push(Cell {
-            family: name,
-            qualifier: qualifier.clone(),
-            timestamp,
-            kind: CellKind::Put,
-            tags: tags.clone(),
-            value: value.clone(),
-        });
+        if returns {
+            let (qualifier, tags, value) = (qualifier.clone(), tags.clone(), value.clone());
+            plan.results.push(Cell { family: name, qualifier, timestamp, kind: CellKind::Put, tags, value });
+        }
         let value = Value::Bytes(value);
         plan.cells.push(Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value });
         Ok(())

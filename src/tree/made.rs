@@ -106,6 +106,26 @@ impl MadeDirs {
         self.map.remove_range(&key, &past_key(&key))
     }
 
+    /// What is remembered of a table is remembered of another.
+    pub fn rename_table(&self, from: &TableName, to: &TableName) -> Result<()> {
+        if self.map.is_untouched() {
+            return Ok(());
+        }
+        let (key, new) = (table_key(from), table_key(to));
+        let end = past_key(&key);
+        let mut at = key.clone();
+        loop {
+            let page = self.map.range(&at, &end, PAGE)?;
+            for (entry, _) in &page {
+                self.map.insert([new.as_slice(), &entry[key.len()..]].concat(), Vec::new())?;
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == PAGE => at = [last.as_slice(), &[0]].concat(),
+                _ => return self.map.remove_range(&key, &end),
+            }
+        }
+    }
+
     /// Rows of a table after `after` and, if given, up to and including `until`, ascending.
     pub fn rows(
         &self,
@@ -198,6 +218,12 @@ mod tests {
         made.remove_family(&family(b"row", "f")).unwrap();
         made.remove_family(&family(b"row", "g")).unwrap();
         assert!(!made.has_row(&row(b"row")).unwrap());
+        let other = TableName::parse("other").unwrap();
+        made.rename_table(&table, &other).unwrap();
+        assert!(made.rows(&table, None, None, 1).unwrap().is_empty());
+        assert_eq!(made.rows(&other, None, None, 1000).unwrap(), names[..names.len() - 1]);
+        made.rename_table(&other, &table).unwrap();
+        assert_eq!(made.families(&row(&[0, 1])).unwrap(), ["f", "g"]);
         made.remove_table(&table).unwrap();
         assert!(made.rows(&table, None, None, 1).unwrap().is_empty());
     }

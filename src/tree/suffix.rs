@@ -48,7 +48,11 @@ pub fn split(name: &[u8]) -> Option<(&[u8], Option<Suffix>)> {
         b"counter" => Some(Suffix::Counter),
         b"key" => Some(Suffix::Key),
         _ => match split_deleted(tail) {
-            Some((ts, end)) => parse_timestamp(ts).zip(parse_timestamp(end)).map(|(ts, end)| Suffix::Deleted(ts, end)),
+            // No tombstone ends what is later than itself.
+            Some((ts, end)) => parse_timestamp(ts)
+                .zip(parse_timestamp(end))
+                .filter(|(ts, end)| ts <= end)
+                .map(|(ts, end)| Suffix::Deleted(ts, end)),
             None => parse_timestamp(tail).map(Suffix::Version),
         },
     };
@@ -92,6 +96,7 @@ mod tests {
         assert_eq!(split_text("q@9223372036854775806"), Some((&b"q"[..], Some(Suffix::Version(Timestamp::MAX)))));
         assert_eq!(split_text("q@9223372036854775807"), Some((&b"q"[..], None)));
         assert_eq!(split_text("q@5.deleted.7"), Some((&b"q"[..], Some(Suffix::Deleted(Timestamp(5), Timestamp(7))))));
+        assert_eq!(split_text("q@7.deleted.5"), Some((&b"q"[..], None)));
         assert_eq!(split_text("q@5.deleted."), None);
         assert_eq!(split_text("q@counter"), Some((&b"q"[..], Some(Suffix::Counter))));
         assert_eq!(split_text("q@key"), Some((&b"q"[..], Some(Suffix::Key))));

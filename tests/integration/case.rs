@@ -238,6 +238,7 @@ impl Naming {
                 ttl_ms: u64_of(op, "ttl_ms"),
                 mtime: None,
                 time_range: range(op)?,
+                returns: true,
             })),
             other => panic!("no mutation: {other}"),
         }

@@ -205,7 +205,7 @@ fn append(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let ttl_ms = cell_ttl(arguments, &[4])?;
     let table = session.write_table(&arguments.text(0), &row, Some(&family))?;
     let columns = vec![ColumnDelta { family, qualifier, delta: arguments.bytes(3) }];
-    let append = Append { columns, time: Time::Now, ttl_ms, mtime: None, time_range: TimeRange::ALL };
+    let append = Append { columns, time: Time::Now, ttl_ms, mtime: None, time_range: TimeRange::ALL, returns: true };
     let results = mutate(session, table, row, Mutation::Append(append))?;
     if let Some(cell) = results.first() {
         session.printer.line(&format!("CURRENT VALUE = {}", to_string_binary(&cell.value)))?;

@@ -1,6 +1,7 @@
 //! The kernel's caches never show what is not so any more.
 
 use std::fs;
+use std::process::Command;
 
 use super::fixture::{Fixture, names};
 use super::model::{delete, put};
@@ -88,7 +89,7 @@ fn mount_a_ttl_set_as_attribute_ends_the_version() {
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "short-lived").unwrap();
     let set = "import os,sys; os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'3000')";
-    let python = std::process::Command::new("python3").args(["-c", set]).arg(&cell).status();
+    let python = Command::new("python3").args(["-c", set]).arg(&cell).status();
     if python.is_err() {
         println!("skipped: there is no python3 on this machine");
         return;
@@ -105,4 +106,46 @@ fn mount_a_ttl_set_as_attribute_ends_the_version() {
     fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
     assert!(!cell.exists());
     assert_eq!(super::model::stored(fixture.backend().as_ref(), "r", "q"), None);
+}
+
+#[test]
+fn mount_frees_the_name_of_a_cell_that_expired_by_a_ttl_that_was_set_on_it() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let cell = family.join("q");
+    let set = "import os,sys; os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'300')";
+    fs::write(&cell, "a").unwrap();
+    assert!(cell.exists());
+    assert!(Command::new("python3").args(["-c", set]).arg(&cell).status().unwrap().success());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while fs::read(&cell).is_ok() {
+        assert!(std::time::Instant::now() < deadline, "it expires");
+    }
+    fs::write(&cell, "b").unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "b");
+}
+
+#[test]
+fn mount_finds_names_again_that_a_change_of_the_whole_table_brings_back() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    assert!(fixture.cellfs(&["snapshot", "create", store, "s"]).status.success());
+    fs::remove_file(&cell).unwrap();
+    assert!(!cell.exists());
+    let restored = fixture.cellfs(&["snapshot", "restore", store, "s", "t"]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
+
+    let hidden = cell.with_file_name("hidden");
+    let script = "delete 't','r','f:hidden',100\nput 't','r','f:hidden','there',50\n";
+    let file = fixture.directory.path().join("script");
+    fs::write(&file, script).unwrap();
+    assert!(fixture.cellfs(&["alter", store, "t", "f,NEW_VERSION_BEHAVIOR=false"]).status.success());
+    assert!(fixture.cellfs(&["shell", store, file.to_str().unwrap()]).status.success());
+    let before = hidden.exists();
+    fs::write(fixture.path("t/.schema/f/NEW_VERSION_BEHAVIOR"), "true").unwrap();
+    assert!(hidden.exists(), "it was there before: {before}");
 }

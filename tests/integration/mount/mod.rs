@@ -25,3 +25,4 @@ mod service;
 mod shortened;
 mod snapshots;
 mod stopped;
+mod uncommitted;

@@ -3,34 +3,55 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use rand::RngExt;
 
 use crate::mount::fixture::{Fixture, errno};
 
 /// A small disk over the store's directory.
-struct SmallDisk<'a>(&'a Path);
+struct SmallDisk(PathBuf);
 
-impl<'a> SmallDisk<'a> {
-    /// `None`: this machine does not allow it, which is said.
-    fn new(path: &'a Path, size: &str) -> Option<Self> {
-        fs::create_dir_all(path).unwrap();
-        let option = format!("size={size},mode=700");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(path).output();
-        if mounted.as_ref().is_ok_and(|output| output.status.success()) {
-            return Some(Self(path));
-        }
-        println!("skipped: only root can mount a small tmpfs ({mounted:?})");
-        None
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Nothing that fails here may hide the test's own failure.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = self.0.parent().map(fs::remove_dir_all);
     }
 }
 
-impl Drop for SmallDisk<'_> {
-    fn drop(&mut self) {
-        // Nothing that fails here may hide the test's own failure.
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+/// A mounted store on a small disk, with one table.
+struct Small {
+    fixture: Fixture,
+    store: PathBuf,
+    family: PathBuf,
+    /// Order: dropped after the fixture, which is on it.
+    _disk: SmallDisk,
+}
+
+impl Small {
+    /// `None`: this machine does not allow it, which is said.
+    fn new(size: &str) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("store");
+        fs::create_dir_all(&store).unwrap();
+        let option = format!("size={size},mode=700");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&store).output();
+        if !mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            println!("skipped: only root can mount a small tmpfs ({mounted:?})");
+            return None;
+        }
+        let disk = SmallDisk(store.clone());
+        let fixture = Fixture::on(directory, "");
+        fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+        let family = fixture.family("r");
+        Some(Self { fixture, store, family, _disk: disk })
+    }
+
+    fn run(&self, command: &[&str], table: &[&str]) -> Output {
+        let store = [self.store.to_str().unwrap()];
+        self.fixture.cellfs(&[command, &store, table].concat())
     }
 }
 
@@ -69,12 +90,8 @@ fn check(family: &Path, kept: &BTreeMap<String, Vec<u8>>) {
 
 #[test]
 fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = directory.path().join("store");
-    let Some(_disk) = SmallDisk::new(&store, "48m") else { return };
-    let mut fixture = Fixture::on(directory, "");
-    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
-    let family = fixture.family("r");
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
     let rounds = std::env::var("CELLFS_FULL_DISKS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     let (mut kept, mut n) = (BTreeMap::new(), 0);
     for round in 0..rounds {
@@ -97,58 +114,45 @@ fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
             kept.remove(name);
         }
         check(&family, &kept);
-        for command in [&["flush"][..], &["purge"], &["compact", "--major"]] {
-            let mut args = command.to_vec();
-            args.push(store.to_str().unwrap());
-            if command[0] != "flush" {
-                args.push("t");
-            }
-            let output = fixture.cellfs(&args);
+        for (command, table) in [(&["flush"][..], &[][..]), (&["purge"], &["t"]), (&["compact", "--major"], &["t"])] {
+            let output = small.run(command, table);
             assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         }
         check(&family, &kept);
         let again = put(&family.join("again"), &value(round, 300_000));
-        let status = fixture.cellfs(&["status", store.to_str().unwrap()]);
-        assert!(again.is_ok(), "{again:?}: {}{}", String::from_utf8_lossy(&status.stdout), fixture.log());
+        let status = small.run(&["status"], &[]);
+        assert!(again.is_ok(), "{again:?}: {}{}", String::from_utf8_lossy(&status.stdout), small.fixture.log());
         fs::remove_file(family.join("again")).unwrap();
     }
     println!("full disks: {rounds} tried, 0 lost, 0 wrong");
     assert!(n > 50, "{n}");
     fill(&family, n, &mut kept);
-    fixture.kill();
-    fixture.mount("");
+    small.fixture.kill();
+    small.fixture.mount("");
     check(&family, &kept);
-    let output = fixture.cellfs(&["check", store.to_str().unwrap()]);
+    let output = small.run(&["check"], &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    fixture.unmount();
+    small.fixture.unmount();
 }
 
 #[test]
 fn full_disk_is_refused_when_the_write_is_made() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = directory.path().join("store");
-    let Some(_disk) = SmallDisk::new(&store, "16m") else { return };
-    let mut fixture = Fixture::on(directory, "");
-    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
-    let family = fixture.family("r");
+    let Some(mut small) = Small::new("16m") else { return };
+    let family = small.family.clone();
     put(&family.join("small"), b"acknowledged").unwrap();
     assert_eq!(errno(put(&family.join("big"), &vec![1; 40 << 20])), libc::ENOSPC);
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     put(&family.join("small"), b"goes on").unwrap();
-    fixture.unmount();
+    small.fixture.unmount();
 }
 
 #[test]
 fn full_disk_is_no_reason_not_to_open() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = directory.path().join("store");
-    let Some(_disk) = SmallDisk::new(&store, "48m") else { return };
-    let mut fixture = Fixture::on(directory, "");
-    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
-    let family = fixture.family("r");
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
     put(&family.join("small"), b"acknowledged").unwrap();
-    fixture.unmount();
-    let full = store.join("another's file");
+    small.fixture.unmount();
+    let full = small.store.join("another's file");
     let mut piece = 1 << 20;
     while piece > 0 {
         let mut file = fs::File::options().append(true).create(true).open(&full).unwrap();
@@ -156,10 +160,10 @@ fn full_disk_is_no_reason_not_to_open() {
             piece /= 16;
         }
     }
-    fixture.mount("");
+    small.fixture.mount("");
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     fs::remove_file(family.join("small")).unwrap();
     fs::remove_file(&full).unwrap();
     put(&family.join("small"), b"goes on").unwrap();
-    fixture.unmount();
+    small.fixture.unmount();
 }

@@ -1,0 +1,148 @@
+//! Where a directory handle is: its cookies stay exact for the entries it passed last.
+
+use std::collections::VecDeque;
+
+use super::changes::Moment;
+use crate::tree::listing::Entry;
+
+/// Entries of a handle that can be replayed exactly.
+const REPLAY: usize = 65_536;
+/// Every so many entries a key is remembered for longer.
+const SPARSE_STEP: u64 = 65_536;
+/// Most of those; past it every other one is dropped.
+const SPARSE_MAX: usize = 1024;
+/// Cookies of `.` and `..`; entries follow.
+pub const DOTS: u64 = 2;
+
+/// Where a directory handle is.
+#[derive(Debug)]
+pub struct Cursor {
+    /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
+    pub page: VecDeque<Entry>,
+    /// When it was fetched.
+    pub seen: Moment,
+    /// Cookie of the last entry that was passed.
+    pub passed: u64,
+    /// Key after which the next page starts.
+    pub fetched: Option<Vec<u8>>,
+    pub ended: bool,
+    /// Keys of entries that were passed, ascending by cookie without gaps, and the cookie of the first.
+    recent: VecDeque<Vec<u8>>,
+    recent_from: u64,
+    /// Some older cookies with their keys.
+    sparse: Vec<(u64, Vec<u8>)>,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self {
+            page: VecDeque::new(),
+            seen: Moment::default(),
+            passed: DOTS,
+            fetched: None,
+            ended: false,
+            recent: VecDeque::new(),
+            recent_from: DOTS + 1,
+            sparse: Vec::new(),
+        }
+    }
+}
+
+impl Cursor {
+    /// Moves to the entries after cookie `offset`: exactly for recent ones, else from the nearest key before.
+    pub fn seek(&mut self, offset: u64) {
+        if offset == self.passed {
+            return;
+        }
+        let recent =
+            offset.checked_sub(self.recent_from).and_then(|index| self.recent.get(usize::try_from(index).ok()?));
+        let (passed, key) = match recent {
+            Some(key) => (offset, Some(key.clone())),
+            None => {
+                let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
+                let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
+                if !(self.recent_from..=self.recent_from + self.recent.len() as u64).contains(&(passed + 1)) {
+                    (self.recent, self.recent_from) = (VecDeque::new(), passed + 1);
+                }
+                (passed, key)
+            }
+        };
+        (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
+        self.page.clear();
+    }
+
+    /// Leaves an entry behind.
+    pub fn pass(&mut self, entry: Entry) {
+        self.passed += 1;
+        let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
+        if is_new && self.passed.is_multiple_of(SPARSE_STEP) {
+            self.note_sparse(entry.cursor.clone());
+        }
+        let index = usize::try_from(self.passed - self.recent_from).unwrap_or(usize::MAX);
+        if let Some(key) = self.recent.get_mut(index) {
+            // Read again after a seek backwards: later entries keep their cookies.
+            *key = entry.cursor;
+            return;
+        }
+        if self.recent.len() == REPLAY {
+            self.recent.pop_front();
+            self.recent_from += 1;
+        }
+        self.recent.push_back(entry.cursor);
+    }
+
+    fn note_sparse(&mut self, key: Vec<u8>) {
+        if self.sparse.len() == SPARSE_MAX {
+            let mut index = 0;
+            self.sparse.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+        }
+        self.sparse.push((self.passed, key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::place::{NodeKey, Place};
+
+    fn entry(number: u64) -> Entry {
+        Entry { name: Vec::new(), key: NodeKey::plain(Place::Root), cursor: number.to_be_bytes().to_vec(), cell: None }
+    }
+
+    /// Where the listing goes on after a seek.
+    fn seek(cursor: &mut Cursor, offset: u64) -> Option<u64> {
+        cursor.seek(offset);
+        cursor.fetched.as_ref().map(|key| u64::from_be_bytes(key.as_slice().try_into().unwrap()))
+    }
+
+    #[test]
+    fn a_seek_is_exact_forwards_and_backwards_for_the_last_entries() {
+        let mut cursor = Cursor::default();
+        let all = REPLAY as u64 + 200_000;
+        for number in DOTS + 1..=all {
+            cursor.pass(entry(number));
+        }
+        for offset in [all - 100, all - REPLAY as u64 + 1, all - 50, all - 1, all - 30_000] {
+            assert_eq!(seek(&mut cursor, offset), Some(offset));
+        }
+        cursor.pass(entry(all - 30_000 + 1));
+        assert_eq!(seek(&mut cursor, all - 7), Some(all - 7), "what was read again is not forgotten");
+        assert_eq!(seek(&mut cursor, SPARSE_STEP + 5), Some(SPARSE_STEP), "from the nearest key before");
+        assert_eq!(cursor.passed, SPARSE_STEP);
+        assert_eq!(seek(&mut cursor, 0), None);
+        assert_eq!(cursor.passed, DOTS);
+        assert!(cursor.recent.len() <= REPLAY);
+    }
+
+    #[test]
+    fn a_rewound_listing_keeps_the_cookies_of_a_small_directory() {
+        let mut cursor = Cursor::default();
+        (3..=3000).for_each(|number| cursor.pass(entry(number)));
+        for offset in [2900, 10, 2000, 2, 2999] {
+            assert_eq!(seek(&mut cursor, offset), Some(offset).filter(|offset| *offset > DOTS));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What fails: another opener, a disk that refuses or is full, a crash, a damaged segment.
+
+use super::*;
+
+#[test]
+fn a_second_opener_is_told_who_holds_the_store() {
+    let env = SimEnv::new();
+    let _store = open(&env);
+    let error = Store::open(options(&env)).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Locked);
+    assert!(error.message.contains(&std::process::id().to_string()), "{}", error.message);
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_acknowledged_and_nothing_is_lost() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "before", b"1");
+    env.fail_syncs();
+    let last = Mutation::Put(vec![put_cell("last", b"2", Time::Now)]);
+    assert_eq!(mutate(&store, "r", last.clone(), Durability::FsyncWal).unwrap_err().kind, ErrorKind::Poisoned);
+    env.heal();
+    assert_eq!(mutate(&store, "r", last, Durability::SyncWal).unwrap_err().kind, ErrorKind::Poisoned);
+    assert_eq!(store.sync().unwrap_err().kind, ErrorKind::Poisoned);
+    assert_eq!(value(&store, "r", "before").unwrap(), b"1");
+}
+
+#[test]
+fn a_sync_that_fails_once_is_rescued_to_another_segment() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "q", b"acknowledged");
+    // The next change is the sync itself.
+    env.fail_call(1, FailMode::Once, libc::EIO);
+    assert_eq!(store.sync().unwrap_err().kind, ErrorKind::Poisoned);
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "q").unwrap(), b"acknowledged");
+}
+
+#[test]
+fn a_full_disk_refuses_and_goes_on_when_there_is_room() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "a", b"1");
+    env.set_space(Some(0));
+    let big = || Mutation::Put(vec![put_cell("b", &[1; 5000], Time::Now)]);
+    assert_eq!(mutate(&store, "r", big(), Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
+    assert_eq!(value(&store, "r", "b"), None);
+    env.set_space(None);
+    mutate(&store, "r", big(), Durability::FsyncWal).unwrap();
+    drop(store);
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "a").unwrap(), b"1");
+    assert_eq!(value(&store, "r", "b").unwrap(), [1; 5000]);
+}
+
+#[test]
+fn deleting_works_on_a_full_disk() {
+    use crate::env::Env;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "a", &[1; 5000]);
+    let space = env.disk_space(std::path::Path::new("/store")).unwrap();
+    env.set_space(Some(space.total - space.free));
+    let more = Mutation::Put(vec![put_cell("b", &[1; 50], Time::Now)]);
+    assert_eq!(mutate(&store, "r", more, Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
+    unlink(&store, "r", "a");
+    assert_eq!(value(&store, "r", "a"), None);
+}
+
+/// Puts with a sync after each third; the machine stops at the k-th call.
+fn crash_at(k: u64, mode: CrashMode) -> bool {
+    let env = SimEnv::new();
+    let mut first = options(&env);
+    first.segment_bytes = 2000;
+    first.memtable_bytes = 4000;
+    let mut acknowledged = 0;
+    let mut durable = 0;
+    env.fail_call(k, FailMode::Forever, libc::EIO);
+    if let Ok(store) = Store::open(first) {
+        if store.alter(CatalogueChange::CreateTable(schema(FILES)), Origin(0)).is_ok() {
+            for n in 0..60u32 {
+                let durability = if n % 3 == 2 { Durability::FsyncWal } else { Durability::SyncWal };
+                let cell = put_cell(&format!("q{n:03}"), &n.to_be_bytes().repeat(20), Time::Now);
+                if mutate(&store, "r", Mutation::Put(vec![cell]), durability).is_err() {
+                    break;
+                }
+                acknowledged = n + 1;
+                durable = if n % 3 == 2 { n + 1 } else { durable };
+            }
+        }
+        env.crash(mode);
+    } else {
+        env.crash(mode);
+    }
+    let finished = acknowledged == 60;
+    let store = Store::open(options(&env)).unwrap_or_else(|e| panic!("crash at {k}: {e}"));
+    let known = store.catalogue().unwrap().tables.contains_key(&table());
+    assert!(known || durable == 0, "crash at {k}: the table is gone");
+    if known {
+        let found = store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 1000).unwrap();
+        assert!(found.len() as u32 >= durable, "crash at {k}: {} of {durable} durable cells", found.len());
+        for (at, (qualifier, cell)) in found.iter().enumerate() {
+            let n = at as u32;
+            assert_eq!(qualifier, format!("q{n:03}").as_bytes(), "crash at {k}, {mode:?}: a hole");
+            assert_eq!(store.read_value(cell, 0, 1000).unwrap(), n.to_be_bytes().repeat(20));
+        }
+        put(&store, "r", "after", b"fine");
+    }
+    finished
+}
+
+#[test]
+fn a_crash_at_any_call_loses_nothing_durable_and_leaves_no_hole() {
+    for mode in [
+        CrashMode::LoseUnsynced,
+        CrashMode::KeepSome { seed: 1 },
+        CrashMode::KeepSome { seed: 2 },
+        CrashMode::ProcessOnly,
+    ] {
+        let mut k = 1;
+        while !crash_at(k, mode) {
+            k += 1;
+        }
+        assert!(k > 60, "the workload has more calls than {k}");
+    }
+}
+
+#[test]
+fn a_damaged_segment_never_gives_a_wrong_byte() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..4 {
+        put(&store, "r", &format!("q{n}"), format!("value {n}").as_bytes());
+    }
+    store.close().unwrap();
+    let path = std::path::PathBuf::from("/store/segments/00000001.seg");
+    let good = env_bytes(&env, &path);
+    for at in 0..good.len() {
+        env.damage(&path, |bytes| {
+            *bytes = good.clone();
+            bytes[at] ^= 0x10;
+        })
+        .unwrap();
+        env.lose_index();
+        let store = open(&env);
+        for n in 0..4 {
+            if let Some(cell) = store.newest(&column("r", &format!("q{n}")), TimeRange::ALL).unwrap() {
+                match store.read_value(&cell, 0, 100) {
+                    Ok(value) => assert_eq!(value, format!("value {n}").as_bytes(), "byte {at}"),
+                    Err(e) => assert_eq!(e.kind, ErrorKind::Corrupt, "byte {at}: {e}"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a compaction gives back.
+
+use super::*;
+
+#[test]
+fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
+    let env = SimEnv::new();
+    let mut small = options(&env);
+    small.segment_bytes = 4000;
+    let store = Store::open(small).unwrap();
+    let rules = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
+    create(&store, &rules);
+    for n in 0..100 {
+        put(&store, "r", &format!("q{:02}", n % 50), format!("{n}").repeat(20).as_bytes());
+        if n % 5 == 0 {
+            put(&store, "r", &format!("keep{n}"), format!("kept {n}").as_bytes());
+        }
+    }
+    let stale = store.newest(&column("r", "keep0"), TimeRange::ALL).unwrap().unwrap();
+    let before = store.status().unwrap();
+    store.flush(None).unwrap();
+    store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+    let after = store.status().unwrap();
+    assert!(after.segment_bytes < before.segment_bytes * 2 / 3, "{} of {}", after.segment_bytes, before.segment_bytes);
+    assert_eq!(after.cells, 70);
+    assert_eq!(store.read_value(&stale, 0, 100).unwrap(), b"kept 0");
+    let check = |store: &Store| {
+        let columns = store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 1000).unwrap();
+        assert_eq!(columns.len(), 70);
+        for (qualifier, cell) in columns {
+            let value = store.read_value(&cell, 0, 1000).unwrap();
+            let name = String::from_utf8(qualifier).unwrap();
+            match name.strip_prefix("keep") {
+                Some(n) => assert_eq!(value, format!("kept {n}").as_bytes()),
+                None => {
+                    let n: u32 = name[1..].parse().unwrap();
+                    assert_eq!(value, (n + 50).to_string().repeat(20).as_bytes());
+                }
+            }
+        }
+        assert_eq!(store.list_versions(&column("r", "q01"), Versions::LiveAndKept, None, 9).unwrap().len(), 1);
+    };
+    check(&store);
+    store.close().unwrap();
+    check(&open(&env));
+    env.lose_index();
+    check(&open(&env));
+    env.crash(CrashMode::LoseUnsynced);
+    check(&open(&env));
+}

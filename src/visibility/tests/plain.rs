@@ -1,0 +1,131 @@
+//! What a read sees.
+
+use super::*;
+
+#[test]
+fn the_newest_versions_are_read() {
+    let cells = vec![put("q", 1, 1), put("q", 2, 2), put("q", 3, 3)];
+    assert_eq!(times(ReadRules::plain(&classic(2), NOW), cells.clone()), [3]);
+    assert_eq!(times(all(&classic(2)), cells.clone()), [3, 2]);
+    assert_eq!(times(all(&new_version(2)), cells), [3, 2]);
+}
+
+#[test]
+fn of_equal_timestamps_the_last_write_counts() {
+    let cells = vec![put("q", 1, 1), put("q", 1, 2)];
+    for family in [classic(5), new_version(5)] {
+        assert_eq!(times(all(&family), cells.clone()), [1]);
+    }
+}
+
+#[test]
+fn a_time_range_reveals_versions_only_in_classic_families() {
+    let cells = vec![put("q", 1, 1), put("q", 2, 2)];
+    let past = |family: &FamilyRules| times(ReadRules { time_range: range(0, 2), ..all(family) }, cells.clone());
+    assert_eq!(past(&classic(1)), [1]);
+    assert!(past(&new_version(1)).is_empty());
+}
+
+#[test]
+fn tombstones_hide_what_they_reach() {
+    let puts = || vec![put("q", 1, 1), put("q", 2, 2), put("q", 3, 3)];
+    let with = |marker: StoredCell| times(all(&classic(5)), [puts(), vec![marker]].concat());
+    assert_eq!(with(tombstone(Tombstone::Version, "q", 2, 9)), [3, 1]);
+    assert_eq!(with(tombstone(Tombstone::Column, "q", 2, 9)), [3]);
+    assert_eq!(with(tombstone(Tombstone::Family, "", 2, 9)), [3]);
+    assert_eq!(with(tombstone(Tombstone::FamilyVersion, "", 2, 9)), [3, 1]);
+}
+
+#[test]
+fn later_puts_are_hidden_only_in_classic_families() {
+    let cells = vec![tombstone(Tombstone::Column, "q", 5, 1), put("q", 3, 2)];
+    assert!(times(all(&classic(1)), cells.clone()).is_empty());
+    assert_eq!(times(all(&new_version(1)), cells), [3]);
+}
+
+#[test]
+fn a_family_tombstone_among_cells_of_the_empty_column_is_seen() {
+    let cells = vec![put("", 9, 1), put("", 8, 2), tombstone(Tombstone::Family, "", 5, 3), put("q", 4, 1)];
+    assert_eq!(read(ReadRules::plain(&classic(1), NOW), cells), [(String::new(), 9)]);
+}
+
+#[test]
+fn a_family_tombstone_below_a_put_does_not_hide_it() {
+    let cells = vec![put("q", 9, 1), tombstone(Tombstone::Family, "", 5, 2)];
+    assert_eq!(times(all(&new_version(1)), cells), [9]);
+}
+
+#[test]
+fn named_columns_are_read_alone() {
+    let columns = BTreeSet::from([b"b".to_vec()]);
+    let family = classic(1);
+    let cells = vec![put("a", 1, 1), put("b", 1, 1), put("c", 1, 1), tombstone(Tombstone::Family, "", 0, 2)];
+    let rules = ReadRules { columns: Some(&columns), ..ReadRules::plain(&family, NOW) };
+    assert_eq!(read(rules, cells), [("b".to_owned(), 1)]);
+}
+
+#[test]
+fn family_ttl_hides_at_once_and_cell_ttl_too() {
+    let family = FamilyRules { ttl_ms: Some(10), ..classic(5) };
+    assert_eq!(times(all(&family), vec![put("q", 90, 1), put("q", 89, 2)]), [90]);
+    let cells = vec![with_ttl(put("q", 90, 1), 9), with_ttl(put("q", 80, 2), 20)];
+    assert_eq!(times(all(&classic(5)), cells), [80]);
+}
+
+#[test]
+fn min_versions_outlive_the_ttl() {
+    let family = FamilyRules { ttl_ms: Some(10), min_versions: 1, ..classic(5) };
+    assert_eq!(times(all(&family), vec![put("q", 50, 1), put("q", 40, 2)]), [50]);
+    let family = FamilyRules { new_version_behavior: true, ..family };
+    assert_eq!(times(all(&family), vec![put("q", 50, 1), put("q", 40, 2)]), [50]);
+}
+
+#[test]
+fn deleted_cells_are_read_in_the_past_if_they_are_kept() {
+    let cells = vec![put("q", 1, 1), tombstone(Tombstone::Column, "q", 5, 2)];
+    for family in [classic(1), new_version(1)] {
+        let past = |f: &FamilyRules, max| times(ReadRules { time_range: range(0, max), ..all(f) }, cells.clone());
+        assert_eq!(past(&keeping(family.clone()), 5), [1]);
+        assert!(past(&keeping(family.clone()), 6).is_empty());
+        assert!(past(&family, 5).is_empty());
+    }
+}
+
+#[test]
+fn raw_reads_show_everything() {
+    let cells = vec![put("q", 1, 1), tombstone(Tombstone::Column, "q", 5, 2)];
+    let family = new_version(1);
+    assert_eq!(times(ReadRules { view: View::Raw, ..all(&family) }, cells), [5, 1]);
+}
+
+#[test]
+fn a_masked_version_stays_masked() {
+    let cells = vec![put("q", 1, 1), put("q", 2, 2), tombstone(Tombstone::Version, "q", 2, 3)];
+    assert_eq!(times(all(&classic(1)), cells.clone()), [1]);
+    assert!(times(all(&new_version(1)), cells).is_empty());
+}
+
+#[test]
+fn masking_counts_what_lay_above_a_tombstone_seen_later() {
+    // Before the tombstone of 2 was written both 3 and 2 were alive: 1 is masked though only 3 is left.
+    let cells = vec![put("q", 1, 1), put("q", 2, 2), put("q", 3, 3), tombstone(Tombstone::Version, "q", 2, 4)];
+    assert_eq!(times(all(&new_version(2)), cells), [3]);
+}
+
+#[test]
+fn a_replaced_put_does_not_count_above_a_tombstone_seen_later() {
+    let replaced = [put("q", 4, 36), put("q", 4, 39)];
+    let below = [put("q", 2, 19), put("q", 0, 35), tombstone(Tombstone::Version, "q", 2, 37)];
+    assert_eq!(times(all(&new_version(2)), [&replaced[..], &below].concat()), [4, 0]);
+    // Where the tombstone sorts before it, it is known in time.
+    let cells = vec![put("q", 4, 36), put("q", 4, 39), put("q", 2, 19), tombstone(Tombstone::Version, "q", 6, 37)];
+    assert_eq!(times(all(&new_version(1)), cells), [4]);
+}
+
+#[test]
+fn expiry_is_told() {
+    let family = FamilyRules { ttl_ms: Some(50), ..classic(1) };
+    let cells = vec![with_ttl(put("q", 95, 1), 9)];
+    let found = newest(SliceSource::new(&cells), &family, NOW, TimeRange::ALL, &b"q".to_vec()).unwrap();
+    assert_eq!(found.and_then(|v| v.expires_at), Some(Timestamp(105)));
+}
