@@ -113,6 +113,8 @@ pub struct Status {
     /// Why nothing is acknowledged any more.
     pub poisoned: Option<String>,
     pub last_error: Option<String>,
+    /// Reads that met damage since the store was opened.
+    pub damaged_reads: u64,
     /// Segments that were deleted since the store was opened because all in them had expired.
     pub expired_segments: u64,
     /// Bytes of the filesystem under the store: all, free, free for us.

@@ -38,6 +38,7 @@ impl Report {
                 Ok(())
             }
             CheckEvent::Finding(finding) => self.finding(&finding),
+            CheckEvent::Snapshot { name, summary } => self.snapshot(&name, &summary),
             CheckEvent::End(_) => Ok(()),
         }
     }
@@ -50,17 +51,21 @@ impl Report {
         self.output.line(&printed(&format!("{note}{finding}")))
     }
 
+    fn snapshot(&mut self, name: &str, summary: &CheckSummary) -> Result<()> {
+        if self.json {
+            return self.output.json(&json!({ "snapshot": name, "summary": summary }));
+        }
+        let text = format!("snapshot {name}: {}, {} cells were read", verdict(summary), summary.entries);
+        self.output.line(&printed(&text))
+    }
+
     fn summary(&mut self, summary: &CheckSummary) -> Result<()> {
         self.bar.finish_and_clear();
         if self.json {
             return self.output.json(&json!({ "summary": summary }));
         }
-        let CheckSummary { segments, bytes, records, entries, rows, damages, notes } = summary;
-        let verdict = match (damages, notes) {
-            (0, 0) => "no damage".to_owned(),
-            (0, notes) => format!("no damage, {notes} notes"),
-            (damages, _) => format!("{damages} damages"),
-        };
+        let CheckSummary { segments, bytes, records, entries, rows, .. } = summary;
+        let verdict = verdict(summary);
         self.output.line(&format!(
             "{verdict}: {segments} segments ({bytes} bytes, {records} records, {entries} cells) and {rows} rows of the \
              index were read"
@@ -77,11 +82,13 @@ impl Report {
         };
         let aside = repaired.aside.as_ref().map(|path| path.display().to_string());
         if self.json {
-            let (cells, done) = (repaired.cells, &repaired.done);
+            let (cells, done) = (repaired.rebuilt.then_some(repaired.cells), &repaired.done);
             let object = json!({ "repaired": { "cells": cells, "aside": aside, "done": done, "left": after } });
             return self.output.json(&object);
         }
-        self.output.line(&format!("the index was made anew from the segments: {} cells", repaired.cells))?;
+        if repaired.rebuilt {
+            self.output.line(&format!("the index was made anew from the segments: {} cells", repaired.cells))?;
+        }
         if let Some(aside) = aside {
             self.output.line(&format!("the old index is kept in {aside}; remove it when it is not needed"))?;
         }
@@ -91,6 +98,14 @@ impl Report {
             self.output.line(&format!("{} {text}", after.damages))?;
         }
         Ok(())
+    }
+}
+
+fn verdict(summary: &CheckSummary) -> String {
+    match (summary.damages, summary.notes) {
+        (0, 0) => "no damage".to_owned(),
+        (0, notes) => format!("no damage, {notes} notes"),
+        (damages, _) => format!("{damages} damages"),
     }
 }
 

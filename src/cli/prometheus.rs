@@ -76,6 +76,8 @@ impl Page {
         self.one("cellfs_expired_segments_total", "counter", help, status.expired_segments);
         let help = "Whether a failed sync keeps the store from acknowledging anything.";
         self.one("cellfs_poisoned", "gauge", help, u8::from(status.poisoned.is_some()));
+        let help = "Reads that met damage since the store was opened.";
+        self.one("cellfs_damaged_reads_total", "counter", help, status.damaged_reads);
         let help = "Whether background work has failed since the store was opened.";
         self.one("cellfs_background_failed", "gauge", help, u8::from(status.last_error.is_some()));
         let disk = ("cellfs_disk_bytes", "gauge", "Bytes of the filesystem under the store.");

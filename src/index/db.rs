@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::columns::{self, ColumnStats};
+use super::former;
 use super::meta::{Meta, Sums};
 use super::readers::Readers;
 use super::row::IndexRow;
@@ -80,7 +81,7 @@ pub(super) fn damaged_row() -> Error {
 }
 
 impl Index {
-    /// Opens or makes `dir/index.db`. What cannot be trusted is thrown away.
+    /// Opens or makes `dir/index.db`. What cannot be trusted is set aside; see [`Index::former`].
     pub fn open(dir: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<(Self, Opened)> {
         if rusqlite::version_number() < LEAST_SQLITE {
             let text = format!("SQLite {} is too old: 3.51.3 or newer is needed", rusqlite::version());
@@ -103,11 +104,11 @@ impl Index {
                 Err(e) => e.message,
             },
         };
-        remove_files(&path)?;
+        former::retire(&path, store)?;
         Ok((Self::create(&path, store, cache_bytes, witness)?, Opened::Empty { reason }))
     }
 
-    /// Throws everything away; the index is empty and unfinished.
+    /// Makes one that is empty and unfinished.
     fn create(path: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
         let writer = connect(path, cache_bytes)?;
         let setup = "
@@ -126,6 +127,10 @@ impl Index {
         Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default(), covered, covered_durably }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn walks(&self) -> &Walks {
         &self.walks
     }
@@ -137,7 +142,12 @@ impl Index {
 
     /// Lets the next [`Index::open`] throw the index away.
     pub fn condemn(&self) {
-        if let Err(e) = std::fs::write(condemned_path(&self.path), b"rebuild me\n") {
+        let mark = condemned_path(&self.path);
+        if mark.exists() {
+            return;
+        }
+        log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
+        if let Err(e) = std::fs::write(mark, b"rebuild me\n") {
             log::error!("mark the damaged index {}: {e}", self.path.display());
         }
     }

@@ -47,15 +47,20 @@ impl Index {
     }
 }
 
+/// Where a repair puts the index.
+pub(super) const ASIDE: &str = "aside";
+
 /// Moves the files of the index in `dir` into `dir/aside`, in place of those that an earlier call has put there; the
 /// next start makes it anew. `None`: there are none.
 pub fn set_index_aside(dir: &Path) -> Result<Option<PathBuf>> {
-    let aside = dir.join("aside");
-    let io = |e: std::io::Error| Error::io(format!("set the index in {} aside", dir.display()), &e);
     let path = dir.join("index.db");
-    if !path.exists() {
-        return Ok(None);
-    }
+    if path.exists() { set_aside_as(&path, ASIDE).map(Some) } else { Ok(None) }
+}
+
+/// Moves the files of the index at `path` into a directory beside it; the directory.
+pub(super) fn set_aside_as(path: &Path, name: &str) -> Result<PathBuf> {
+    let aside = path.with_file_name(name);
+    let io = |e: std::io::Error| Error::io(format!("set the index {} aside", path.display()), &e);
     if aside.exists() {
         std::fs::remove_dir_all(&aside).map_err(io)?;
     }
@@ -65,5 +70,5 @@ pub fn set_index_aside(dir: &Path) -> Result<Option<PathBuf>> {
             std::fs::rename(&file, aside.join(name)).map_err(io)?;
         }
     }
-    Ok(Some(aside))
+    Ok(aside)
 }

@@ -6,6 +6,7 @@
 mod columns;
 mod copy;
 mod db;
+mod former;
 pub mod key;
 mod lifetime;
 mod look;
@@ -22,6 +23,7 @@ mod witness;
 pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
 pub use copy::IndexCopy;
 pub use db::{Change, Direction, Index, Opened};
+pub use former::FormerIndex;
 pub use lifetime::{Lifetime, Lifetimes};
 pub use look::set_index_aside;
 pub use meta::{

@@ -59,7 +59,7 @@ pub(super) fn put_meta(connection: &Connection, name: &str, value: &[u8]) -> Res
     Ok(())
 }
 
-fn get_meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
+pub(super) fn get_meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>> {
     let text = "SELECT value FROM meta WHERE name = ?1";
     let stored: Option<Vec<u8>> =
         connection.query_row(text, [name], |row| row.get(0)).optional().map_err(sql("read"))?;

@@ -34,6 +34,11 @@ pub enum CheckEvent {
         total: u64,
     },
     Finding(Finding),
+    /// A snapshot was looked at; what was found there.
+    Snapshot {
+        name: String,
+        summary: CheckSummary,
+    },
     End(CheckSummary),
 }
 

@@ -10,9 +10,11 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cursor::{Cursor, Snapshot};
+use super::damage::Met;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
+use super::settle::Moving;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
 use crate::index::{Checkpoint, Index, Meta, Witness, key};
@@ -88,6 +90,8 @@ pub struct Engine {
     pub flushing: Mutex<()>,
     /// Held by the one who compacts.
     pub compacting: Mutex<()>,
+    /// Segments of which cells were copied whose old entries are not marked yet.
+    pub moving: Mutex<Moving>,
     pub hurry: Hurry,
     /// Held while rows of the index are replaced: flush against compaction.
     pub maintenance: Mutex<()>,
@@ -95,6 +99,7 @@ pub struct Engine {
     pub room: Mutex<()>,
     pub room_made: Condvar,
     pub signals: Signals,
+    pub met: Arc<Met>,
     pub subscribers: RwLock<Vec<Subscriber>>,
     /// Held while a snapshot is made or deleted.
     pub snapshotting: Mutex<()>,
@@ -125,6 +130,11 @@ impl Engine {
         if given > now && given.0.saturating_sub(now.0) <= AHEAD {
             self.ahead.fetch_max(given.0, Ordering::AcqRel);
         }
+    }
+
+    /// Notes damage that a read has met, and passes it on.
+    pub fn noted<T>(&self, read: Result<T>) -> Result<T> {
+        read.inspect_err(|e| self.met.note(e))
     }
 
     /// What a read that starts now sees.

@@ -4,6 +4,7 @@
 
 mod apply;
 mod attribute_times;
+mod carry;
 mod catalogue;
 mod check;
 mod clone;
@@ -18,6 +19,7 @@ mod flush;
 mod history;
 mod identity;
 mod lock;
+mod lost;
 mod memtable;
 mod open;
 mod pace;
@@ -35,6 +37,7 @@ mod reserve;
 mod restore;
 mod scan;
 mod serve;
+mod settle;
 mod snapshots;
 mod staged;
 mod stats;

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::damage::Met;
 use super::engine::{Engine, STRIPES, SignalState, Signals};
 use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
-use super::{Background, StoreOptions, catalogue, identity, lock, reserve, snapshots, staged};
+use super::settle::Moving;
+use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
 use crate::env::{Env, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
 use crate::model::{Catalogue, Timestamp};
@@ -54,7 +56,8 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let hash_key = identity.hash_key;
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     options.segment_bytes = reserve::segment_bytes(options.segment_bytes, space.total);
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at: None };
+    let met = Arc::new(Met::new(&dir));
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
 
@@ -70,7 +73,8 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE, Arc::clone(&witness))?;
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
     let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, stopped_at };
+    let met = Arc::clone(&parent.met);
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, stopped_at };
     parts.recover(opened, Tail::LeaveAlone)
 }
 
@@ -82,18 +86,23 @@ struct Parts {
     segments: Arc<Segments>,
     index: Index,
     witness: Arc<Witness>,
+    met: Arc<Met>,
     stopped_at: Option<Timestamp>,
 }
 
 impl Parts {
     fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
-        let Self { options, hash_key, catalogue, segments, index, witness, stopped_at } = self;
+        let Self { options, hash_key, catalogue, segments, index, witness, met, stopped_at } = self;
         let read = Arc::clone(&options.recovered);
-        let mut recovery = Recovery::new(&segments, &catalogue, &index, (witness.synced_seen(), end), &read);
+        let mut recovery = Recovery::new(&segments, &catalogue, &index, (&*witness, end), &read);
         let meta = recovery.run(opened)?;
         let indexed = Arc::new(Indexed::of(&meta));
         let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;
         let state = SignalState { last_error: damages.sentence(&options.path), ..SignalState::default() };
+        let moving = match end {
+            Tail::Mend => Moving::left(settle::read(&*options.env, &options.path, segments.ids())?),
+            Tail::LeaveAlone => Moving::default(),
+        };
         let log_options = LogOptions { segment_bytes: options.segment_bytes };
         // A snapshot is never written to: any segment will do.
         let tail = if end == Tail::Mend { tail } else { segments.ids().last().copied() };
@@ -114,12 +123,14 @@ impl Parts {
             rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
+            moving: Mutex::new(moving),
             hurry: Hurry::default(),
             maintenance: Mutex::new(()),
             room: Mutex::new(()),
             room_made: Condvar::new(),
             signals: Signals { state: Mutex::new(state), ..Signals::default() },
             witness,
+            met,
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
             stopped_at,

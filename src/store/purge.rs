@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Engine;
-use super::flush::Dropped;
 use super::pace::Pace;
 use super::recovery::mark_rewritten;
 use crate::index::{Change, Direction, IndexRow, Meta, Sums, key};
@@ -172,8 +171,11 @@ impl Engine {
     fn empty_segments(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
+            self.end_moves()?;
+            self.moving_from(chosen)?;
             self.move_cells(chosen, pace)?;
-            self.purge_emptied(chosen)
+            self.purge_emptied(chosen)?;
+            self.end_round()
         });
         super::worker::doing(self, "");
         for id in chosen.iter() {
@@ -206,12 +208,24 @@ impl Engine {
         if !alive(&self.meta.lock()) {
             return Ok(());
         }
-        let mut writer = Rewriter::create(self.log.segments())?;
+        let mut writer = self.begin_copy()?;
         let moved = self.move_pieces(chosen, &mut writer, pace);
         if moved.is_err() {
             self.abandon(writer);
         }
         moved
+    }
+
+    /// A new segment for copies. Until the index points to all of them they are noted as what it may have elsewhere.
+    fn begin_copy(&self) -> Result<Rewriter> {
+        let writer = Rewriter::create(self.log.segments())?;
+        match self.moving_to(writer.id()) {
+            Ok(()) => Ok(writer),
+            Err(e) => {
+                self.abandon(writer);
+                Err(e)
+            }
+        }
     }
 
     /// Deletes a half-written copy, unless rows point into it already.
@@ -232,7 +246,7 @@ impl Engine {
                 return Ok(());
             }
             if writer.bytes() >= self.options.segment_bytes {
-                *writer = Rewriter::create(self.log.segments())?;
+                *writer = self.begin_copy()?;
             }
         }
         Ok(())
@@ -255,7 +269,7 @@ impl Engine {
             }
             Ok(())
         })?;
-        let moved = copy_rows(chosen, writer, hits)?;
+        let moved = self.copy_rows(chosen, writer, hits)?;
         self.point_to_copies(chosen, writer, &moved)?;
         last.push(0);
         Ok((count == PIECE).then_some(last))
@@ -266,14 +280,12 @@ impl Engine {
             return Ok(());
         }
         let moves: Vec<Move> = moved.iter().map(|one| (one.old.value, one.new.value)).collect();
-        let mut dropped = Dropped::default();
-        for one in moved.iter().filter(|one| one.old.own.is_some_and(|(segment, _)| !chosen.contains(&segment))) {
-            dropped.add(&one.old);
-        }
+        let own = moved.iter().filter_map(|one| one.old.own.map(|(segment, _)| segment));
+        let others: BTreeSet<SegmentId> = own.filter(|segment| !chosen.contains(segment)).collect();
         // Order: the copies are on the disk before anything says that the originals are not needed.
         writer.sync()?;
         self.note_moves(&moves)?;
-        self.mark_dead(&dropped)?;
+        self.moving_from(&others)?;
         let _alone = self.maintenance.lock();
         let mut meta = self.meta.lock().clone();
         let mut sums = Sums::default();
@@ -312,28 +324,29 @@ impl Engine {
             sums
         })
     }
-}
 
-/// Copies what the rows point to; segments that cannot be read are taken from the choice.
-fn copy_rows(
-    chosen: &mut BTreeSet<SegmentId>,
-    writer: &mut Rewriter,
-    hits: Vec<(Vec<u8>, IndexRow)>,
-) -> Result<Vec<MovedRow>> {
-    let mut moved = Vec::new();
-    for (key, old) in hits {
-        let Some(entry) = entry_of(&key, &old) else { continue };
-        match writer.copy(&old.value, &entry) {
-            Ok(value) => moved.push(MovedRow { key, new: IndexRow { value, own: None, ..old.clone() }, old }),
-            Err(e) if e.kind == ErrorKind::Corrupt => {
-                log::error!("{e}");
-                chosen.remove(&old.value.segment);
-                chosen.remove(&old.place().0);
+    /// Copies what the rows point to; segments that cannot be read are taken from the choice.
+    fn copy_rows(
+        &self,
+        chosen: &mut BTreeSet<SegmentId>,
+        writer: &mut Rewriter,
+        hits: Vec<(Vec<u8>, IndexRow)>,
+    ) -> Result<Vec<MovedRow>> {
+        let mut moved = Vec::new();
+        for (key, old) in hits {
+            let Some(entry) = entry_of(&key, &old) else { continue };
+            match writer.copy(&old.value, &entry) {
+                Ok(value) => moved.push(MovedRow { key, new: IndexRow { value, own: None, ..old.clone() }, old }),
+                Err(e) if e.kind == ErrorKind::Corrupt => {
+                    self.met.note(&e);
+                    chosen.remove(&old.value.segment);
+                    chosen.remove(&old.place().0);
+                }
+                Err(e) => return Err(e),
             }
-            Err(e) => return Err(e),
         }
+        Ok(moved)
     }
-    Ok(moved)
 }
 
 fn entry_of(key: &[u8], row: &IndexRow) -> Option<Entry> {

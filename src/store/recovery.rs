@@ -13,11 +13,9 @@ use super::engine::FamilyTrack;
 use super::flush::Counted;
 use super::memtable::{MemCell, Memtable};
 use crate::Result;
-use crate::index::{Change, Checkpoint, Direction, Index, IndexRow, Meta, Opened, key};
+use crate::index::{Change, Checkpoint, Direction, Index, IndexRow, Meta, Opened, Witness, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
-use crate::wal::{
-    DeadMarks, Found, Replay, ReplayEvent, SegmentOrigin, Segments, append_dead, highest_synced, read_dead,
-};
+use crate::wal::{DeadMarks, Found, Replay, ReplayEvent, SegmentOrigin, Segments, append_dead, read_dead};
 
 /// Cells that a rebuild sorts at once.
 const REBUILD_BATCH: usize = 200_000;
@@ -28,8 +26,9 @@ const REBUILD_SHARES: usize = 20_000;
 /// The fold over the log that makes memtable, tracks and, if need be, the index.
 pub struct Recovery<'a> {
     pub(super) segments: &'a Arc<Segments>,
-    families: BTreeSet<FamilyId>,
-    index: &'a Index,
+    pub(super) families: BTreeSet<FamilyId>,
+    pub(super) index: &'a Index,
+    witness: &'a Witness,
     pub memtable: Memtable,
     pub tracks: FxHashMap<FamilyId, Arc<FamilyTrack>>,
     /// Last sequence number that was found.
@@ -42,6 +41,8 @@ pub struct Recovery<'a> {
     synced: SeqNo,
     pub(super) end: Tail,
     pub damages: Damages,
+    /// Whether an end of the log was lost at any time.
+    pub(super) is_short: bool,
     /// How many records were read, for whoever watches.
     read: &'a AtomicU64,
 }
@@ -59,15 +60,17 @@ pub enum Tail {
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
 impl<'a> Recovery<'a> {
-    /// Everything up to `synced` is known to have been on the disk.
+    /// Everything up to what `witness` has seen is known to have been on the disk.
     pub fn new(
         segments: &'a Arc<Segments>,
         catalogue: &Catalogue,
         index: &'a Index,
-        (synced, end): (SeqNo, Tail),
+        (witness, end): (&'a Witness, Tail),
         read: &'a AtomicU64,
     ) -> Self {
         Self {
+            synced: witness.synced_seen(),
+            witness,
             segments,
             families: catalogue.stored_families().map(|family| family.id).collect(),
             index,
@@ -76,9 +79,9 @@ impl<'a> Recovery<'a> {
             last: SeqNo(0),
             tail: None,
             unsynced: None,
-            synced,
             end,
             damages: Damages::default(),
+            is_short: false,
             read,
         }
     }
@@ -101,6 +104,7 @@ impl<'a> Recovery<'a> {
         self.look_for_lost(&meta);
         self.last = meta.checkpoint.seq;
         self.replay_tail(&meta)?;
+        self.tell_lost()?;
         self.take_stats(&meta);
         Ok(meta)
     }
@@ -149,7 +153,7 @@ impl<'a> Recovery<'a> {
         let ids = self.ids_from(from.segment);
         let mut synced = self.synced.max(from.seq);
         for &id in &ids {
-            synced = synced.max(self.readable(highest_synced(self.segments, id, start(id)))?.unwrap_or_default());
+            synced = synced.max(self.headers(id, start(id))?.synced);
         }
         let mut ended = false;
         for (at, &id) in ids.iter().enumerate() {
@@ -178,7 +182,7 @@ impl<'a> Recovery<'a> {
             }
         }
         if !ended {
-            self.look_for_end(synced);
+            self.look_for_end(synced)?;
         }
         Ok(())
     }
@@ -263,12 +267,25 @@ impl<'a> Recovery<'a> {
     fn rebuild(&mut self) -> Result<Meta> {
         let mut meta = Meta { generation: Generation(1), ..Meta::default() };
         let mut batch = Vec::new();
+        let former = self.index.former(self.segments.store_id(), self.witness);
+        if let Some((former, state)) = former.as_ref().and_then(|former| Some((former, former.meta.as_ref()?))) {
+            // What it covers was on the disk before.
+            self.synced = self.synced.max(state.checkpoint.seq);
+            if former.is_latest {
+                self.look_for_lost(state);
+            }
+        }
         self.walk(&Checkpoint::default(), &mut |recovery, id, found, dead| {
             recovery.collect(id, found, dead, &mut batch);
             if batch.len() < REBUILD_BATCH { Ok(()) } else { recovery.fill(&mut batch) }
         })?;
         self.fill(&mut batch)?;
-        if let Some(tail) = self.tail {
+        self.tell_lost()?;
+        if let Some(former) = &former {
+            self.carry_over(former, &mut batch)?;
+        }
+        // Where nothing can be added to the last segment, the log goes on in another.
+        if let Some(tail) = self.tail.or_else(|| self.segments.ids().last().copied()) {
             let offset = self.segments.get(tail).map_or(0, |segment| segment.len());
             meta.checkpoint = Checkpoint { seq: self.last, segment: tail, offset };
             // Order: on the disk before the index covers it.
@@ -279,6 +296,8 @@ impl<'a> Recovery<'a> {
         let state = counted.finish();
         let meta = self.index.write(&mut std::iter::empty(), || state)?;
         self.take_stats(&meta);
+        drop(former);
+        self.index.forget_former()?;
         Ok(meta)
     }
 
@@ -301,9 +320,12 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn fill(&self, batch: &mut Vec<(Vec<u8>, IndexRow)>) -> Result<()> {
+    pub(super) fn fill(&self, batch: &mut Vec<(Vec<u8>, IndexRow)>) -> Result<()> {
         batch.sort_by(|a, b| a.0.cmp(&b.0));
-        self.index.fill(&mut batch.drain(..).map(|(key, row)| Ok(Change::Put(key, row))))
+        let write = || self.index.fill(&mut batch.iter().map(|(key, row)| Ok(Change::Put(key.clone(), row.clone()))));
+        self.with_any_room(write)?;
+        batch.clear();
+        Ok(())
     }
 
     /// Sums over all rows.

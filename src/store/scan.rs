@@ -248,7 +248,8 @@ impl Iterator for Scanner<'_> {
     type Item = Result<RowResult>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Err(e) = self.advance() {
+        let advanced = self.advance();
+        if let Err(e) = self.engine.noted(advanced) {
             self.ended = true;
             self.ready.clear();
             return Some(Err(e));

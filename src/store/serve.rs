@@ -27,7 +27,7 @@ impl Backend for Store {
     }
 
     fn get(&self, get: &Get) -> Result<RowResult> {
-        self.engine.get(get)
+        self.engine.noted(self.engine.get(get))
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
@@ -35,27 +35,27 @@ impl Backend for Store {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.changeable()?.mutate(mutations, condition)
+        self.engine.noted(self.changeable()?.mutate(mutations, condition))
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.engine.newest(column, range)
+        self.engine.noted(self.engine.newest(column, range))
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.engine.read_value(cell, offset, len)
+        self.engine.noted(self.engine.read_value(cell, offset, len))
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
-        self.engine.list_rows(listing)
+        self.engine.noted(self.engine.list_rows(listing))
     }
 
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
-        self.changeable()?.rename_directory(from, to, origin)
+        self.engine.noted(self.changeable()?.rename_directory(from, to, origin))
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.engine.list_families(table, row, range, which)
+        self.engine.noted(self.engine.list_families(table, row, range, which))
     }
 
     fn list_history(
@@ -66,7 +66,7 @@ impl Backend for Store {
         from: Option<&HistoryFrom>,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.engine.list_history((table, row, family), from, limit)
+        self.engine.noted(self.engine.list_history((table, row, family), from, limit))
     }
 
     fn list_columns(
@@ -78,7 +78,7 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.engine.list_columns((table, row, family), after, range, limit)
+        self.engine.noted(self.engine.list_columns((table, row, family), after, range, limit))
     }
 
     fn list_versions(
@@ -88,7 +88,7 @@ impl Backend for Store {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
-        self.engine.list_versions(column, which, before, limit)
+        self.engine.noted(self.engine.list_versions(column, which, before, limit))
     }
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
@@ -96,11 +96,11 @@ impl Backend for Store {
     }
 
     fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.engine.list_around(column, timestamp, count)
+        self.engine.noted(self.engine.list_around(column, timestamp, count))
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        self.changeable()?.rename_cell(rename)
+        self.engine.noted(self.changeable()?.rename_cell(rename))
     }
 
     fn set_attributes(
@@ -111,7 +111,7 @@ impl Backend for Store {
         ttl_ms: Option<Option<u64>>,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.changeable()?.set_attributes(column, cell, mtime, ttl_ms, origin)
+        self.engine.noted(self.changeable()?.set_attributes(column, cell, mtime, ttl_ms, origin))
     }
 
     fn sync(&self) -> Result<()> {

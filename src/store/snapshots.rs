@@ -66,6 +66,40 @@ pub fn remove_unfinished(env: &dyn Env, store: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Where a snapshot is.
+pub fn directory(store: &Path, name: &str) -> PathBuf {
+    store.join(DIR).join(name)
+}
+
+/// Names of all that were finished.
+pub fn finished(env: &dyn Env, store: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in names(env, &store.join(DIR))? {
+        let path = directory(store, &name);
+        if check_name(&name).is_ok() && env.exists(&path.join(MARK)).map_err(io("look at", &path))? {
+            found.push(name);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The mark of the snapshot in a directory.
+pub fn read_mark(env: &dyn Env, dir: &Path) -> Result<SnapshotInfo> {
+    let path = dir.join(MARK);
+    let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let bytes = env.read_file(&path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Engine::no_snapshot(&name),
+        _ => io("read", &path)(e),
+    })?;
+    let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| {
+        let text = format!("{} is damaged. Run: cellfs snapshot delete STORE {name}", path.display());
+        Error::new(ErrorKind::Corrupt, text)
+    })?;
+    let Stored { made_at_ms, table, tables, cells, bytes, .. } = stored;
+    Ok(SnapshotInfo { name, made_at: Timestamp(made_at_ms), table, tables, cells, bytes })
+}
+
 fn names(env: &dyn Env, dir: &Path) -> Result<Vec<String>> {
     match env.list(dir) {
         Ok(names) => Ok(names),
@@ -76,7 +110,7 @@ fn names(env: &dyn Env, dir: &Path) -> Result<Vec<String>> {
 
 impl Engine {
     fn snapshot_dir(&self, name: &str) -> PathBuf {
-        self.options.path.join(DIR).join(name)
+        directory(&self.options.path, name)
     }
 
     fn no_snapshot(name: &str) -> Error {
@@ -100,17 +134,7 @@ impl Engine {
     }
 
     fn snapshot_info(&self, name: &str) -> Result<SnapshotInfo> {
-        let path = self.snapshot_dir(name).join(MARK);
-        let bytes = self.options.env.read_file(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => Self::no_snapshot(name),
-            _ => io("read", &path)(e),
-        })?;
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| {
-            let text = format!("{} is damaged. Run: cellfs snapshot delete STORE {name}", path.display());
-            Error::new(ErrorKind::Corrupt, text)
-        })?;
-        let Stored { made_at_ms, table, tables, cells, bytes, .. } = stored;
-        Ok(SnapshotInfo { name: name.to_owned(), made_at: Timestamp(made_at_ms), table, tables, cells, bytes })
+        read_mark(&*self.options.env, &self.snapshot_dir(name))
     }
 
     /// Keeps the present state under a name.

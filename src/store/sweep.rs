@@ -118,6 +118,8 @@ impl<'e> Sweep<'e> {
     /// Judges everything and tells `progress` how many cells were looked at; `None`: the store stops, the rest is
     /// left as it was.
     pub fn run(mut self, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Option<Swept>> {
+        // Order: before a copy can be dropped, what it was copied from is.
+        self.engine.end_moves()?;
         let mut cursor = index_cursor(&self.engine.index, &self.reach.from, self.reach.end.clone());
         let mut open: Option<OpenRow<'e>> = None;
         let mut looked = 0;

@@ -1,10 +1,13 @@
 //! The end of the log after a crash: what is cut off, what is set aside, what is written again; and what is
 //! reported of damage before it.
 
+use std::path::Path;
+
+use super::lost;
 use super::recovery::{Recovery, Tail};
 use crate::index::Meta;
 use crate::model::{SegmentId, SeqNo};
-use crate::wal::{SEGMENT_HEADER, Salvage, SegmentOrigin};
+use crate::wal::{Headers, SEGMENT_HEADER, Salvage, SegmentOrigin, mend, read_dead, read_headers, survey};
 use crate::{Error, ErrorKind, Result};
 
 impl Recovery<'_> {
@@ -109,6 +112,39 @@ impl Recovery<'_> {
         copy()
     }
 
+    /// What the headers of a segment say, after it was put in order if bytes came or went in it.
+    pub(super) fn headers(&mut self, id: SegmentId, from: u64) -> Result<Headers> {
+        let headers = read_headers(self.segments, id, from);
+        let whole = headers.as_ref().is_ok_and(|headers| headers.whole);
+        let mended = !whole && self.end == Tail::Mend && self.put_in_order(id)?;
+        let headers = if mended { read_headers(self.segments, id, from) } else { headers };
+        Ok(self.readable(headers)?.unwrap_or_default())
+    }
+
+    /// Puts records back to where they were written; whether any were elsewhere.
+    fn put_in_order(&mut self, id: SegmentId) -> Result<bool> {
+        let mending = if read_dead(self.segments, id)?.all() { None } else { survey(self.segments, id)? };
+        let Some(mending) = mending else { return Ok(false) };
+        let path = self.segments.path(id);
+        match mend(self.segments, id, &mending) {
+            Err(e) if e.kind == ErrorKind::NoSpace => {
+                self.damages.add(&format!("{e}; the records behind offset {} cannot be read before", mending.at));
+                Ok(false)
+            }
+            mended => {
+                let text = match mending.records {
+                    0 => "its header was damaged; it was made anew".to_owned(),
+                    moved => format!(
+                        "bytes had come or gone at offset {}; {moved} records were put back to where they were written",
+                        mending.at
+                    ),
+                };
+                self.damages.add(&format!("{}: {text}", path.display()));
+                mended.map(|()| true)
+            }
+        }
+    }
+
     /// A damaged header makes a segment unreadable, which is reported and survived.
     pub(super) fn readable<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
@@ -160,17 +196,28 @@ impl Recovery<'_> {
     }
 
     /// Whether the log has everything that is known to have been on the disk.
-    pub(super) fn look_for_end(&mut self, synced: SeqNo) {
+    pub(super) fn look_for_end(&mut self, synced: SeqNo) -> Result<()> {
         if self.last < synced {
-            let (dir, last) = (self.segments.dir().display(), self.last.0);
-            let text = format!(
-                "the log in {dir} ends with number {last}; up to {} it was on the disk once. Restore what is missing \
-                 from a backup",
-                synced.0
-            );
-            self.damages.add(&text);
+            if self.end == Tail::Mend {
+                lost::note(&**self.segments.env(), self.store_dir(), self.last, synced)?;
+            }
             // No number is used twice.
             self.last = synced;
         }
+        Ok(())
+    }
+
+    /// What was lost at any time; what nobody has acknowledged is told again.
+    pub(super) fn tell_lost(&mut self) -> Result<()> {
+        let lost = lost::read(&**self.segments.env(), self.store_dir())?;
+        self.is_short = !lost.is_empty();
+        for one in lost.iter().filter(|one| !one.acknowledged) {
+            self.damages.add(&format!("{}; `check --repair` acknowledges it", one.sentence()));
+        }
+        Ok(())
+    }
+
+    fn store_dir(&self) -> &Path {
+        self.segments.dir().parent().unwrap_or(self.segments.dir())
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the store as a whole, on a simulated machine.
 
 mod cells;
+mod checks;
 mod clock;
 mod columns;
 mod compaction;
@@ -8,6 +9,8 @@ mod damage;
 mod dropped;
 mod expiry;
 mod failures;
+mod repair;
+mod rig;
 mod snapshots;
 mod space;
 mod torture;

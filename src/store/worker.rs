@@ -137,6 +137,14 @@ fn activity(state: &SignalState) -> String {
     flushing.into_iter().chain(compacting).chain(other).collect::<Vec<_>>().join(", ")
 }
 
+/// Two things to say as one.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
 fn note(engine: &Engine, what: &str, result: Result<()>) {
     if let Err(e) = result {
         let text = format!("{what}: {e}");
@@ -179,7 +187,8 @@ impl Engine {
             activity: activity(&state),
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
-            last_error: state.last_error.clone(),
+            last_error: joined(state.last_error.clone(), self.met.sentence()),
+            damaged_reads: self.met.count(),
             expired_segments: state.expired_segments,
             disk_total: disk.total,
             disk_free: disk.free,

@@ -13,6 +13,7 @@ mod replay;
 mod rewrite;
 mod salvage;
 mod segments;
+mod shift;
 mod sum;
 mod value;
 mod write;
@@ -23,10 +24,11 @@ pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle,
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
 pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};
-pub use replay::{Found, Replay, ReplayEvent, highest_synced, read_head, replay_segment};
+pub use replay::{Found, Headers, Replay, ReplayEvent, read_head, read_headers, replay_segment};
 pub use rewrite::Rewriter;
 pub use salvage::Salvage;
 pub use segments::{Segment, Segments};
+pub use shift::{Mending, mend, survey};
 pub(crate) use sum::agree;
 #[cfg(test)]
 pub(crate) use sum::ignored;

@@ -89,7 +89,7 @@ pub(super) fn store_of_header(bytes: &[u8]) -> Option<StoreId> {
 }
 
 /// What a record says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordHeader {
     /// Bytes of the entries after the header.
     pub length: u32,
@@ -118,6 +118,12 @@ impl RecordHeader {
         let check = place_check(store, segment, offset, &out[..28]);
         out[28..].copy_from_slice(&check.to_le_bytes());
         out
+    }
+
+    /// How the check in these bytes differs from that of the same header at this place; 0: it is one that was written
+    /// here.
+    pub fn check_difference(bytes: &[u8], store: &StoreId, segment: SegmentId, offset: u64) -> u32 {
+        place_check(store, segment, offset, &bytes[..28]) ^ u32_at(bytes, 28)
     }
 
     /// `None` if these are not the bytes of a header written at this place.

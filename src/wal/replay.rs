@@ -84,6 +84,26 @@ impl Replay {
         })
     }
 
+    /// A walk that believes nothing of the segment's header.
+    pub(super) fn unchecked(segments: &Arc<Segments>, id: SegmentId, origin: SegmentOrigin) -> Result<Self> {
+        let (file, len) = (segments.file(id)?, segments.get(id).map_or(0, |segment| segment.len()));
+        Ok(Self {
+            segments: Arc::clone(segments),
+            id,
+            origin,
+            file,
+            len,
+            offset: SEGMENT_HEADER,
+            window: Vec::new(),
+            window_at: 0,
+        })
+    }
+
+    /// Bytes that are looked at.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
     /// How the segment came to be.
     pub fn origin(&self) -> SegmentOrigin {
         self.origin
@@ -112,13 +132,13 @@ impl Replay {
         }
     }
 
-    /// The next record's header only: its sequence number and the synced one; moves past the record.
-    fn next_header(&mut self) -> Result<Option<RecordHeader>> {
+    /// The next record's header only, and where it is; moves past the record.
+    fn next_header(&mut self) -> Result<Option<(u64, RecordHeader)>> {
         while self.offset < self.len {
             let offset = self.offset;
             if let Some(header) = self.header(offset)? {
                 self.offset = offset + RECORD_HEADER as u64 + u64::from(header.length);
-                return Ok(Some(header));
+                return Ok(Some((offset, header)));
             }
             match self.find_header(offset + 1)? {
                 Some(next) => self.offset = next,
@@ -139,27 +159,71 @@ impl Replay {
     }
 
     fn header(&mut self, offset: u64) -> Result<Option<RecordHeader>> {
+        self.header_of(offset, offset)
+    }
+
+    /// The header at `offset`, if it was written at `then`.
+    pub(super) fn header_of(&mut self, offset: u64, then: u64) -> Result<Option<RecordHeader>> {
         let (store, id) = (*self.segments.store_id(), self.id);
         let bytes = self.bytes(offset, RECORD_HEADER)?;
-        Ok(bytes.and_then(|b| RecordHeader::decode(b, &store, id, offset)))
+        Ok(bytes.and_then(|b| RecordHeader::decode(b, &store, id, then)))
+    }
+
+    /// How the check of what may be a header differs from that of one which was written at `offset`.
+    pub(super) fn check_difference(&mut self, offset: u64) -> Result<Option<u32>> {
+        let (store, id) = (*self.segments.store_id(), self.id);
+        let bytes = self.bytes(offset, RECORD_HEADER)?;
+        Ok(bytes.map(|b| RecordHeader::check_difference(b, &store, id, offset)))
+    }
+
+    /// How far the entries from `start` on verify, after a record's header if there is one; a value that does not ends
+    /// it, its head does not.
+    pub(super) fn reach(&mut self, start: u64, has_header: bool, end: u64) -> Result<u64> {
+        if !has_header {
+            return Ok(start);
+        }
+        let mut at = (start + RECORD_HEADER as u64).min(end);
+        while at < end
+            && let Some((found, chunks, next)) = self.head(at, end)?
+        {
+            let value_at = next - u64::from(if found.shared { 0 } else { found.value.stored_len });
+            if !self.value_matches(value_at, next, &chunks)? {
+                return Ok(value_at);
+            }
+            at = next;
+        }
+        Ok(at)
     }
 
     fn find_header(&mut self, from: u64) -> Result<Option<u64>> {
         let mut at = from;
+        while let Some(hit) = self.find_magic(at)? {
+            if self.header(hit)?.is_some() {
+                return Ok(Some(hit));
+            }
+            at = hit + 1;
+        }
+        Ok(None)
+    }
+
+    /// Where the next thing that may be a header is.
+    pub(super) fn find_magic(&mut self, from: u64) -> Result<Option<u64>> {
+        let mut at = from;
         while at + RECORD_HEADER as u64 <= self.len {
-            let span = WINDOW.min((self.len - at) as usize);
+            // What is read already comes first.
+            let held = (self.window_at + self.window.len() as u64).saturating_sub(at) as usize;
+            let inside = at >= self.window_at && held >= RECORD_HEADER;
+            let span = if inside { held } else { WINDOW.min((self.len - at) as usize) };
             let Some(bytes) = self.bytes(at, span)? else { return Ok(None) };
-            let hit = bytes.windows(RECORD_MAGIC.len()).position(|w| w == RECORD_MAGIC);
-            match hit {
-                Some(hit) if self.header(at + hit as u64)?.is_some() => return Ok(Some(at + hit as u64)),
-                Some(hit) => at += hit as u64 + 1,
+            match bytes.windows(RECORD_MAGIC.len()).position(|window| window == RECORD_MAGIC) {
+                Some(hit) => return Ok(Some(at + hit as u64)),
                 None => at += (span - (RECORD_MAGIC.len() - 1)).max(1) as u64,
             }
         }
         Ok(None)
     }
 
-    fn entries(&mut self, offset: u64, end: u64, count: u32) -> Result<Option<Vec<Found>>> {
+    pub(super) fn entries(&mut self, offset: u64, end: u64, count: u32) -> Result<Option<Vec<Found>>> {
         let mut found = Vec::new();
         let mut at = offset + RECORD_HEADER as u64;
         while at < end {
@@ -242,12 +306,25 @@ pub fn read_head(segments: &Arc<Segments>, id: SegmentId, at: u64) -> Result<Opt
     Ok(replay.head(at, len)?.map(|(found, ..)| found))
 }
 
-/// The highest sequence number that any record of a segment knew to be on the disk.
-pub fn highest_synced(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<SeqNo> {
+/// What the headers of a segment's records say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers {
+    /// The highest sequence number that any record knew to be on the disk.
+    pub synced: SeqNo,
+    /// Whether they follow one another up to the end.
+    pub whole: bool,
+}
+
+/// Reads the headers of a segment's records from an offset on.
+pub fn read_headers(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<Headers> {
     let mut replay = Replay::open(segments, id, from)?;
-    let mut highest = SeqNo(0);
-    while let Some(header) = replay.next_header()? {
-        highest = highest.max(header.synced);
+    let mut headers = Headers { synced: SeqNo(0), whole: true };
+    let mut expected = replay.offset;
+    while let Some((offset, header)) = replay.next_header()? {
+        headers.synced = headers.synced.max(header.synced);
+        headers.whole &= offset == expected;
+        expected = replay.offset;
     }
-    Ok(highest)
+    headers.whole &= expected == replay.len;
+    Ok(headers)
 }

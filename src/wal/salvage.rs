@@ -33,7 +33,7 @@ impl Replay {
         };
         let mut lost = header.count.saturating_sub(found.len() as u32);
         if lost > 1
-            && let Some(rest) = self.behind(reached, end, seq, lost as usize - 1)?
+            && let Some(rest) = self.behind(reached + OPENING as u64, end, seq, lost as usize - 1)?
         {
             found.extend(rest);
             lost = 1;
@@ -61,9 +61,23 @@ impl Replay {
         Ok((found, at))
     }
 
+    /// Where the entries of the record at `offset` go on behind one that cannot be read, if they are all that its header
+    /// counts and end at `end`, wherever the header says that they do.
+    pub(super) fn goes_on(&mut self, offset: u64, header: RecordHeader, end: u64) -> Result<Option<u64>> {
+        let seq = Some(header.seq).filter(|_| self.origin() == SegmentOrigin::Log);
+        let (found, reached) = self.chain(offset + RECORD_HEADER as u64, end, seq)?;
+        let hit = found.last().filter(|last| !last.whole && !last.shared);
+        let rest = (header.count as usize).saturating_sub(found.len() + usize::from(hit.is_none()));
+        if rest == 0 {
+            return Ok(None);
+        }
+        let from = hit.map_or(reached, |hit| hit.offset + u64::from(hit.value.head_len));
+        Ok(self.behind(from, end, seq, rest)?.and_then(|found| found.first().map(|first| first.offset)))
+    }
+
     /// Exactly `count` entries that end where the record ends, behind a head that cannot be read.
-    fn behind(&mut self, damaged: u64, end: u64, seq: Option<SeqNo>, count: usize) -> Result<Option<Vec<Found>>> {
-        for at in damaged + OPENING as u64..end {
+    fn behind(&mut self, from: u64, end: u64, seq: Option<SeqNo>, count: usize) -> Result<Option<Vec<Found>>> {
+        for at in from..end {
             if self.head(at, end)?.is_none() {
                 continue;
             }

@@ -278,6 +278,14 @@ impl Segments {
         }
     }
 
+    /// Another file has taken a segment's place.
+    pub(super) fn replaced(&self, id: SegmentId, len: u64) {
+        self.open.lock().pop(&id);
+        if let Some(segment) = self.get(id) {
+            segment.set_len(len);
+        }
+    }
+
     /// Forgets a segment whose file was moved away.
     pub fn forget(&self, id: SegmentId) {
         self.known.write().remove(&id);

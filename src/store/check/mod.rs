@@ -1,5 +1,6 @@
 //! `check` and `repair`: what of a store is as it was written, and the index made anew from the segments.
 
+mod kept;
 mod repair;
 mod rows;
 mod walk;
@@ -8,10 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use repair::{Repaired, repair};
-use walk::Checker;
+pub use walk::lookup;
+use walk::{Checker, Known};
 
 use super::engine::Engine;
-use super::{catalogue, identity, lock};
+use super::{catalogue, identity, lock, lost};
 use crate::Result;
 use crate::env::Env;
 use crate::index::{Index, Meta, Witness};
@@ -24,11 +26,36 @@ pub type Tell<'f> = dyn FnMut(CheckEvent) -> Result<()> + 'f;
 /// Checks a store that nobody has open; takes its lock, changes nothing.
 pub fn check(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
     let _lock = lock::take(&**env, dir)?;
-    look(env, dir, tell)
+    let looked = look(env, dir, tell)?;
+    let summary = looked.total();
+    tell(CheckEvent::End(summary))?;
+    Ok(summary)
 }
 
-/// As [`check`], by the holder of the lock.
-fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
+/// What was found, of the store and of each snapshot.
+struct Looked {
+    own: CheckSummary,
+    snapshots: Vec<(String, CheckSummary)>,
+}
+
+impl Looked {
+    /// What was read of the store, and what was found anywhere.
+    fn total(&self) -> CheckSummary {
+        let mut total = self.own;
+        for (_, summary) in &self.snapshots {
+            total.damages += summary.damages;
+            total.notes += summary.notes;
+        }
+        total
+    }
+
+    fn damaged_snapshots(&self) -> Vec<String> {
+        self.snapshots.iter().filter(|(_, summary)| summary.damages > 0).map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// As [`check`], by the holder of the lock; does not tell the end.
+fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     let mut before = CheckSummary::default();
     let (store, catalogue) = manifest(&**env, dir, &mut before, tell)?;
     let segments = Arc::new(Segments::look(Arc::clone(env), dir.join("segments"), store)?);
@@ -48,9 +75,23 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSumm
         }
     };
     let borrowed = index.as_ref().map(|(index, meta)| (index, meta.clone()));
-    let mut checker = Checker::new(&segments, borrowed, &catalogue, seen.synced_seen(), tell);
+    let known = Known { synced: seen.synced_seen(), lost: lost_of(&**env, dir, &mut before, tell)? };
+    let mut checker = Checker::new(&segments, borrowed, &catalogue, known, tell);
     checker.summary = before;
-    checker.run()
+    let own = checker.run()?;
+    Ok(Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? })
+}
+
+/// What is noted to be lost; what nobody has acknowledged counts as damage.
+fn lost_of(env: &dyn Env, dir: &Path, summary: &mut CheckSummary, tell: &mut Tell<'_>) -> Result<Vec<lost::Lost>> {
+    let lost = lost::read(env, dir)?;
+    for one in lost.iter().filter(|one| !one.acknowledged) {
+        summary.damages += 1;
+        let (file, severity) = (lost::path(dir).display().to_string(), Severity::Damage);
+        let text = format!("{}. `cellfs check --repair` acknowledges it", one.sentence());
+        tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
+    }
+    Ok(lost)
 }
 
 /// The files `format` and `catalogue`: which store it is, and what is declared.
@@ -97,9 +138,20 @@ fn has_segments(env: &dyn Env, dir: &Path) -> Result<bool> {
 impl Engine {
     /// Checks the open store, as of now; compactions wait.
     pub fn check(&self, tell: &mut Tell<'_>) -> Result<CheckSummary> {
-        let _alone = self.compacting.lock();
-        let meta = self.meta.lock().clone();
-        let catalogue = self.catalogue.load_full();
-        Checker::new(self.log.segments(), Some((&self.index, meta)), &catalogue, self.log.synced(), tell).run()
+        let (env, dir) = (&self.options.env, &self.options.path);
+        let own = {
+            let _alone = self.compacting.lock();
+            let meta = self.meta.lock().clone();
+            let catalogue = self.catalogue.load_full();
+            let mut before = CheckSummary::default();
+            let known = Known { synced: self.log.synced(), lost: lost_of(&**env, dir, &mut before, tell)? };
+            let mut checker = Checker::new(self.log.segments(), Some((&self.index, meta)), &catalogue, known, tell);
+            checker.summary = before;
+            checker.run()?
+        };
+        let store = *self.log.segments().store_id();
+        let looked = Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? };
+        tell(CheckEvent::End(looked.total()))?;
+        Ok(looked.total())
     }
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Tell;
+use super::kept::repair_snapshots;
 use crate::env::Env;
 use crate::index::set_index_aside;
 use crate::model::{CheckEvent, CheckSummary};
-use crate::store::{StoreOptions, identity, lock, open};
+use crate::store::{StoreOptions, identity, lock, lost, open};
 use crate::wal::{Segments, StoreId};
 use crate::{Error, ErrorKind, Result};
 
@@ -19,7 +20,9 @@ pub struct Repaired {
     pub before: CheckSummary,
     /// What is left: damage in segments that no index can mend.
     pub after: Option<CheckSummary>,
-    /// Cells of the new index.
+    /// Whether the store's own index was made anew.
+    pub rebuilt: bool,
+    /// Cells of the index.
     pub cells: u64,
     /// Where the old index is.
     pub aside: Option<PathBuf>,
@@ -31,26 +34,36 @@ pub struct Repaired {
 pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     let (env, dir) = (Arc::clone(&options.env), options.path.clone());
     let mut repaired = Repaired::default();
+    let damaged;
     {
         let _lock = lock::take(&*env, &dir)?;
         mend_identity(&env, &dir, &mut repaired)?;
-        repaired.before = super::look(&env, &dir, tell)?;
+        let looked = super::look(&env, &dir, tell)?;
+        repaired.before = looked.total();
         if repaired.before.damages + repaired.before.notes == 0 {
             return Ok(repaired);
         }
-        set_aside(&env, &dir, &mut repaired)?;
+        damaged = looked.damaged_snapshots();
+        if looked.own.damages + looked.own.notes > 0 {
+            repaired.rebuilt = true;
+            set_aside(&env, &dir, &mut repaired)?;
+        }
     }
     // The same fold as at every start fills the index again.
     let (engine, lock) = open::open(options)?;
     repaired.cells = engine.meta.lock().cells();
     engine.index.make_durable()?;
     engine.sync_log()?;
+    repaired.done.extend(repair_snapshots(&engine, &damaged)?);
     drop(engine);
+    if lost::acknowledge(&*env, &dir)? > 0 {
+        repaired.done.push("the lost end of the log is acknowledged: it is not told any more".to_owned());
+    }
     let mut quiet = |event: CheckEvent| match event {
         CheckEvent::Progress { .. } => tell(event),
         _ => Ok(()),
     };
-    repaired.after = Some(super::look(&env, &dir, &mut quiet)?);
+    repaired.after = Some(super::look(&env, &dir, &mut quiet)?.total());
     drop(lock);
     Ok(repaired)
 }

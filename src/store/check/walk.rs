@@ -7,13 +7,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::super::lost::Lost;
 use crate::index::{Direction, Index, IndexRow, Meta, key};
 use crate::model::{
     Catalogue, CellKind, CheckEvent, CheckSummary, FamilyId, FamilyRules, Finding, SegmentId, SeqNo, Severity,
     TableName, Timestamp, to_string_binary,
 };
 use crate::visibility::past_family_ttl;
-use crate::wal::{DeadMarks, Entry, Found, Replay, ReplayEvent, Salvage, SegmentOrigin, Segments, look_at_dead};
+use crate::wal::{
+    DeadMarks, Entry, Found, Replay, ReplayEvent, Salvage, SegmentOrigin, Segments, look_at_dead, survey,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes between two reports of progress.
@@ -26,6 +29,15 @@ struct Named {
     rules: FamilyRules,
 }
 
+/// What is known of the log beside what it says itself.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// It was on the disk up to here.
+    pub synced: SeqNo,
+    /// What of it is known to be lost.
+    pub lost: Vec<Lost>,
+}
+
 /// See the module.
 pub struct Checker<'a, 'f> {
     pub(super) segments: &'a Arc<Segments>,
@@ -33,8 +45,7 @@ pub struct Checker<'a, 'f> {
     pub(super) meta: Meta,
     families: FxHashMap<FamilyId, Named>,
     now: Timestamp,
-    /// Known to have been on the disk.
-    synced: SeqNo,
+    known: Known,
     /// Where the index is.
     pub(super) index_path: String,
     tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
@@ -52,7 +63,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         segments: &'a Arc<Segments>,
         index: Option<(&'a Index, Meta)>,
         catalogue: &Catalogue,
-        synced: SeqNo,
+        known: Known,
         tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
     ) -> Self {
         let (index, meta) = index.map_or((None, Meta::default()), |(index, meta)| (Some(index), meta));
@@ -64,7 +75,7 @@ impl<'a, 'f> Checker<'a, 'f> {
             meta,
             families: named(catalogue),
             now: segments.env().now(),
-            synced,
+            known,
             index_path,
             tell,
             summary: CheckSummary::default(),
@@ -76,7 +87,7 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
     }
 
-    /// Looks at everything.
+    /// Looks at everything; does not tell the end.
     pub fn run(mut self) -> Result<CheckSummary> {
         let ids = self.segments.ids();
         let last_log = ids.iter().rev().find(|id| self.segments.check_header(**id).ok() == Some(SegmentOrigin::Log));
@@ -86,7 +97,6 @@ impl<'a, 'f> Checker<'a, 'f> {
         }
         self.end_of_log()?;
         self.rows()?;
-        (self.tell)(CheckEvent::End(self.summary))?;
         Ok(self.summary)
     }
 
@@ -121,13 +131,16 @@ impl<'a, 'f> Checker<'a, 'f> {
         let mut replay = match replay {
             Ok(replay) => replay,
             Err(e) if e.kind == ErrorKind::Corrupt => {
+                if self.out_of_order(id, &path)? {
+                    return Ok(());
+                }
                 let text = format!("{e}; none of its cells can be read. Restore them from a backup");
                 return self.find(Severity::Damage, (path, Some(0)), None, text);
             }
             Err(e) => return Err(e),
         };
         let origin = replay.origin();
-        let mut before = 0;
+        let (mut before, mut surveyed) = (0, false);
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, end, seq, found, .. } => {
@@ -137,9 +150,12 @@ impl<'a, 'f> Checker<'a, 'f> {
                     before = end;
                 }
                 ReplayEvent::Damage { offset, resume, reason, salvage } => {
+                    if !std::mem::replace(&mut surveyed, true) {
+                        self.out_of_order(id, &path)?;
+                    }
                     // A compaction that was stopped: rows that point into what is missing are found by themselves.
                     let stopped = origin == SegmentOrigin::Compaction;
-                    let torn = resume.is_none() && (stopped || is_last && self.last >= self.synced);
+                    let torn = resume.is_none() && (stopped || is_last && self.last >= self.known.synced);
                     self.damaged(id, (path.clone(), offset), (reason, torn), salvage, &dead)?;
                 }
             }
@@ -148,13 +164,31 @@ impl<'a, 'f> Checker<'a, 'f> {
         Ok(())
     }
 
+    /// Tells of records that are not where they were written; whether there are any, or the segment's header alone is
+    /// damaged.
+    fn out_of_order(&mut self, id: SegmentId, path: &str) -> Result<bool> {
+        let Some(mending) = survey(self.segments, id)? else { return Ok(false) };
+        let text = match mending.records {
+            0 => {
+                "the segment's header is damaged, its records are not. `cellfs check --repair` makes it anew".to_owned()
+            }
+            moved => format!(
+                "bytes came or went here: {moved} whole records are not where they were written. `cellfs check --repair` \
+                 puts them back"
+            ),
+        };
+        self.find(Severity::Damage, (path.to_owned(), Some(mending.at)), None, text)?;
+        Ok(true)
+    }
+
     fn order(&mut self, (path, offset): (&str, u64), origin: SegmentOrigin, seq: SeqNo) -> Result<()> {
         self.summary.records += 1;
         if origin == SegmentOrigin::Compaction {
             return Ok(());
         }
         // A rescue after a failed sync repeats records.
-        if seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.synced {
+        let gap = seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.known.synced;
+        if gap && !self.explained(self.last, SeqNo(seq.0 - 1)) {
             let text = format!("number {} follows number {}: what was between is missing", seq.0, self.last.0);
             self.find(Severity::Damage, (path.to_owned(), Some(offset)), None, text)?;
         }
@@ -251,16 +285,25 @@ impl<'a, 'f> Checker<'a, 'f> {
         self.record(id, salvage.found, dead)
     }
 
+    /// Where the log ends. What a flush has taken over may have left it by a compaction: its rows are looked at one by
+    /// one.
+    fn reached(&self) -> SeqNo {
+        self.last.max(self.index.map_or(SeqNo(0), |_| self.meta.checkpoint.seq))
+    }
+
+    /// Whether it is known that the numbers behind `after` up to `upto` are lost.
+    fn explained(&self, after: SeqNo, upto: SeqNo) -> bool {
+        self.known.lost.iter().any(|lost| lost.explains(after, upto))
+    }
+
     fn end_of_log(&mut self) -> Result<()> {
-        // What a flush has taken over may have left the log by a compaction: its rows are looked at one by one.
-        let flushed = self.index.map_or(SeqNo(0), |_| self.meta.checkpoint.seq);
-        let last = self.last.max(flushed);
-        if last >= self.synced {
+        if self.reached() >= self.known.synced || self.explained(self.reached(), self.known.synced) {
             return Ok(());
         }
         let text = format!(
             "the log ends with number {}; up to {} it was on the disk once. Restore what is missing from a backup",
-            last.0, self.synced.0
+            self.reached().0,
+            self.known.synced.0
         );
         self.find(Severity::Damage, (self.segments.dir().display().to_string(), None), None, text)
     }
@@ -283,7 +326,8 @@ impl<'a, 'f> Checker<'a, 'f> {
     }
 }
 
-pub(super) fn lookup(index: &Index, key: &[u8]) -> Result<Option<IndexRow>> {
+/// The row of a key.
+pub fn lookup(index: &Index, key: &[u8]) -> Result<Option<IndexRow>> {
     let mut found = None;
     let end = [key, &[0]].concat();
     index.page(key, &end, 1, Direction::Ascending, &mut |_, row| {

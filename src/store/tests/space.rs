@@ -1,5 +1,6 @@
 //! What a compaction gives back.
 
+use super::rig::full;
 use super::*;
 
 #[test]
@@ -47,4 +48,59 @@ fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
     check(&open(&env));
     env.crash(CrashMode::LoseUnsynced);
     check(&open(&env));
+}
+
+/// A column is deleted after a compaction was stopped at its `first` call; the next one is stopped at its `second`, and
+/// the index is lost. Whether either of them went through.
+fn stopped_twice(first: u64, second: u64) -> (bool, bool) {
+    let env = SimEnv::new();
+    let small = || StoreOptions { segment_bytes: 600, ..options(&env) };
+    let store = Store::open(small()).unwrap();
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let round = |store: &Store| (0..4).for_each(|n| drop(put(store, "r", &format!("q{n}"), &[n; 150])));
+    round(&store);
+    put(&store, "r", "gone", b"deleted later");
+    put(&store, "r", "stays", b"here");
+    round(&store);
+    round(&store);
+    store.flush(None).unwrap();
+    let compact = |store: &Store, at: u64| {
+        env.fail_call(at, FailMode::Forever, libc::EIO);
+        store.compact(&table(), None, crate::backend::CompactionKind::Major).is_ok()
+    };
+    let one = compact(&store, first);
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    let store = Store::open(small()).unwrap();
+    unlink(&store, "r", "gone");
+    store.flush(None).unwrap();
+    let other = compact(&store, second);
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = Store::open(small()).unwrap();
+    assert_eq!(value(&store, "r", "gone"), None, "stopped at {first} and {second}");
+    assert_eq!(value(&store, "r", "stays").unwrap(), b"here", "stopped at {first} and {second}");
+    for n in 0..4 {
+        assert_eq!(value(&store, "r", &format!("q{n}")).unwrap(), [n; 150], "stopped at {first} and {second}");
+    }
+    (one, other)
+}
+
+#[test]
+fn what_a_stopped_compaction_has_left_does_not_come_back() {
+    let (stride, pairs) = if full() { (1, 1) } else { (7, 5) };
+    for first in (4..).step_by(stride) {
+        let mut through = false;
+        for second in (1 + first % pairs..).step_by(pairs as usize) {
+            let (one, other) = stopped_twice(first, second);
+            through = one;
+            if other {
+                break;
+            }
+        }
+        if through {
+            assert!(first > 10, "a compaction has more calls than {first}");
+            return;
+        }
+    }
 }

@@ -118,7 +118,19 @@ fn check_names_the_cell_whose_value_is_damaged_and_others_are_read() {
     let output = check(&fixture, &["--repair"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(words(&output).contains("unmount it first"), "{}", words(&output));
-    assert!(words(&fixture.cellfs(&["status", fixture.store().to_str().unwrap()])).contains("cellfs check"));
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    assert!(words(&fixture.cellfs(&["status", store])).contains("cellfs check"));
+    // What was read and met damage is told to the operator too, once.
+    let told = format!("For all of it: cellfs check {store}");
+    assert_eq!(fixture.log().lines().filter(|line| line.contains(&told)).count(), 1);
+    for (args, wanted) in
+        [(&["stats", store][..], "damaged reads"), (&["stats", store, "--prometheus"], "_reads_total")]
+    {
+        let output = words(&fixture.cellfs(args));
+        let line = output.lines().find(|line| line.contains(wanted) && !line.starts_with('#')).unwrap();
+        assert!(!line.ends_with(" 0"), "{line}");
+    }
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! Ends of the log that were on the disk once and are gone: remembered until somebody says that he knows.
+//!
+//! The file `lost`, JSON: which numbers were lost, when that was found, whether it is acknowledged.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::env::Env;
+use crate::model::SeqNo;
+use crate::{Error, Result};
+
+/// How many are kept.
+const KEPT: usize = 100;
+
+/// The numbers behind `after` up to `upto`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    pub after: u64,
+    pub upto: u64,
+    /// When it was found, ms since 1970.
+    pub at_ms: i64,
+    pub acknowledged: bool,
+}
+
+/// The file's contents.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    cellfs_lost_format: u32,
+    lost: Vec<Lost>,
+}
+
+impl Lost {
+    /// For people.
+    pub fn sentence(&self) -> String {
+        format!(
+            "the log ended with number {}, though up to {} it was on the disk once. Restore what is missing from a backup",
+            self.after, self.upto
+        )
+    }
+
+    /// Whether it says of all numbers behind `after` up to `upto` that they are known to be lost.
+    pub fn explains(&self, after: SeqNo, upto: SeqNo) -> bool {
+        self.acknowledged && self.after <= after.0 && upto.0 <= self.upto
+    }
+}
+
+/// The file in a store's directory.
+pub fn path(store: &Path) -> PathBuf {
+    store.join("lost")
+}
+
+/// What is noted; `Err`: it cannot be read.
+pub fn read(env: &dyn Env, store: &Path) -> Result<Vec<Lost>> {
+    let path = path(store);
+    let bytes = match env.read_file(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
+    };
+    // It is nothing that a store could not be opened without.
+    Ok(serde_json::from_slice(&bytes).map_or_else(|_| Vec::new(), |stored: Stored| stored.lost))
+}
+
+fn write(env: &dyn Env, store: &Path, lost: Vec<Lost>) -> Result<()> {
+    let path = path(store);
+    let text = serde_json::to_string_pretty(&Stored { cellfs_lost_format: 1, lost }).unwrap_or_default() + "\n";
+    env.replace_file(&path, text.as_bytes()).map_err(|e| Error::io(format!("write {}", path.display()), &e))
+}
+
+/// Remembers that numbers were lost; the last of it is on the disk when this returns.
+pub fn note(env: &dyn Env, store: &Path, after: SeqNo, upto: SeqNo) -> Result<()> {
+    let mut lost = read(env, store)?;
+    if lost.iter().any(|one| one.after <= after.0 && upto.0 <= one.upto) {
+        return Ok(());
+    }
+    lost.push(Lost { after: after.0, upto: upto.0, at_ms: env.now().0, acknowledged: false });
+    lost.drain(..lost.len().saturating_sub(KEPT));
+    write(env, store, lost)
+}
+
+/// Somebody knows; how many he did not know of before.
+pub fn acknowledge(env: &dyn Env, store: &Path) -> Result<usize> {
+    let mut lost = read(env, store)?;
+    let new = lost.iter().filter(|one| !one.acknowledged).count();
+    if new > 0 {
+        lost.iter_mut().for_each(|one| one.acknowledged = true);
+        write(env, store, lost)?;
+    }
+    Ok(new)
+}
