@@ -27,8 +27,7 @@ pub fn errno(error: &Error) -> i32 {
         ErrorKind::CrossDevice => libc::EXDEV,
         ErrorKind::Unsupported => libc::EOPNOTSUPP,
         ErrorKind::Busy | ErrorKind::Locked => libc::EBUSY,
-        ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::TimedOut | ErrorKind::Io => {
-            libc::EIO
-        }
+        ErrorKind::TimedOut => libc::ETIMEDOUT,
+        ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::Io => libc::EIO,
     }
 }
