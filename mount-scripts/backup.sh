@@ -3,7 +3,8 @@
 #
 # A snapshot is made, `rsync -aX` copies its .history (schema, every version, what was deleted and when) to
 # DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never copied again;
-# what was purged or has expired goes from the copy too. restore.sh makes a store of it.
+# what was purged or has expired goes from the copy too. restore.sh makes a store of it. DESTINATION is made, or is empty, or has
+# the file .cellfs-backup that the first run leaves there: nothing else is ever deleted.
 #
 # A snapshot that a run has left which was killed (backup-TIME-PID) is deleted by the next one; one that is kept is named
 # kept-TIME-PID. One run at a time brings a destination up to date.
@@ -34,10 +35,14 @@ command -v rsync >/dev/null || fail "rsync is not installed"
 [ -n "$destination" ] || fail "DESTINATION is empty or the root directory"
 
 # A daemon that this starts must not keep the lock of the destination when we are gone.
-cellfs() { "${CELLFS:-cellfs}" "$@" 9<&-; }
+cellfs() { command "${CELLFS:-cellfs}" "$@" 9<&-; }
 
 # field NAME: of the store's status; nothing if it has none.
-field() { cellfs status --json "$store" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
+field() {
+  local text
+  text=$(cellfs status --json "$store") || return
+  printf %b "$(sed -n "s/.*\"$1\":\"\(\([^\"\\]\|\\.\)*\)\".*/\1/p" <<<"$text")"
+}
 
 # is_run PID: a run of this script that goes on.
 is_run() { { tr "\0" "\n" <"/proc/$1/cmdline"; } 2>/dev/null | grep -Eq "(^|/)$(basename "$0")\$"; }
@@ -47,19 +52,34 @@ pid_in() { [[ $1 =~ ^backup-[0-9]{8}T[0-9]{6}Z-([0-9]+)$ ]] && echo "${BASH_REMA
 
 directory=$(field store) || fail "$store cannot be backed up"
 
+marker=.cellfs-backup
+remote=
+case ${destination%%/*} in *:*) remote=yes ;; esac
+if [ -z "$remote" ]; then
+  place=$(realpath -m "$destination")
+  case $place/ in
+  "$(realpath "$directory")"/*) fail "$destination is within the store; choose another directory" ;;
+  esac
+  existing=$place
+  while [ ! -e "$existing" ]; do existing=$(dirname "$existing"); done
+  [ "$(findmnt -n -o FSTYPE -T "$existing" || true)" != fuse.cellfs ] ||
+    fail "$destination is in a mount of cellfs; choose a directory outside"
+  mkdir -p "$destination"
+fi
+there=$(rsync --list-only "$destination/" | sed 1d) || [ -n "$remote" ] || fail "$destination cannot be read"
+if [ -n "$there" ] && ! grep -Eq " \\$marker\$" <<<"$there"; then
+  fail "$destination has files and is no backup (it has no $marker); choose an empty directory, or a new one"
+fi
+
 # One run at a time: two would undo each other's files. Elsewhere there is no lock of ours; then the store's directory is
 # locked. rsync keeps the lock until it has ended, whatever becomes of us.
-case $destination in
-*:*)
+if [ -n "$remote" ]; then
   exec 9<"$directory"
   flock -n 9 || fail "another run copies $store to a machine; wait until it has ended"
-  ;;
-*)
-  mkdir -p "$destination"
+else
   exec 9<"$destination"
   flock -n 9 || fail "another run brings $destination up to date; wait until it has ended, or choose another directory"
-  ;;
-esac
+fi
 
 prefix=backup
 [ -z "$keep" ] || prefix=kept
@@ -102,8 +122,10 @@ cellfs snapshot create "$store" "$snapshot" || fail "no snapshot of $store could
 made=yes
 source=$mnt/.snapshot/$snapshot/.history
 status=0
+echo "made by backup.sh; restore.sh makes a store of it" >"$words"
+rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
 # shellcheck disable=SC2086 # several options are several words
-{ rsync -aX --delete --chmod=u+w ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
+{ rsync -aX --delete --filter="P /$marker" --chmod=u+w ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
   status=$?
 
 # Cells whose bytes the store cannot give: rsync names them as they are in the snapshot.

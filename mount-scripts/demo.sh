@@ -26,88 +26,8 @@ show() {
 
 family() { mkdir -p "$mnt/default/$1/.schema/$2"; }
 
-# The webtable of the HBase reference guide: t3 is timestamp 3, t9 is 9.
-load_webtable() {
-  "$cellfs" create "$mnt" webtable contents anchor people
-  local cnn=$mnt/default/webtable/com.cnn.www example=$mnt/default/webtable/com.example.www
-  mkdir -p "$cnn/contents" "$cnn/anchor" "$example/contents" "$example/people"
-  printf '<html>the page at t3</html>' >"$cnn/contents/html@3"
-  printf '<html>the page at t5</html>' >"$cnn/contents/html@5"
-  printf '<html>the page at t6</html>' >"$cnn/contents/html@6"
-  "$cellfs" put "$mnt" webtable com.cnn.www anchor:cnnsi.com CNN 9
-  "$cellfs" put "$mnt" webtable com.cnn.www anchor:my.look.ca CNN.com 8
-  printf '<html>an example</html>' >"$example/contents/html@5"
-  "$cellfs" put "$mnt" webtable com.example.www people:author 'John Doe' 5
-}
-
-md5() { printf %s "$1" | md5sum | cut -c1-32; }
-
-# TwitBase: users, their twits (newest first by a reversed time in the key), who follows whom.
-load_twitbase() {
-  local users=$mnt/default/users twits=$mnt/default/twits follows=$mnt/default/follows
-  mkdir -p "$users" "$twits" "$follows"
-  family users info
-  family twits twits
-  family follows f
-  local id name n=0
-  while IFS=: read -r id name; do
-    mkdir -p "$users/$id/info"
-    printf %s "$name" >"$users/$id/info/name"
-    printf %s "$id@example.com" >"$users/$id/info/email"
-    printf %s "abc123" >"$users/$id/info/password"
-    printf 0 >"$users/$id/info/tweet_count"
-  done <<USERS
-TheRealMT:Mark Twain
-TheFakeMT:Mark Twain's fan
-HRogers:Henry Rogers
-Olivia:Olivia Clemens
-USERS
-  while IFS=: read -r id text; do
-    n=$((n + 1))
-    local row
-    row=$(md5 "$id")$(printf %019d $((9223372036854775807 - 1329088818321 - n * 60000)))
-    mkdir -p "$twits/$row/twits"
-    printf %s "$id" >"$twits/$row/twits/user"
-    printf %s "$text" >"$twits/$row/twits/twit"
-  done <<TWITS
-TheRealMT:First twit
-Olivia:Second twit
-HRogers:Twit foo
-TheRealMT:Twit bar
-TWITS
-  for pair in TheFakeMT:TheRealMT TheFakeMT:HRogers TheRealMT:HRogers TheRealMT:Olivia; do
-    row=$(md5 "${pair%:*}")$(md5 "${pair#*:}")
-    mkdir -p "$follows/$row/f"
-    printf %s "${pair#*:}" >"$follows/$row/f/${pair#*:}"
-  done
-}
-
-# Customers and orders: the order's key is the customer's number followed by the order's.
-load_orders() {
-  mkdir -p "$mnt/shop/customers" "$mnt/shop/orders"
-  mkdir "$mnt/shop/customers/.schema/info" "$mnt/shop/orders/.schema/info" "$mnt/shop/orders/.schema/lines"
-  local number name city
-  while IFS=: read -r number name city; do
-    local row=$mnt/shop/customers/$number
-    mkdir -p "$row/info"
-    printf %s "$name" >"$row/info/name"
-    printf %s "$city" >"$row/info/city"
-  done <<CUSTOMERS
-00000017:Ada Lovelace:London
-00000042:Grace Hopper:New York
-CUSTOMERS
-  local customer order item
-  while IFS=: read -r customer order date items; do
-    local row=$mnt/shop/orders/$customer-$order
-    mkdir -p "$row/info" "$row/lines"
-    printf %s "$date" >"$row/info/date"
-    for item in $items; do printf %s "${item#*=}" >"$row/lines/${item%=*}"; done
-  done <<ORDERS
-00000017:0001:1843-09-01:paper=12 ink=1
-00000017:0002:1843-10-05:punch-cards=1000
-00000042:0001:1952-05-02:wire-29.8cm=30
-ORDERS
-}
+# The tables of `cellfs demo`.
+load_tables() { "$cellfs" shell -n "$mnt" src/cli/demo.txt >/dev/null; }
 
 # One sample a second of /proc/stat and /proc/meminfo until the file `until` goes away.
 sample() {
@@ -174,9 +94,7 @@ start() {
   sample "$running" &
   local sampler=$!
   trap 'rm -f "$running"' EXIT
-  load_webtable
-  load_twitbase
-  load_orders
+  load_tables
   load_etc
   tour
   rm -f "$running"

@@ -17,13 +17,12 @@ if [ $# -ne 2 ]; then
   exit 1
 fi
 cellfs=${CELLFS:-cellfs}
+marker=.cellfs-backup
 backup=${1%/}
 store=$2
 command -v rsync >/dev/null || fail "rsync is not installed"
-case $backup in
-*:*) ;;
-*) [ -d "$backup" ] || fail "$backup is no directory" ;;
-esac
+rsync --list-only "$backup/$marker" >/dev/null 2>&1 ||
+  fail "$backup is no backup: it has no file $marker, which backup.sh leaves there"
 
 own_mount=
 clean_up() {
@@ -36,14 +35,18 @@ trap 'exit 1' INT TERM HUP
 
 mnt=
 if [ -e "$store" ]; then
-  mnt=$("$cellfs" status --json "$store" 2>/dev/null | sed -n 's/.*"mount_point":"\([^"]*\)".*/\1/p' || true)
+  text=$("$cellfs" status --json "$store" 2>/dev/null || true)
+  mnt=$(printf %b "$(sed -n 's/.*"mount_point":"\(\([^"\\]\|\\.\)*\)".*/\1/p' <<<"$text")")
 fi
-if [ -z "$mnt" ]; then
-  own_mount=$(mktemp -d)
+if [[ $mnt =~ /cellfs-restore\.([0-9]+)\.[^/]*$ ]] && ! [ -e "/proc/${BASH_REMATCH[1]}" ]; then
+  # A run that was killed has left it.
+  own_mount=$mnt
+elif [ -z "$mnt" ]; then
+  own_mount=$(mktemp -d "${TMPDIR:-/tmp}/cellfs-restore.$$.XXXXXX")
   "$cellfs" mount "$store" "$own_mount" || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
   mnt=$own_mount
 fi
 # shellcheck disable=SC2086 # several options are several words
-rsync -aX ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
+rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
   fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
 sync -f "$mnt" || fail "what was restored may not be on the disk"

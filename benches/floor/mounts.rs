@@ -1,6 +1,5 @@
 //! The two mounts that are compared, and their daemons.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use cellfs::backend::Backend;
 use cellfs::model::{
-    CatalogueChange, FamilyId, FamilyRules, FamilySchema, Mutation, Origin, PutCell, RowMutations, TableId, TableName,
-    TableSchema, TableState, Time, Value,
+    CatalogueChange, FamilySchema, Mutation, Origin, PutCell, RowMutations, TableName, TableSchema, Time,
 };
 use cellfs::store::{Store, StoreOptions};
 
@@ -127,34 +125,11 @@ impl Mount {
 fn import(store: &Path, rows: usize) {
     let store = Store::open(StoreOptions::new(store)).expect("make the store");
     let table = TableName::parse(&format!("rows{rows}")).expect("a name");
-    let family = FamilySchema {
-        name: "f".to_owned(),
-        id: FamilyId(0),
-        attributes: cellfs::model::file_family_attributes(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    };
-    let schema = TableSchema {
-        name: table.clone(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        families: [("f".to_owned(), family)].into(),
-    };
+    let family = FamilySchema::new("f", cellfs::model::file_family_attributes());
+    let schema = TableSchema::new(table.clone(), [family]);
     store.alter(CatalogueChange::CreateTable(schema), Origin::default()).expect("make the table");
     for row in 0..rows {
-        let put = PutCell {
-            family: "f".to_owned(),
-            qualifier: b"q".to_vec(),
-            time: Time::Now,
-            value: Value::Bytes(b"value".to_vec()),
-            ttl_ms: None,
-            mtime: None,
-            ended_at: None,
-        };
+        let put = PutCell::new("f", b"q".to_vec(), Time::Now, b"value".to_vec());
         let mutations = RowMutations {
             table: table.clone(),
             row: format!("row{row:07}").into_bytes(),

@@ -40,23 +40,8 @@ impl Cellfs {
     pub fn create(dir: &Path) -> Self {
         let subject = Self::open(dir);
         let rules = [("VERSIONS", "10"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", "TRUE")];
-        let family = FamilySchema {
-            name: "f".into(),
-            id: FamilyId(0),
-            attributes: rules.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            metadata: Default::default(),
-            configuration: Default::default(),
-            rules: FamilyRules::default(),
-        };
-        let schema = TableSchema {
-            name: table(),
-            id: TableId(0),
-            state: TableState::Enabled,
-            attributes: Default::default(),
-            metadata: Default::default(),
-            configuration: Default::default(),
-            families: [("f".to_owned(), family)].into(),
-        };
+        let family = FamilySchema::new("f", rules.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let schema = TableSchema::new(table(), [family]);
         subject.0.alter(CatalogueChange::CreateTable(schema), Origin(0)).expect("make the table");
         subject
     }
@@ -81,15 +66,7 @@ impl Cellfs {
     }
 
     fn write(&self, cell: u64, value: Vec<u8>, durability: Durability) {
-        let put = PutCell {
-            family: "f".into(),
-            qualifier: cells::qualifier(cell),
-            time: Time::AfterNewest,
-            value: Value::Bytes(value),
-            ttl_ms: None,
-            mtime: None,
-            ended_at: None,
-        };
+        let put = PutCell::new("f", cells::qualifier(cell), Time::AfterNewest, value);
         self.mutate(cell, Mutation::Put(vec![put]), durability);
     }
 

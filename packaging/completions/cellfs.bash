@@ -43,6 +43,9 @@ _cellfs() {
             cellfs,deleteall)
                 cmd="cellfs__subcmd__deleteall"
                 ;;
+            cellfs,demo)
+                cmd="cellfs__subcmd__demo"
+                ;;
             cellfs,describe)
                 cmd="cellfs__subcmd__describe"
                 ;;
@@ -129,6 +132,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,deleteall)
                 cmd="cellfs__subcmd__help__subcmd__deleteall"
+                ;;
+            cellfs__subcmd__help,demo)
+                cmd="cellfs__subcmd__help__subcmd__demo"
                 ;;
             cellfs__subcmd__help,describe)
                 cmd="cellfs__subcmd__help__subcmd__describe"
@@ -248,7 +254,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench check shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -407,6 +413,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__demo)
+            opts="-h -V --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__describe)
             opts="-h -V --columns --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -480,7 +500,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -606,6 +626,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__deleteall)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__demo)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -10,7 +10,7 @@ mod operator;
 mod snapshot;
 
 pub use change::{AppendArgs, IncrArgs};
-pub use operator::{BenchArgs, LogArgs, MvArgs, StatsArgs};
+pub use operator::{BenchArgs, DemoArgs, LogArgs, MvArgs, StatsArgs};
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
@@ -88,6 +88,10 @@ pub enum Command {
     Mv(MvArgs),
     /// Measure this machine, in about a minute: puts, gets, scans, and a mount beside plain files
     Bench(BenchArgs),
+    /// Mount a store with some example tables
+    ///
+    /// The store is made if it is absent, and kept when it is unmounted.
+    Demo(DemoArgs),
     /// Look for damage in a store
     ///
     /// Reads every record of every segment, every row of the index, and compares them. Exit status: 0 nothing is

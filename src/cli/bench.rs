@@ -19,8 +19,8 @@ use crate::backend::Backend;
 use crate::daemon::client::Client;
 use crate::fuse::{Detach, unmount};
 use crate::model::{
-    CatalogueChange, Durability, FamilyId, FamilyRules, FamilySchema, Get, Mutation, Origin, PutCell, ReadSpec,
-    RowMutations, Scan, TableId, TableName, TableSchema, TableState, Time, Value,
+    CatalogueChange, Durability, FamilySchema, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, Scan, TableName,
+    TableSchema, Time,
 };
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
@@ -126,23 +126,8 @@ fn table() -> TableName {
 }
 
 fn schema() -> TableSchema {
-    let family = FamilySchema {
-        name: "f".to_owned(),
-        id: FamilyId(0),
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        rules: FamilyRules::default(),
-    };
-    TableSchema {
-        name: table(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        families: [("f".to_owned(), family)].into(),
-    }
+    let family = FamilySchema::new("f", Default::default());
+    TableSchema::new(table(), [family])
 }
 
 fn row(number: u64) -> Vec<u8> {
@@ -150,15 +135,7 @@ fn row(number: u64) -> Vec<u8> {
 }
 
 fn put(store: &Store, number: u64, durability: Durability) -> Result<()> {
-    let cell = PutCell {
-        family: "f".to_owned(),
-        qualifier: b"q".to_vec(),
-        time: Time::Now,
-        value: Value::Bytes(vec![number as u8; VALUE]),
-        ttl_ms: None,
-        mtime: None,
-        ended_at: None,
-    };
+    let cell = PutCell::new("f", b"q".to_vec(), Time::Now, vec![number as u8; VALUE]);
     let mutations = vec![Mutation::Put(vec![cell])];
     let (row, durability) = (row(number), Some(durability));
     let mutations = RowMutations { table: table(), row, mutations, durability, origin: Origin::default() };

@@ -8,6 +8,7 @@ mod cells;
 mod change;
 mod check;
 mod columns;
+mod demo;
 mod history;
 mod logging;
 mod mount;
@@ -105,6 +106,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Log(args) => history::log(&args, json),
         Command::Mv(args) => moving::mv(&args),
         Command::Bench(args) => bench::bench(&args, json),
+        Command::Demo(args) => demo::demo(&args),
         Command::Check(args) => check::check(&args, json),
         Command::Shell(args) => shell::shell(&args),
     }

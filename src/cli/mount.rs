@@ -103,6 +103,10 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         && !args.lazy
         && !daemon.wait_for_end(UNASKED)
     {
+        if locate::is_seen_by(daemon.hello().pid, &mount) {
+            // Ours was a copy in a mount namespace of its own.
+            return Ok(Answer::Yes);
+        }
         // Another mount namespace has a copy of the mount, or a file is open: it would serve on.
         let pid = nix::unistd::Pid::from_raw(daemon.hello().pid.cast_signed());
         // It may have ended meanwhile.

@@ -14,8 +14,8 @@ use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::all_without_effect;
 use crate::model::{
-    Catalogue, CatalogueChange, DroppedThing, FamilyId, FamilyRules, FamilySchema, Origin, TableId, TableName,
-    TableSchema, TableState, Timestamp, check_family, file_family_attributes,
+    Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, TableId, TableName, TableSchema, TableState,
+    Timestamp, check_family, file_family_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -28,15 +28,7 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
             return Err(Error::new(ErrorKind::IllegalArgument, format!("family {text} is given twice")));
         }
     }
-    let schema = TableSchema {
-        name,
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        families,
-    };
+    let schema = TableSchema::new(name, families.into_values());
     let sentences = all_without_effect(&schema);
     open_backend(&args.store, Absent::Make)?.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
     sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
@@ -53,14 +45,7 @@ pub fn parse_family(text: &str) -> Result<FamilySchema> {
         let (key, value) = assignment(part)?;
         attributes.insert(key.to_owned(), value.to_owned());
     }
-    Ok(FamilySchema {
-        name: name.to_owned(),
-        id: FamilyId(0),
-        attributes,
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    })
+    Ok(FamilySchema::new(name, attributes))
 }
 
 /// `ATTRIBUTE=VALUE`.

@@ -191,7 +191,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let directory = request.store.path.clone();
     let store = {
         let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
-        Arc::new(Store::open(request.store.clone())?)
+        Arc::new(open_store(&request.store)?)
     };
     // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
     clear_mount_point(&request)?;
@@ -255,6 +255,31 @@ fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Servi
         }
     });
     thread.map(drop).map_err(|e| Error::io("start the thread that tries the mount", &e))
+}
+
+/// Opens the store of a mount: a command that has it is waited for, a daemon is not.
+fn open_store(options: &StoreOptions) -> Result<Store> {
+    let started = Instant::now();
+    loop {
+        match Store::open(options.clone()) {
+            Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => {
+                if let Ok(Some(daemon)) = Client::connect(&options.path) {
+                    return Err(in_use(&options.path, &daemon));
+                }
+                std::thread::sleep(INTERVAL);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn in_use(store: &Path, daemon: &Client) -> Error {
+    let (pid, mount_point) = (daemon.hello().pid, &daemon.hello().mount_point);
+    let text = format!(
+        "{} is in use by process {pid}, which has it mounted on {mount_point}; unmount that first",
+        store.display()
+    );
+    Error::new(ErrorKind::Locked, text)
 }
 
 /// What a large listing has needed goes back to the system although nobody asks for anything afterwards. After the

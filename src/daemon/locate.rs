@@ -17,8 +17,17 @@ pub struct MountEntry {
 
 /// All mounts of this filesystem that this process can see.
 pub fn mounts() -> Result<Vec<MountEntry>> {
-    let path = "/proc/self/mountinfo";
-    let table = std::fs::read(path).map_err(|e| Error::io(format!("read {path}"), &e))?;
+    mounts_of("self")
+}
+
+/// Whether another process sees a mount: its mount namespace may not be ours.
+pub fn is_seen_by(pid: u32, mount: &MountEntry) -> bool {
+    mounts_of(&pid.to_string()).is_ok_and(|mounts| mounts.contains(mount))
+}
+
+fn mounts_of(process: &str) -> Result<Vec<MountEntry>> {
+    let path = format!("/proc/{process}/mountinfo");
+    let table = std::fs::read(&path).map_err(|e| Error::io(format!("read {path}"), &e))?;
     Ok(table.split(|b| *b == b'\n').filter_map(parse_line).collect())
 }
 

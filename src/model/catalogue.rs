@@ -34,6 +34,19 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
+    /// A table that is not declared yet: the store gives it its number.
+    pub fn new(name: TableName, families: impl IntoIterator<Item = FamilySchema>) -> Self {
+        Self {
+            name,
+            id: TableId(0),
+            state: TableState::Enabled,
+            attributes: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+            configuration: BTreeMap::new(),
+            families: families.into_iter().map(|family| (family.name.clone(), family)).collect(),
+        }
+    }
+
     /// READONLY.
     pub fn read_only(&self) -> bool {
         self.attributes.get("READONLY").is_some_and(|v| v == "true")

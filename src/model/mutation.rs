@@ -91,6 +91,19 @@ pub struct PutCell {
     pub ended_at: Option<Timestamp>,
 }
 
+impl PutCell {
+    /// A value and nothing besides.
+    pub fn new(
+        family: impl Into<String>,
+        qualifier: impl Into<Qualifier>,
+        time: Time,
+        value: impl Into<Vec<u8>>,
+    ) -> Self {
+        let (family, qualifier, value) = (family.into(), qualifier.into(), Value::Bytes(value.into()));
+        Self { family, qualifier, time, value, ttl_ms: None, mtime: None, ended_at: None }
+    }
+}
+
 /// What a delete marker addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeleteKind {

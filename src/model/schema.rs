@@ -72,6 +72,20 @@ pub struct FamilySchema {
     pub rules: FamilyRules,
 }
 
+impl FamilySchema {
+    /// A family that is not declared yet: the store gives it its number and derives its rules.
+    pub fn new(name: impl Into<String>, attributes: BTreeMap<String, String>) -> Self {
+        Self {
+            name: name.into(),
+            id: FamilyId(0),
+            attributes,
+            metadata: BTreeMap::new(),
+            configuration: BTreeMap::new(),
+            rules: FamilyRules::default(),
+        }
+    }
+}
+
 /// Attributes of a family that is declared by `mkdir`: the defaults for people who use files.
 pub fn file_family_attributes() -> BTreeMap<String, String> {
     [

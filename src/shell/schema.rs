@@ -6,7 +6,7 @@ use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
 use crate::model::attributes::{family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults};
-use crate::model::{FamilyId, FamilyRules, FamilySchema, TableId, TableName, TableSchema, TableState, check_family};
+use crate::model::{FamilySchema, TableName, TableSchema, check_family};
 
 const SANITY: &str = "org.apache.hadoop.hbase.DoNotRetryIOException: ";
 const BYPASS: &str =
@@ -14,28 +14,13 @@ const BYPASS: &str =
 
 /// A table without families.
 pub fn new_table(name: TableName) -> TableSchema {
-    TableSchema {
-        name,
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        families: BTreeMap::new(),
-    }
+    TableSchema::new(name, [])
 }
 
 /// A family with HBase's defaults.
 pub fn new_family(name: &str) -> Outcome<FamilySchema> {
     check_family(name)?;
-    Ok(FamilySchema {
-        name: name.to_owned(),
-        id: FamilyId(0),
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    })
+    Ok(FamilySchema::new(name, BTreeMap::new()))
 }
 
 /// The family that a name or a hash with NAME describes, beginning with the one that is there. What the hash

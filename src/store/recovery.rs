@@ -213,7 +213,11 @@ impl<'a> Recovery<'a> {
                     sink(self, id, found, dead)?;
                 }
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
-                    self.report(id, offset, reason, &salvage);
+                    // A compaction that was stopped leaves a record cut off that nothing counts on: its cells are
+                    // where they were.
+                    if log || resume.is_some() {
+                        self.report(id, offset, reason, &salvage);
+                    }
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
                     if log && self.ends_here(synced, later)? {
                         if resume.is_some() {

@@ -218,10 +218,11 @@ mod tests {
         made.remove_family(&family(b"row", "f")).unwrap();
         made.remove_family(&family(b"row", "g")).unwrap();
         assert!(!made.has_row(&row(b"row")).unwrap());
+        names.retain(|name| name != b"row");
         let other = TableName::parse("other").unwrap();
         made.rename_table(&table, &other).unwrap();
         assert!(made.rows(&table, None, None, 1).unwrap().is_empty());
-        assert_eq!(made.rows(&other, None, None, 1000).unwrap(), names[..names.len() - 1]);
+        assert_eq!(made.rows(&other, None, None, 1000).unwrap(), names);
         made.rename_table(&other, &table).unwrap();
         assert_eq!(made.families(&row(&[0, 1])).unwrap(), ["f", "g"]);
         made.remove_table(&table).unwrap();

@@ -45,3 +45,10 @@ pub struct BenchArgs {
     #[arg(default_value = ".")]
     pub directory: PathBuf,
 }
+
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Where the store and its mount point are: DIRECTORY/store, DIRECTORY/mnt
+    #[arg(default_value = "cellfs-demo")]
+    pub directory: PathBuf,
+}

@@ -151,6 +151,7 @@ fn compaction_ends_at(rules: &[(&str, &str)], mode: CrashMode, k: u64) -> bool {
     drop(store);
     let store = open(&env);
     assert_eq!(shown(&store), before, "call {k}, after it was opened again");
+    assert_eq!(store.status().unwrap().last_error, None, "call {k}: nothing is lost, nothing is reported");
     store.compact(&table(), None, Major).unwrap();
     assert_eq!(shown(&store), before, "call {k}, compacted again");
     done

@@ -12,6 +12,7 @@ pub mod fixture;
 mod info;
 mod inline;
 mod lifecycle;
+mod limits;
 mod model;
 mod names;
 mod operator;

@@ -7,7 +7,7 @@ use std::io::Write;
 use cellfs::backend::Backend;
 use cellfs::model::{
     Append, ColumnDelta, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, RowMutations, TableName, Time,
-    TimeRange, Value,
+    TimeRange,
 };
 use rand::{RngExt, SeedableRng};
 
@@ -26,15 +26,7 @@ fn mutate(backend: &dyn Backend, row: &[u8], mutation: Mutation) {
 }
 
 pub fn put_bytes(backend: &dyn Backend, row: &[u8], qualifier: &[u8], value: &[u8]) {
-    let put = PutCell {
-        family: "f".into(),
-        qualifier: qualifier.to_vec(),
-        time: Time::AfterNewest,
-        value: Value::Bytes(value.to_vec()),
-        ttl_ms: None,
-        mtime: None,
-        ended_at: None,
-    };
+    let put = PutCell::new("f", qualifier.to_vec(), Time::AfterNewest, value.to_vec());
     mutate(backend, row, Mutation::Put(vec![put]));
 }
 

@@ -250,3 +250,46 @@ fn bench_takes_away_what_it_made_when_it_is_interrupted() {
         assert!(!mounted_below(directory.path()) && !made(directory.path()), "{signal}");
     }
 }
+
+/// Unmounts what a test has mounted, also when it fails.
+struct Unmounted(std::path::PathBuf);
+
+impl Drop for Unmounted {
+    fn drop(&mut self) {
+        // It may be unmounted already.
+        let _ = cellfs::fuse::unmount(&self.0, cellfs::fuse::Detach::Now);
+    }
+}
+
+#[test]
+fn demo_mounts_a_store_with_tables_and_can_be_run_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("demo");
+    let mnt = place.join("mnt");
+    let _unmounted = Unmounted(mnt.clone());
+    let demo = || {
+        let output = Command::new(CELLFS).arg("demo").arg(&place).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let umount = || assert!(Command::new(CELLFS).arg("umount").arg(&mnt).status().unwrap().success());
+    let tour = demo();
+    // Every line of the tour is a command that works; the shell would read our input, the last one unmounts.
+    let commands: Vec<&str> = tour.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    assert!(commands.len() > 5 && commands.last().unwrap().starts_with("cellfs umount"), "{tour}");
+    let path =
+        format!("{}:{}", std::path::Path::new(CELLFS).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    for command in &commands[..commands.len() - 1] {
+        let done = Command::new("sh").args(["-c", command]).env("PATH", &path).stdin(Stdio::null()).output().unwrap();
+        let differs = command.starts_with("diff") && done.status.code() == Some(1);
+        assert!(differs || done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(!done.stdout.is_empty(), "{command} shows nothing");
+    }
+    let anchor = mnt.join("default/webtable/com.cnn.www/anchor/cnnsi.com");
+    assert_eq!(fs::read_to_string(&anchor).unwrap(), "CNN Sports\n");
+    assert_eq!(demo(), tour, "it is mounted already");
+    umount();
+    demo();
+    assert_eq!(fs::read_to_string(&anchor).unwrap(), "CNN Sports\n", "the store is kept");
+    umount();
+}

@@ -124,7 +124,8 @@ fn mount_tables_are_cloned_and_restored() {
 
 fn script(name: &str) -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts").join(name));
-    command.env("CELLFS", CELLFS);
+    let programs = Path::new(CELLFS).parent().unwrap().display().to_string();
+    command.env_remove("CELLFS").env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap()));
     command
 }
 
@@ -239,6 +240,26 @@ fn one_backup_at_a_time_goes_to_a_destination() {
     drop(running);
     succeeded(script("backup.sh").arg(fixture.store()).arg(&destination).output().unwrap());
     assert_eq!(names(&fixture.mnt().join(".snapshot")), [""; 0]);
+}
+
+#[test]
+fn a_backup_deletes_nothing_that_is_no_backup() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let own = fixture.directory.path().join("own");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("important"), "kept").unwrap();
+    for destination in [own.clone(), fixture.path("r2"), fixture.store().join("backup")] {
+        let refused = script("backup.sh").arg(fixture.store()).arg(&destination).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{}", destination.display());
+        assert!(words(&refused).contains("choose"), "{}", words(&refused));
+    }
+    assert_eq!(fs::read_to_string(own.join("important")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+    assert!(!fixture.path("r2").exists() && !fixture.store().join("backup").exists());
+    let restored = script("restore.sh").arg(&own).arg(fixture.directory.path().join("other")).output().unwrap();
+    assert_eq!(restored.status.code(), Some(1));
+    assert!(!fixture.directory.path().join("other").exists());
 }
 
 #[test]

@@ -121,23 +121,8 @@ fn open(path: &Path, env: &Arc<dyn Env>) -> cellfs::Result<Store> {
 fn make(store: &Store) {
     let attributes = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
     let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let family = FamilySchema {
-        name: "f".into(),
-        id: FamilyId(0),
-        attributes,
-        metadata: Default::default(),
-        configuration: Default::default(),
-        rules: FamilyRules::default(),
-    };
-    let schema = TableSchema {
-        name: table(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        families: [("f".to_owned(), family)].into(),
-    };
+    let family = FamilySchema::new("f", attributes);
+    let schema = TableSchema::new(table(), [family]);
     store.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
 }
 
@@ -151,15 +136,7 @@ fn mutation(name: &str, n: u64) -> Mutation {
         let kind = DeleteKind::Column { family: "f".into(), qualifier: name.into() };
         return Mutation::Delete(vec![DeleteMarker { kind, time: Time::AfterNewest, erases: false }]);
     }
-    Mutation::Put(vec![PutCell {
-        family: "f".into(),
-        qualifier: name.into(),
-        time: Time::AfterNewest,
-        value: Value::Bytes(value(name, n)),
-        ttl_ms: None,
-        mtime: None,
-        ended_at: None,
-    }])
+    Mutation::Put(vec![PutCell::new("f", name, Time::AfterNewest, value(name, n))])
 }
 
 /// Writes durably until the disk is gone. What is acknowledged while it goes is not counted: the kernel's fdatasync may

@@ -37,34 +37,12 @@ const FAMILY: &str = "default/t/written/f";
 /// A store with many cells, most of them flushed.
 fn fill(path: &Path, cells: u64) {
     let store = Store::open(StoreOptions::new(path)).unwrap();
-    let family = |name: &str| FamilySchema {
-        name: name.into(),
-        id: FamilyId(0),
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        rules: FamilyRules::default(),
-    };
     let table = TableName::parse("t").unwrap();
-    let schema = TableSchema {
-        name: table.clone(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        families: [("f".to_owned(), family("f"))].into(),
-    };
+    let schema = TableSchema::new(table.clone(), [FamilySchema::new("f", Default::default())]);
     store.alter(CatalogueChange::CreateTable(schema), Origin::default()).unwrap();
     let put = |row: String, cells: &[(String, String)]| {
-        let put = |(qualifier, value): &(String, String)| PutCell {
-            family: "f".into(),
-            qualifier: qualifier.clone().into(),
-            time: Time::AfterNewest,
-            value: Value::Bytes(value.clone().into()),
-            ttl_ms: None,
-            mtime: None,
-            ended_at: None,
+        let put = |(qualifier, value): &(String, String)| {
+            PutCell::new("f", qualifier.clone(), Time::AfterNewest, value.clone())
         };
         let mutations = vec![Mutation::Put(cells.iter().map(put).collect())];
         let (table, durability) = (table.clone(), Some(Durability::AsyncWal));

@@ -1,0 +1,148 @@
+//! What is bounded, and what a program is told at the bound; and who is let in.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::fixture::{CELLFS, Fixture};
+
+fn is_root() -> bool {
+    let root = nix::unistd::geteuid().is_root();
+    if !root {
+        println!("skipped: only root can raise limits and be someone else");
+    }
+    root
+}
+
+fn errors(fixture: &Fixture) -> String {
+    fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap()
+}
+
+/// Tries until it succeeds: what was closed is released a moment later.
+fn soon(mut step: impl FnMut() -> bool) -> bool {
+    (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        step()
+    })
+}
+
+#[test]
+fn mount_of_a_daemon_without_descriptors_refuses_and_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut fixture = Fixture::on(directory, "");
+    fixture.unmount();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 80; exec \"$0\" mount -f -o families=auto \"$1\" \"$2\"", CELLFS]);
+    command.args([fixture.store(), fixture.mnt()]);
+    fixture.mount_by(command);
+    let family = fixture.family("r");
+    let small = family.join("small");
+    fs::write(&small, "value").unwrap();
+    // Each takes a descriptor for its temporary file.
+    let large = vec![7_u8; 2 << 20];
+    let mut open = Vec::new();
+    let refused = (0..200).find_map(|n| {
+        let mut file = match File::create(family.join(format!("large{n}"))) {
+            Ok(file) => file,
+            Err(e) => return Some(e),
+        };
+        match file.write_all(&large) {
+            Ok(()) => {
+                open.push(file);
+                None
+            }
+            Err(e) => Some(e),
+        }
+    });
+    let refused = refused.expect("a bound");
+    assert_eq!(refused.raw_os_error(), Some(libc::ENFILE), "{refused}");
+    assert!(open.len() > 10, "{} fit", open.len());
+    assert_eq!(fs::read_to_string(&small).unwrap(), "value", "reading goes on");
+    assert!(errors(&fixture).contains("Too many open files"), "{}", errors(&fixture));
+    let held = open.len();
+    drop(open);
+    assert!(soon(|| fs::write(family.join("after"), &large).is_ok()), "{}", errors(&fixture));
+    for n in 0..held {
+        assert_eq!(fs::read(family.join(format!("large{n}"))).unwrap().len(), large.len());
+    }
+    assert!(fixture.cellfs(&["status", fixture.store().to_str().unwrap()]).status.success());
+}
+
+#[test]
+fn mount_has_at_most_a_hundred_thousand_files_open() {
+    if !is_root() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "value").unwrap();
+    let script = "
+import os, sys
+count = 0
+try:
+    while True:
+        os.open(sys.argv[1], os.O_RDONLY)
+        count += 1
+except OSError as e:
+    print(count, e.errno)
+";
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 100100 && exec python3 -c \"$0\" \"$1\"", script])
+        .arg(&cell)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if said.is_empty() {
+        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert_eq!(said, format!("100000 {}", libc::ENFILE));
+    assert!(soon(|| fs::read(&cell).is_ok()), "what the program had open is released");
+    assert!(errors(&fixture).contains("100000 files are open on this mount; close some"), "{}", errors(&fixture));
+}
+
+/// A program of a user who is neither root nor the owner.
+fn as_nobody(program: &str, args: &[&Path]) -> Output {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", program]).args(args).output().unwrap()
+}
+
+#[test]
+fn mount_lets_others_in_with_allow_other_only_and_within_the_modes() {
+    if !is_root() {
+        return;
+    }
+    let denied = |output: &Output| {
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains("Permission denied"), "{text}");
+    };
+    let mut fixture = Fixture::new();
+    fs::set_permissions(fixture.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "value").unwrap();
+    denied(&as_nobody("cat", &[&cell]));
+    denied(&as_nobody("ls", &[&fixture.mnt()]));
+
+    fixture.unmount();
+    fixture.mount("allow_other");
+    assert_eq!(as_nobody("cat", &[&cell]).stdout, b"value");
+    assert!(as_nobody("ls", &[&fixture.path("t")]).status.success());
+    denied(&as_nobody("rm", &[Path::new("-f"), &cell]));
+    denied(&as_nobody("touch", &[&cell]));
+    denied(&as_nobody("touch", &[&fixture.path("t/r/f/new")]));
+    denied(&as_nobody("mkdir", &[&fixture.path("table")]));
+    denied(&as_nobody("mv", &[&cell, &fixture.path("t/r/f/moved")]));
+    assert_eq!(fs::read(&cell).unwrap(), b"value");
+
+    fixture.unmount();
+    fixture.mount("allow_other,umask=077");
+    denied(&as_nobody("cat", &[&cell]));
+    fixture.unmount();
+    fixture.mount("allow_other,umask=000");
+    assert!(as_nobody("touch", &[&fixture.path("t/r/f/new")]).status.success());
+    fixture.unmount();
+    fixture.mount("allow_other,uid=65534,gid=65534");
+    assert!(as_nobody("touch", &[&fixture.path("t/r/f/own")]).status.success());
+}
