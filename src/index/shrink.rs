@@ -41,4 +41,20 @@ impl Index {
         }
         Ok(())
     }
+
+    /// Lets SQLite's own log beside the index have so many pages, about.
+    pub fn limit_log(&self, pages: u32) -> Result<()> {
+        let bytes = u64::from(pages) * 4096;
+        let text = format!("PRAGMA wal_autocheckpoint={pages}; PRAGMA journal_size_limit={bytes};");
+        self.writer.lock().execute_batch(&text).map_err(sql("set up"))
+    }
+
+    /// Gives the room of that log back to the disk, if nobody reads from it and the index has room for what is in it.
+    pub fn shrink_log(&self) {
+        let writer = self.writer.lock();
+        let _paused = self.readers.pause();
+        if let Err(e) = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)) {
+            log::info!("shrink the log of the index: {e}");
+        }
+    }
 }

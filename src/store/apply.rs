@@ -137,8 +137,8 @@ impl Engine {
         // What adds no bytes of values is what makes room in the end.
         let frees = cells.iter().all(|cell| cell.value.stored_len() == 0);
         let appended = match frees {
-            true => self.with_reserve(|| self.log.append(&cells, &mut publish)),
-            false => self.log.append(&cells, &mut publish),
+            true => self.delete_with_reserve(|| self.log.append(&cells, &mut publish)),
+            false => self.check_reserve().and_then(|()| self.log.append(&cells, &mut publish)),
         };
         let seq = appended.inspect_err(|_| self.unshare(&shared))?;
         let now = self.now();

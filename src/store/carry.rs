@@ -7,6 +7,7 @@ use lru::LruCache;
 
 use super::check::lookup;
 use super::recovery::Recovery;
+use super::reserve;
 use crate::index::{FormerIndex, IndexRow, key};
 use crate::model::{Generation, SegmentId};
 use crate::wal::{DeadMarks, read_dead};
@@ -79,17 +80,13 @@ impl Recovery<'_> {
     pub(super) fn with_any_room(&self, write: impl Fn() -> Result<()>) -> Result<()> {
         let full = |result: &Result<()>| result.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
         let mut written = write();
-        if full(&written) && self.remove_reserve() {
+        let store = self.segments.dir().parent().unwrap_or(self.segments.dir());
+        while full(&written) && reserve::remove(&**self.segments.env(), store) {
             written = write();
         }
         if full(&written) && !self.damages.any() && self.index.forget_former()? {
             written = write();
         }
         written
-    }
-
-    fn remove_reserve(&self) -> bool {
-        let reserve = self.segments.dir().with_file_name("reserve");
-        self.segments.env().remove(&reserve).is_ok()
     }
 }

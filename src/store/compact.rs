@@ -42,7 +42,7 @@ impl Engine {
         }
         let thrift = if kind == CompactionKind::Major { Thrift::Space } else { Thrift::Work };
         self.purge_segments(&mut Pace::full(self), thrift)?;
-        self.index.give_back()
+        self.with_reserve(|| self.index.give_back())
     }
 
     /// Closes the segment that is written if little of it is alive, so that it can be emptied as the others are. Only
@@ -139,12 +139,13 @@ impl Engine {
     }
 
     /// Changes the state alone, and the sums beside it.
-    pub fn change_meta(&self, change: impl FnOnce(&mut Meta) -> Sums) -> Result<()> {
+    pub fn change_meta(&self, change: impl Fn(&mut Meta) -> Sums) -> Result<()> {
         let _alone = self.maintenance.lock();
-        let mut meta = self.meta.lock().clone();
-        let sums = change(&mut meta);
-        let state = (meta, sums);
-        let meta = self.index.write(&mut std::iter::empty(), || state)?;
+        let meta = self.with_reserve(|| {
+            let mut meta = self.meta.lock().clone();
+            let sums = change(&mut meta);
+            self.index.write(&mut std::iter::empty(), || (meta, sums))
+        })?;
         *self.meta.lock() = meta;
         Ok(())
     }
@@ -214,7 +215,7 @@ impl Engine {
             }
         }
         self.purge_segments(&mut pace, Thrift::Work)?;
-        self.index.give_back()
+        self.with_reserve(|| self.index.give_back())
     }
 
     /// What is to be compacted of a family now.

@@ -1,5 +1,6 @@
 //! The parts of an open store, and what all operations share: snapshots, row locks, events.
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::damage::Met;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
+use super::reserve::Sizes;
 use super::settle::Moving;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
@@ -100,6 +102,12 @@ pub struct Engine {
     pub room_made: Condvar,
     pub signals: Signals,
     pub met: Arc<Met>,
+    /// What is kept free of the disk.
+    pub sizes: Sizes,
+    /// A part of it is in use: nothing is written that only takes room.
+    pub reserve_out: AtomicBool,
+    /// Lines of `.moved` files for which the disk had no room.
+    pub moves: Mutex<BTreeMap<SegmentId, Vec<u8>>>,
     pub subscribers: RwLock<Vec<Subscriber>>,
     /// Held while a snapshot is made or deleted.
     pub snapshotting: Mutex<()>,
@@ -209,6 +217,7 @@ impl Engine {
         if self.tables.load().active.bytes() >= self.options.memtable_bytes {
             self.freeze();
             self.wake(|state| state.flush = true);
+            self.look_at_room();
         }
         drop(room);
         if self.options.background == Background::Off { self.flush_frozen() } else { Ok(()) }

@@ -148,7 +148,7 @@ impl Store {
     pub fn open(options: StoreOptions) -> Result<Self> {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
-        engine.restore_reserve()?;
+        engine.begin_reserve()?;
         Ok(Self::with(engine, Access::Full, Some(lock)))
     }
 

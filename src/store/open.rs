@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -13,6 +13,7 @@ use super::memtable::{Indexed, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
+use super::reserve::Sizes;
 use super::settle::Moving;
 use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
 use crate::env::{Env, LockGuard};
@@ -50,14 +51,15 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let find_index = || open_index(&index_dir, &segments, options.reader_cache_bytes, &witness);
     let (index, opened) = match find_index() {
         // A store on a full disk opens with what was reserved for that.
-        Err(e) if e.kind == ErrorKind::NoSpace && env.remove(&dir.join("reserve")).is_ok() => find_index()?,
+        Err(e) if e.kind == ErrorKind::NoSpace && reserve::remove(&*env, &dir) => find_index()?,
         found => found?,
     };
     let hash_key = identity.hash_key;
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
-    options.segment_bytes = reserve::segment_bytes(options.segment_bytes, space.total);
+    let sizes = Sizes::of(&mut options, space.total);
+    index.limit_log(reserve::log_pages(space.total))?;
     let met = Arc::new(Met::new(&dir));
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, stopped_at: None };
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
 
@@ -74,7 +76,7 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
     let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
     let met = Arc::clone(&parent.met);
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, stopped_at };
+    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.sizes, stopped_at };
     parts.recover(opened, Tail::LeaveAlone)
 }
 
@@ -87,12 +89,13 @@ struct Parts {
     index: Index,
     witness: Arc<Witness>,
     met: Arc<Met>,
+    sizes: Sizes,
     stopped_at: Option<Timestamp>,
 }
 
 impl Parts {
     fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
-        let Self { options, hash_key, catalogue, segments, index, witness, met, stopped_at } = self;
+        let Self { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at } = self;
         let read = Arc::clone(&options.recovered);
         let mut recovery = Recovery::new(&segments, &catalogue, &index, (&*witness, end), &read);
         let meta = recovery.run(opened)?;
@@ -131,6 +134,9 @@ impl Parts {
             signals: Signals { state: Mutex::new(state), ..Signals::default() },
             witness,
             met,
+            sizes,
+            reserve_out: AtomicBool::new(false),
+            moves: Mutex::default(),
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
             stopped_at,

@@ -99,11 +99,12 @@ impl Engine {
 
     fn moved(&self, old: &ValueHandle) -> Result<Option<ValueHandle>> {
         let path = self.moved_path(old.segment);
-        let bytes = match self.options.env.read_file(&path) {
+        let mut bytes = match self.options.env.read_file(&path) {
             Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
         };
+        bytes.extend_from_slice(self.moves.lock().get(&old.segment).map_or(&[], Vec::as_slice));
         let line = bytes.chunks_exact(MOVED).find(|line| line[..8] == old.offset.to_le_bytes());
         Ok(line.map(|line| {
             let number = |at: usize| line[at..at + 4].iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
@@ -135,9 +136,14 @@ impl Engine {
             let env = &self.options.env;
             let write = || {
                 let file = if env.exists(&path)? { env.open(&path)? } else { env.create_new(&path)? };
-                file.write_at(&lines, file.len()?)
+                let end = file.len()?;
+                file.write_at(&lines, end).or_else(|e| file.set_len(end).and(Err(e)))
             };
-            write().map_err(|e| Error::io(format!("write {}", path.display()), &e))?;
+            match write().map_err(|e| Error::io(format!("write {}", path.display()), &e)) {
+                // A full disk has better uses of its reserve; a round is not too much for the memory.
+                Err(e) if e.kind == ErrorKind::NoSpace => self.moves.lock().entry(id).or_default().extend(lines),
+                written => written?,
+            }
         }
         Ok(())
     }

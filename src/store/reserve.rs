@@ -1,65 +1,196 @@
-//! Room that is given back when the disk is full, so that deleting and compacting still work.
+//! Room that is given back when the disk is full, so that deleting and compacting still work; and how large things are
+//! on a small disk.
+//!
+//! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use super::StoreOptions;
 use super::engine::Engine;
+use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 
-/// What of it tombstones and the index may take while segments are rewritten.
-const HOUSEKEEPING: u64 = 3 << 20;
 /// A segment has at most this part of the disk, so that on a small one little room lets one be rewritten.
 const PARTS: u64 = 64;
-const LEAST_SEGMENT: u64 = 1 << 20;
+const MIB: u64 = 1 << 20;
+/// Bytes of a page of the index.
+const PAGE: u64 = 4096;
 
-/// Bytes after which a segment is complete, on a disk of so many bytes.
-pub fn segment_bytes(wanted: u64, disk_total: u64) -> u64 {
-    wanted.min((disk_total / PARTS).max(LEAST_SEGMENT))
+/// What is kept free of a disk, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// For tombstones.
+    deletes: u64,
+    /// What the index takes meanwhile.
+    housekeeping: u64,
+    /// Most of the live half of any segment that is worth rewriting.
+    copies: u64,
+    /// What the memtables take in the index.
+    flushes: u64,
+    /// With so much free room beside it anything is written again.
+    enough: u64,
+}
+
+impl Sizes {
+    /// For a disk of so many bytes; fits the options to it.
+    pub fn of(options: &mut StoreOptions, disk_total: u64) -> Self {
+        options.segment_bytes = options.segment_bytes.min((disk_total / PARTS).max(MIB));
+        options.memtable_bytes = options.memtable_bytes.min((disk_total / 128).max(MIB / 2));
+        options.compaction_cells = options.compaction_cells.min((disk_total / 25_000).max(1024) as usize);
+        let deletes = (disk_total / 32).clamp(MIB, (options.segment_bytes / 2).max(MIB));
+        let housekeeping = (disk_total / 10).clamp(3 * MIB, options.segment_bytes.max(3 * MIB));
+        let copies = options.segment_bytes / 2;
+        let enough = (2 * (deletes + housekeeping + copies)).min(disk_total / 4);
+        // What is in memory: one that is filled, and two that are flushed. SQLite's own log has whole pages of one.
+        let flushes = (6 * options.memtable_bytes + 2 * housekeeping).min(disk_total / 8);
+        Self { deletes, housekeeping, copies, flushes, enough }
+    }
+
+    fn last(&self) -> u64 {
+        self.housekeeping + self.copies
+    }
+}
+
+/// Pages of its own log after which SQLite moves them into the index.
+pub fn log_pages(disk_total: u64) -> u32 {
+    (disk_total / 100 / PAGE).clamp(64, 4000) as u32
+}
+
+/// What may use what is reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Deletes,
+    Maintenance,
+}
+
+fn deletes_path(store: &Path) -> PathBuf {
+    store.join("reserve")
+}
+
+fn last_path(store: &Path) -> PathBuf {
+    store.join("reserve.last")
+}
+
+/// Gives back to the disk what is reserved in a store's directory; whether there was anything.
+pub fn remove(env: &dyn Env, store: &Path) -> bool {
+    // Order: what deletes may use first.
+    env.remove(&deletes_path(store)).is_ok() || env.remove(&last_path(store)).is_ok()
 }
 
 impl Engine {
-    fn reserve_path(&self) -> std::path::PathBuf {
-        self.options.path.join("reserve")
-    }
-
-    /// Gives the reserve back to the disk; whether there was one.
-    fn release_reserve(&self) -> bool {
-        let released = self.options.env.remove(&self.reserve_path()).is_ok();
+    /// Gives the next part of the reserve back to the disk; whether there was one.
+    fn release_reserve(&self, by: Use) -> bool {
+        let (env, store) = (&self.options.env, &self.options.path);
+        let released = match by {
+            Use::Deletes => env.remove(&deletes_path(store)).is_ok(),
+            Use::Maintenance => remove(&**env, store),
+        };
         if released {
-            log::warn!("the disk under {} is full: the reserve is in use", self.options.path.display());
+            self.run_short();
+            // What was deleted is made room of.
+            self.wake(|state| state.compact = true);
         }
         released
     }
 
-    /// Room for the live half of any segment that is worth rewriting, and for what is written beside it.
-    fn reserve_bytes(&self) -> u64 {
-        self.options.segment_bytes / 2 + HOUSEKEEPING
-    }
-
     /// Bytes that a compaction may write: what is free and, without what the index needs meanwhile, the reserve.
     pub fn room_for_copies(&self) -> u64 {
-        let free = self.options.env.disk_space(&self.options.path).map_or(0, |space| space.available);
-        let reserved = self.options.env.exists(&self.reserve_path()).unwrap_or(false);
-        free + if reserved { self.reserve_bytes() - HOUSEKEEPING / 3 } else { 0 }
+        let (env, store) = (&self.options.env, &self.options.path);
+        let free = env.disk_space(store).map_or(0, |space| space.available);
+        let reserved = env.exists(&last_path(store)).unwrap_or(false);
+        free + if reserved { self.sizes.copies + self.sizes.housekeeping * 2 / 3 } else { 0 }
     }
 
-    /// Makes the reserve if it is missing and there is room.
+    /// Makes what is missing of the reserve and fits; lets everything be written again once there is room beside it.
     pub fn restore_reserve(&self) -> Result<()> {
-        let (env, path) = (&self.options.env, self.reserve_path());
-        let io = |e: std::io::Error| Error::io(format!("reserve room in {}", path.display()), &e);
-        let enough = 3 * self.reserve_bytes();
-        if env.exists(&path).map_err(io)? || env.disk_space(&self.options.path).map_err(io)?.available < enough {
+        let (env, store) = (&self.options.env, &self.options.path);
+        let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
+        let mut available = env.disk_space(store).map_err(io)?.available;
+        let mut whole = true;
+        // Order: what makes room in the end first.
+        for (path, bytes) in [(last_path(store), self.sizes.last()), (deletes_path(store), self.sizes.deletes)] {
+            if env.exists(&path).map_err(io)? {
+                continue;
+            }
+            if available < bytes + bytes / 4 {
+                whole = false;
+                break;
+            }
+            let filled = env.create_new(&path).and_then(|file| file.allocate(bytes));
+            if let Err(e) = filled {
+                // A part of it is of no use to anyone.
+                let _ = env.remove(&path);
+                return Err(io(e));
+            }
+            available -= bytes;
+        }
+        if whole && available >= self.sizes.enough {
+            self.reserve_out.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// As [`Engine::restore_reserve`], when the store is opened.
+    pub fn begin_reserve(&self) -> Result<()> {
+        self.restore_reserve()?;
+        self.look_at_room();
+        Ok(())
+    }
+
+    /// Lets nothing be written that only takes room before what is in memory has no room in the index any more.
+    pub fn look_at_room(&self) {
+        let short = |space: crate::env::DiskSpace| space.available < self.sizes.flushes;
+        if self.options.env.disk_space(&self.options.path).is_ok_and(short) {
+            self.run_short();
+        }
+    }
+
+    fn run_short(&self) {
+        if !self.reserve_out.swap(true, Ordering::AcqRel) {
+            log::warn!("the disk under {} is full", self.options.path.display());
+        }
+    }
+
+    /// Refuses what only takes room while the reserve is in use.
+    pub fn check_reserve(&self) -> Result<()> {
+        if !self.reserve_out.load(Ordering::Acquire) {
             return Ok(());
         }
-        let filled = env.create_new(&path).and_then(|file| file.allocate(self.reserve_bytes()));
-        if filled.is_err() {
-            self.release_reserve();
+        self.restore_reserve()?;
+        if !self.reserve_out.load(Ordering::Acquire) {
+            return Ok(());
         }
-        filled.map_err(io)
+        let store = self.options.path.display();
+        let text = format!(
+            "the disk under {store} is full: {} MiB must be free before anything more is written. Delete cells and run \
+             `cellfs compact --major`, or other files of this disk",
+            self.sizes.enough >> 20
+        );
+        Err(Error::new(ErrorKind::NoSpace, text))
     }
 
-    /// Does what must work on a full disk: with the reserve, if it does not without.
-    pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    /// Deletes on a full disk: with the part of the reserve that is for that.
+    pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
         match action() {
-            Err(e) if e.kind == ErrorKind::NoSpace && self.release_reserve() => action(),
+            Err(e) if e.kind == ErrorKind::NoSpace && self.release_reserve(Use::Deletes) => action(),
             other => other,
         }
+    }
+
+    /// Does what makes room in the end: with the reserve, if it does not without.
+    pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+        let mut done = action();
+        let full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
+        if full(&done) {
+            // What SQLite keeps beside the index may be enough.
+            self.index.shrink_log();
+            done = action();
+        }
+        while full(&done) && self.release_reserve(Use::Maintenance) {
+            self.index.shrink_log();
+            done = action();
+        }
+        done
     }
 }

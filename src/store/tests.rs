@@ -29,6 +29,8 @@ fn options(env: &SimEnv) -> StoreOptions {
     options.env = Arc::new(env.clone());
     options.background = Background::Off;
     options.compaction_cells = 3;
+    // What is reserved is measured by it, and written.
+    options.segment_bytes = 1 << 20;
     options
 }
 

@@ -56,6 +56,10 @@ pub struct Checker<'a, 'f> {
     reported: u64,
     total: u64,
     last: SeqNo,
+    /// The segment of the log that was looked at last.
+    before: Option<SegmentId>,
+    /// Nothing was purged between the record that was looked at last and the next.
+    adjacent: bool,
 }
 
 impl<'a, 'f> Checker<'a, 'f> {
@@ -84,6 +88,8 @@ impl<'a, 'f> Checker<'a, 'f> {
             reported: 0,
             total,
             last: SeqNo(0),
+            before: None,
+            adjacent: false,
         }
     }
 
@@ -141,6 +147,11 @@ impl<'a, 'f> Checker<'a, 'f> {
         };
         let origin = replay.origin();
         let (mut before, mut surveyed) = (0, false);
+        if origin == SegmentOrigin::Log {
+            let there = |id| self.segments.get(SegmentId(id)).is_some();
+            self.adjacent = self.before.is_some_and(|before| (before.0..id.0).all(there));
+            self.before = Some(id);
+        }
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, end, seq, found, .. } => {
@@ -187,7 +198,8 @@ impl<'a, 'f> Checker<'a, 'f> {
             return Ok(());
         }
         // A rescue after a failed sync repeats records.
-        let gap = seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.known.synced;
+        let adjacent = std::mem::replace(&mut self.adjacent, true);
+        let gap = adjacent && seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.known.synced;
         if gap && !self.explained(self.last, SeqNo(seq.0 - 1)) {
             let text = format!("number {} follows number {}: what was between is missing", seq.0, self.last.0);
             self.find(Severity::Damage, (path.to_owned(), Some(offset)), None, text)?;

@@ -120,3 +120,22 @@ fn a_lost_end_of_the_log_is_told_until_somebody_knows() {
         assert_eq!(value(&store, "r", name), expected);
     }
 }
+
+#[test]
+fn what_a_compaction_has_taken_out_of_the_log_is_no_loss() {
+    let env = SimEnv::new();
+    let store = Store::open(StoreOptions { segment_bytes: 600, ..options(&env) }).unwrap();
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    for n in 0..12 {
+        // The cells of segments in the middle are replaced, those before and behind are not.
+        let name = if (4..8).contains(&n) { "same".to_owned() } else { format!("q{n}") };
+        put(&store, "r", &name, &[n; 250]);
+    }
+    store.flush(None).unwrap();
+    let before = store.status().unwrap().segments;
+    store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+    assert!(store.status().unwrap().segments < before);
+    store.sync().unwrap();
+    store.close().unwrap();
+    assert_eq!(findings(&env).0.damages, 0, "{:#?}", findings(&env).1);
+}

@@ -11,7 +11,21 @@ use rand::RngExt;
 use crate::mount::fixture::{Fixture, errno};
 
 /// A small disk over the store's directory.
-struct SmallDisk(PathBuf);
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None`: this machine does not allow it, which is said.
+    pub fn over(path: &Path, size: &str) -> Option<Self> {
+        fs::create_dir_all(path).unwrap();
+        let option = format!("size={size},mode=700");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(path).output();
+        if mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            return Some(Self(path.to_owned()));
+        }
+        println!("skipped: only root can mount a small tmpfs ({mounted:?})");
+        None
+    }
+}
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
@@ -31,18 +45,11 @@ struct Small {
 }
 
 impl Small {
-    /// `None`: this machine does not allow it, which is said.
+    /// `None`: this machine does not allow it.
     fn new(size: &str) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("store");
-        fs::create_dir_all(&store).unwrap();
-        let option = format!("size={size},mode=700");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&store).output();
-        if !mounted.as_ref().is_ok_and(|output| output.status.success()) {
-            println!("skipped: only root can mount a small tmpfs ({mounted:?})");
-            return None;
-        }
-        let disk = SmallDisk(store.clone());
+        let disk = SmallDisk::over(&store, size)?;
         let fixture = Fixture::on(directory, "");
         fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
         let family = fixture.family("r");

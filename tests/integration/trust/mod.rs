@@ -2,6 +2,7 @@
 
 mod check;
 mod full_disk;
+mod many_cells;
 mod races;
 mod security;
 mod sync;
