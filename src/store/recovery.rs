@@ -271,6 +271,9 @@ impl<'a> Recovery<'a> {
     fn rebuild(&mut self) -> Result<Meta> {
         let mut meta = Meta { generation: Generation(1), ..Meta::default() };
         let mut batch = Vec::new();
+        if self.end == Tail::Mend {
+            self.remove_stillborn(&Meta::default())?;
+        }
         let former = self.index.former(self.segments.store_id(), self.witness);
         if let Some((former, state)) = former.as_ref().and_then(|former| Some((former, former.meta.as_ref()?))) {
             // What it covers was on the disk before.

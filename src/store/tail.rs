@@ -72,7 +72,9 @@ impl Recovery<'_> {
             let mut header = vec![0; len as usize];
             let read = self.segments.file(id)?.read_at(&mut header, 0);
             read.map_err(|e| Error::io(format!("read {}", self.segments.path(id).display()), &e))?;
-            if header.iter().all(|byte| *byte == 0) {
+            // A part of one is what a write that failed has left; without an index it might be what is left of more.
+            let torn = len < SEGMENT_HEADER && meta.checkpoint.segment > SegmentId(0);
+            if torn || header.iter().all(|byte| *byte == 0) {
                 self.segments.purge(id)?;
             }
         }
