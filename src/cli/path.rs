@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend};
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
 
@@ -25,6 +25,11 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
         if let Component::Normal(name) = component {
             key = tree.target(&key, name.as_bytes())?;
         }
+    }
+    if key.snapshot.is_some() || matches!(key.view, View::At(_)) {
+        let text =
+            format!("{} is in the past; give the path of the present, outside .at and .snapshot", path.display());
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
     Ok((backend, key.place))
 }

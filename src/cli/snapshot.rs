@@ -59,7 +59,8 @@ fn list(snapshots: &[SnapshotInfo], json: bool) -> Result<Answer> {
             }))?;
             continue;
         }
-        let made = jiff::Timestamp::from_millisecond(made_at.0).map_or_else(|_| made_at.to_string(), |t| t.to_string());
+        let made =
+            jiff::Timestamp::from_millisecond(made_at.0).map_or_else(|_| made_at.to_string(), |t| format!("{t:.3}"));
         let what = table.as_ref().map_or_else(|| format!("{} tables", tables.len()), |table| format!("table {table}"));
         output.line(&format!("{name}\t{made}\t{what}\t{cells} cells\t{bytes} bytes"))?;
     }

@@ -275,10 +275,8 @@ fn open_store(options: &StoreOptions) -> Result<Store> {
 
 fn in_use(store: &Path, daemon: &Client) -> Error {
     let (pid, mount_point) = (daemon.hello().pid, &daemon.hello().mount_point);
-    let text = format!(
-        "{} is in use by process {pid}, which has it mounted on {mount_point}; unmount that first",
-        store.display()
-    );
+    let text =
+        format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
     Error::new(ErrorKind::Locked, text)
 }
 

@@ -89,8 +89,12 @@ fn accept(listener: &UnixListener, control: &Arc<Control>) {
                 continue;
             }
         };
-        if !is_owner(&stream) || open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
-            refuse(stream);
+        if !is_owner(&stream) {
+            refuse(stream, "the store belongs to another user; ask as its owner or as root");
+            continue;
+        }
+        if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            refuse(stream, "the daemon has too many connections; end a command or a shell that uses the store");
             continue;
         }
         open.fetch_add(1, Ordering::Relaxed);
@@ -112,8 +116,7 @@ fn is_owner(stream: &UnixStream) -> bool {
     getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
-fn refuse(mut stream: UnixStream) {
-    let text = "the daemon refuses: not its owner, or too many connections at once";
+fn refuse(mut stream: UnixStream, text: &str) {
     // The client sees the closed connection in any case.
     let _ = send(&mut stream, &Response::Failed(Error::new(ErrorKind::AccessDenied, text)));
 }

@@ -1,12 +1,20 @@
 //! Where a directory handle is: its cookies stay exact for the entries it passed last.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::changes::Moment;
 use crate::tree::listing::Entry;
 
 /// Entries of a handle that can be replayed exactly.
 const REPLAY: usize = 65_536;
+/// Entries of all handles that can be; past it a handle keeps few.
+const REPLAY_SUM: usize = 4 << 20;
+const REPLAY_FEW: usize = 256;
+
+/// Entries that all handles keep.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
 /// Every so many entries a key is remembered for longer.
 const SPARSE_STEP: u64 = 65_536;
 /// Most of those; past it every other one is dropped.
@@ -62,7 +70,8 @@ impl Cursor {
                 let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
                 let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
                 if !(self.recent_from..=self.recent_from + self.recent.len() as u64).contains(&(passed + 1)) {
-                    (self.recent, self.recent_from) = (VecDeque::new(), passed + 1);
+                    self.forget_recent();
+                    self.recent_from = passed + 1;
                 }
                 (passed, key)
             }
@@ -84,11 +93,19 @@ impl Cursor {
             *key = entry.cursor;
             return;
         }
-        if self.recent.len() == REPLAY {
+        let most = if KEPT.load(Ordering::Relaxed) < REPLAY_SUM { REPLAY } else { REPLAY_FEW };
+        while self.recent.len() >= most {
             self.recent.pop_front();
             self.recent_from += 1;
+            KEPT.fetch_sub(1, Ordering::Relaxed);
         }
         self.recent.push_back(entry.cursor);
+        KEPT.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn forget_recent(&mut self) {
+        KEPT.fetch_sub(self.recent.len(), Ordering::Relaxed);
+        self.recent = VecDeque::new();
     }
 
     fn note_sparse(&mut self, key: Vec<u8>) {
@@ -100,6 +117,12 @@ impl Cursor {
             });
         }
         self.sparse.push((self.passed, key));
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        self.forget_recent();
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Refusals {
 impl Refusals {
     /// Keeps one line: time, uid, pid, what was asked, sentence. Control characters are escaped.
     pub(super) fn record(&self, at: Timestamp, caller: Caller, what: &str, sentence: &str) {
-        let time = jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| t.to_string());
+        let time = jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| format!("{t:.3}"));
         let mut line = String::new();
         let sentence = printable(sentence);
         // Writing to a string cannot fail.

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::catalogue::no_namespace;
 use super::engine::{Engine, known_table};
 use super::flush::Counted;
 use super::memtable::{Indexed, Memtables};
 use crate::Result;
 use crate::backend::Restoration;
 use crate::index::{Change, Direction, IndexRow, key};
-use crate::model::{FamilyId, Generation, NamespaceSchema, Origin, TableSchema};
+use crate::model::{FamilyId, Generation, Origin, TableSchema};
 use crate::wal::{Entry, Rewriter};
 
 /// Cells that are copied before they are indexed.
@@ -32,8 +33,11 @@ impl Engine {
         let there = from.catalogue.load_full();
         let old = known_table(&there, &restoration.table)?.clone();
         let name = restoration.to.clone();
-        let namespace = NamespaceSchema { name: name.namespace.to_string(), ..NamespaceSchema::default() };
-        let namespace = there.namespaces.get(&*name.namespace).cloned().unwrap_or(namespace);
+        let namespace = there.namespaces.get(&*name.namespace).cloned();
+        let namespace = match namespace.or_else(|| self.catalogue.load().namespaces.get(&*name.namespace).cloned()) {
+            Some(namespace) => namespace,
+            None => return Err(no_namespace(&name.namespace)),
+        };
         let staged = self.stage(&TableSchema { name, ..old.clone() }, &there, &namespace, restoration.existing)?;
         let filled = self.with_reserve(|| self.fill_staged(from, &old, &staged));
         let shown = filled.and_then(|()| self.publish(staged.id, restoration.existing, origin));

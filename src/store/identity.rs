@@ -99,7 +99,14 @@ pub fn admit(env: &dyn Env, dir: &Path) -> Result<()> {
     match names.iter().find(|name| !ours(name)) {
         Some(other) if !names.iter().any(|name| name == "format" || name == "format.copy") => {
             let (dir, other) = (dir.display(), other.escape_debug());
-            let text = format!("{dir} is neither a store nor empty: it has {other}. Choose another directory");
+            let is_store = ["segments", "catalogue", "index"].iter().all(|name| names.iter().any(|n| n == name));
+            let text = match is_store {
+                true => format!(
+                    "{dir} looks like a store, but its files format and format.copy are gone: bring one of \
+                                 them back from a copy of the directory; without them nothing is opened or changed"
+                ),
+                false => format!("{dir} is neither a store nor empty: it has {other}. Choose another directory"),
+            };
             Err(Error::new(ErrorKind::NotEmpty, text))
         }
         _ => Ok(()),

@@ -59,7 +59,7 @@ impl Image {
 
     pub fn names(&self) -> Vec<String> {
         let files = self.files.keys().map(|path| path.display().to_string());
-        let unlike = |name: &String| !["/LOCK", "/reserve"].iter().any(|end| name.ends_with(end));
+        let unlike = |name: &String| !["/LOCK", "/reserve", "/reserve.last"].iter().any(|end| name.ends_with(end));
         files.filter(unlike).chain(self.index.keys().cloned()).collect()
     }
 

@@ -57,7 +57,11 @@ fn stopped_twice(first: u64, second: u64) -> (bool, bool) {
     let small = || StoreOptions { segment_bytes: 600, ..options(&env) };
     let store = Store::open(small()).unwrap();
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
-    let round = |store: &Store| (0..4).for_each(|n| drop(put(store, "r", &format!("q{n}"), &[n; 150])));
+    let round = |store: &Store| {
+        (0..4).for_each(|n| {
+            put(store, "r", &format!("q{n}"), &[n; 150]);
+        })
+    };
     round(&store);
     put(&store, "r", "gone", b"deleted later");
     put(&store, "r", "stays", b"here");
