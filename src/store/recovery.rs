@@ -43,6 +43,8 @@ pub struct Recovery<'a> {
     pub damages: Damages,
     /// Whether an end of the log was lost at any time.
     pub(super) is_short: bool,
+    /// The index is made anew: nothing else knows what copies there were.
+    rebuilding: bool,
     /// How many records were read, for whoever watches.
     read: &'a AtomicU64,
 }
@@ -70,6 +72,7 @@ impl<'a> Recovery<'a> {
     ) -> Self {
         Self {
             synced: witness.synced_seen(),
+            rebuilding: false,
             witness,
             segments,
             families: catalogue.stored_families().map(|family| family.id).collect(),
@@ -213,9 +216,8 @@ impl<'a> Recovery<'a> {
                     sink(self, id, found, dead)?;
                 }
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
-                    // A compaction that was stopped leaves a record cut off that nothing counts on: its cells are
-                    // where they were.
-                    if log || resume.is_some() {
+                    // A compaction that was stopped leaves a record cut off. The index points to what was synced alone.
+                    if log || resume.is_some() || self.rebuilding {
                         self.report(id, offset, reason, &salvage);
                     }
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
@@ -269,6 +271,7 @@ impl<'a> Recovery<'a> {
 
     /// Fills an empty index from all segments, in sorted batches.
     fn rebuild(&mut self) -> Result<Meta> {
+        self.rebuilding = true;
         let mut meta = Meta { generation: Generation(1), ..Meta::default() };
         let mut batch = Vec::new();
         if self.end == Tail::Mend {
