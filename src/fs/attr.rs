@@ -272,8 +272,7 @@ impl Fs {
             return Duration::ZERO;
         }
         let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
-        let left =
-            expires.map(|at| Duration::from_millis(u64::try_from(at.0 - self.tree.backend.now().0).unwrap_or(0)));
+        let left = expires.map(|at| self.until(at));
         left.map_or(self.options.cache_time, |left| left.min(self.options.cache_time))
     }
 

@@ -8,7 +8,15 @@ use crate::backend::Versions;
 use crate::model::{TimeRange, Timestamp};
 use crate::tree::place::{NodeKey, Place};
 
+/// The kernel counts in ticks and rounds up: what it may keep up to a moment it keeps a little longer.
+const TICKS_MS: i64 = 25;
+
 impl Fs {
+    /// How long the kernel may keep what ends at a moment.
+    pub(super) fn until(&self, at: Timestamp) -> Duration {
+        Duration::from_millis(u64::try_from(at.0 - self.tree.backend.now().0 - TICKS_MS).unwrap_or(0))
+    }
+
     /// Whether a row or a family of one may vanish by itself.
     pub(super) fn may_expire(&self, key: &NodeKey) -> Result<bool> {
         match &key.place {
@@ -23,8 +31,7 @@ impl Fs {
         if self.may_expire(key)?
             && let Some(at) = self.first_expiry(key)?
         {
-            let left = u64::try_from(at.0 - self.tree.backend.now().0).unwrap_or(0);
-            reply.entry_ttl = reply.entry_ttl.min(Duration::from_millis(left));
+            reply.entry_ttl = reply.entry_ttl.min(self.until(at));
         }
         Ok(reply)
     }
