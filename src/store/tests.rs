@@ -43,25 +43,8 @@ fn table() -> TableName {
 }
 
 fn schema(attributes: &[(&str, &str)]) -> TableSchema {
-    let attributes: BTreeMap<String, String> =
-        attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let family = FamilySchema {
-        name: "f".into(),
-        id: FamilyId(0),
-        attributes,
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    };
-    TableSchema {
-        name: table(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        families: BTreeMap::from([("f".to_owned(), family)]),
-    }
+    let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    TableSchema::new(table(), [FamilySchema::new("f", attributes)])
 }
 
 const FILES: &[(&str, &str)] = &[("VERSIONS", "10"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", "TRUE")];

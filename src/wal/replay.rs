@@ -68,35 +68,20 @@ pub struct Replay {
 impl Replay {
     /// Starts at `from` (0 = at the first record); the segment's header is verified.
     pub fn open(segments: &Arc<Segments>, id: SegmentId, from: u64) -> Result<Self> {
-        let origin = segments.check_header(id)?;
-        let file = segments.file(id)?;
-        // What a writer has not finished is not looked at.
-        let len = segments.get(id).map_or(0, |segment| segment.len());
-        Ok(Self {
-            segments: Arc::clone(segments),
-            id,
-            origin,
-            file,
-            len,
-            offset: from.max(SEGMENT_HEADER),
-            window: Vec::new(),
-            window_at: 0,
-        })
+        Self::begin(segments, id, segments.check_header(id)?, from.max(SEGMENT_HEADER))
     }
 
     /// A walk that believes nothing of the segment's header.
     pub(super) fn unchecked(segments: &Arc<Segments>, id: SegmentId, origin: SegmentOrigin) -> Result<Self> {
-        let (file, len) = (segments.file(id)?, segments.get(id).map_or(0, |segment| segment.len()));
-        Ok(Self {
-            segments: Arc::clone(segments),
-            id,
-            origin,
-            file,
-            len,
-            offset: SEGMENT_HEADER,
-            window: Vec::new(),
-            window_at: 0,
-        })
+        Self::begin(segments, id, origin, SEGMENT_HEADER)
+    }
+
+    fn begin(segments: &Arc<Segments>, id: SegmentId, origin: SegmentOrigin, offset: u64) -> Result<Self> {
+        let file = segments.file(id)?;
+        // What a writer has not finished is not looked at.
+        let len = segments.get(id).map_or(0, |segment| segment.len());
+        let segments = Arc::clone(segments);
+        Ok(Self { segments, id, origin, file, len, offset, window: Vec::new(), window_at: 0 })
     }
 
     /// Bytes that are looked at.

@@ -107,10 +107,17 @@ fn mount_read_only_makes_no_store() {
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
 }
 
+fn can_give_up_capabilities() -> bool {
+    let can = nix::unistd::geteuid().is_root();
+    if !can {
+        println!("skipped: only root can give up a capability");
+    }
+    can
+}
+
 #[test]
 fn mount_that_fails_leaves_no_store_behind_that_it_has_made() {
-    if !nix::unistd::geteuid().is_root() {
-        println!("skipped: only root can give up a capability");
+    if !can_give_up_capabilities() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -199,8 +206,7 @@ fn mount_store_of_a_newer_format_is_refused_untouched() {
 
 #[test]
 fn mount_without_fusermount3_says_what_to_install() {
-    if !nix::unistd::geteuid().is_root() {
-        println!("skipped: only root can give up a capability");
+    if !can_give_up_capabilities() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();

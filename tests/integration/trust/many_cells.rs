@@ -1,6 +1,5 @@
 //! Very many small cells on a small disk: what the index takes for them is more than what their values take.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellfs::ErrorKind;
@@ -16,23 +15,8 @@ fn table() -> TableName {
 
 fn create(store: &Store) {
     let attributes = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
-    let family = FamilySchema {
-        name: "f".into(),
-        id: FamilyId(0),
-        attributes: attributes.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    };
-    let schema = TableSchema {
-        name: table(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        families: BTreeMap::from([("f".to_owned(), family)]),
-    };
+    let attributes = attributes.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let schema = TableSchema::new(table(), [FamilySchema::new("f", attributes)]);
     store.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
 }
 
