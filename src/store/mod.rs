@@ -35,6 +35,7 @@ mod relocate;
 mod rename;
 mod reserve;
 mod restore;
+mod room;
 mod scan;
 mod serve;
 mod settle;

@@ -94,8 +94,12 @@ fn flush_loop(engine: &Engine) {
 }
 
 fn compact_loop(engine: &Engine) {
-    while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
-        note(engine, "compact", engine.compact_as_needed());
+    while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
+        if std::mem::take(&mut engine.signals.state.lock().make_room) {
+            engine.make_disk_room();
+        } else {
+            note(engine, "compact", engine.compact_as_needed());
+        }
     }
 }
 
