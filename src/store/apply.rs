@@ -139,7 +139,7 @@ impl Engine {
             self.read_point.store(appended.seq.0, Ordering::Release);
         };
         // What adds no bytes of values is what makes room in the end.
-        let bytes: u64 = cells.iter().map(|cell| u64::from(cell.value.stored_len())).sum();
+        let bytes: u64 = cells.iter().map(|cell| cell.value.stored_len()).sum();
         let frees = bytes == 0;
         let appended = match frees {
             true => {

@@ -138,7 +138,7 @@ impl Engine {
         if self.disk.is_due() {
             self.look_at_room();
         }
-        if !self.disk.is_out() && !(takes_room && self.disk.is_short()) {
+        if !(self.disk.is_out() || takes_room && self.disk.is_short()) {
             return;
         }
         let mut making = self.disk.making.lock();

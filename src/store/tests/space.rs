@@ -109,15 +109,18 @@ fn what_a_stopped_compaction_has_left_does_not_come_back() {
     }
 }
 
-/// What is in `r`: names and values.
-fn all(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// Names and values.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What is in `r`.
+fn all(store: &Store) -> Pairs {
     let columns = store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 10_000).unwrap();
     let read = |cell| store.read_value(&cell, 0, 100).unwrap();
     columns.into_iter().map(|(qualifier, cell)| (qualifier, read(cell))).collect()
 }
 
 /// 2000 cells, a part of them written over or deleted; with `pages` more of the index their flush stops.
-fn flushed_in_part(env: &SimEnv, pages: i64) -> (Store, Vec<(Vec<u8>, Vec<u8>)>) {
+fn flushed_in_part(env: &SimEnv, pages: i64) -> (Store, Pairs) {
     // Pieces have 64 cells.
     env.set_space(Some(24 << 20));
     let store = open(env);
