@@ -110,13 +110,15 @@ impl Index {
 
     /// Makes one that is empty and unfinished.
     fn create(path: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
-        let writer = connect(path, cache_bytes)?;
+        let mut writer = connect(path, cache_bytes)?;
+        let tx = writer.transaction().map_err(sql("make"))?;
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
-        writer.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
-        put_meta(&writer, "store", store)?;
-        put_meta(&writer, "format", &super::state::FORMAT.to_le_bytes())?;
+        tx.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
+        put_meta(&tx, "store", store)?;
+        put_meta(&tx, "format", &super::state::FORMAT.to_le_bytes())?;
+        tx.commit().map_err(sql("make"))?;
         Ok(Self::with(path, writer, cache_bytes, witness))
     }
 
@@ -324,13 +326,22 @@ pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
     let cache = (cache_bytes / 1024).max(64);
     let setup = format!(
-        "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
-         PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
+        "{}PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
+         PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;",
+        page_size()
     );
     connection.execute_batch(&setup).map_err(sql("set up"))?;
     keep_plans(&connection)?;
     Ok(connection)
 }
+
+#[cfg(not(test))]
+const fn page_size() -> &'static str {
+    ""
+}
+
+#[cfg(test)]
+use super::pages::page_size;
 
 /// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
 pub(super) fn keep_plans(connection: &Connection) -> Result<()> {

@@ -11,6 +11,8 @@ pub mod key;
 mod lifetime;
 mod look;
 mod meta;
+#[cfg(test)]
+pub(crate) mod pages;
 mod readers;
 mod row;
 mod shares;

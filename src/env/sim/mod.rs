@@ -40,9 +40,11 @@ pub enum FailMode {
 pub struct SimEnv {
     state: Arc<Mutex<State>>,
     index: Arc<Mutex<Option<tempfile::TempDir>>>,
+    /// Where directories of the index are made.
+    base: Arc<PathBuf>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     nodes: Vec<Node>,
     live: BTreeMap<PathBuf, usize>,
@@ -59,7 +61,7 @@ struct State {
     life: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Node {
     live: Vec<u8>,
     durable: Vec<u8>,
@@ -67,6 +69,7 @@ struct Node {
     pending: Vec<Pending>,
 }
 
+#[derive(Clone)]
 enum Pending {
     Write(u64, Vec<u8>),
     Len(u64),
@@ -79,6 +82,20 @@ impl Pending {
             Pending::Len(len) => data.resize(*len as usize, 0),
         }
     }
+}
+
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            std::fs::create_dir(&to)?;
+            copy_tree(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }
 
 fn overwrite(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
@@ -148,7 +165,34 @@ impl SimEnv {
     /// An empty disk; the clock stands at one million milliseconds.
     pub fn new() -> Self {
         let state = State { clock: 1_000_000, ..State::default() };
-        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)) }
+        let base = Arc::new(std::env::temp_dir());
+        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)), base }
+    }
+
+    /// As [`SimEnv::new`], with the index in memory too where this machine has room for files there.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self { base: Arc::new(base), ..Self::new() }
+    }
+
+    /// Another machine in the same state. Nothing may be using the index.
+    pub fn copy(&self) -> io::Result<Self> {
+        let index = self.index.lock();
+        let copied = match &*index {
+            Some(dir) => {
+                let to = tempfile::tempdir_in(&*self.base)?;
+                copy_tree(dir.path(), to.path())?;
+                Some(to)
+            }
+            None => None,
+        };
+        let state = self.state.lock().clone();
+        Ok(Self {
+            state: Arc::new(Mutex::new(state)),
+            index: Arc::new(Mutex::new(copied)),
+            base: Arc::clone(&self.base),
+        })
     }
 
     /// Stops the machine: open files and locks of before are dead. The index is lost unless only the process died.
@@ -337,7 +381,7 @@ impl Env for SimEnv {
     fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
         let mut index = self.index.lock();
         if index.is_none() {
-            *index = Some(tempfile::tempdir()?);
+            *index = Some(tempfile::tempdir_in(&*self.base)?);
         }
         let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
         let dir = base.join(store.strip_prefix("/").unwrap_or(store)).join("index");
