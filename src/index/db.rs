@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::columns::{self, ColumnStats};
+use super::connect::connect;
 use super::former;
 use super::meta::{Meta, Sums};
 use super::readers::Readers;
@@ -64,14 +64,19 @@ pub struct Index {
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
-    move |e| {
-        let code = e.sqlite_error_code();
-        let kind = match code {
-            Some(rusqlite::ErrorCode::DiskFull) => ErrorKind::NoSpace,
-            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => ErrorKind::Corrupt,
-            _ => ErrorKind::Io,
-        };
-        Error::new(kind, format!("{what} the index: {e}"))
+    move |e| Error::new(kind_of(&e), format!("{what} the index: {e}"))
+}
+
+fn kind_of(e: &rusqlite::Error) -> ErrorKind {
+    use rusqlite::ErrorCode;
+    match e.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => ErrorKind::NoSpace,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Corrupt,
+        // A statement does not fit the tables, or a value its column: all are fixed, so the file is not as it was made.
+        Some(ErrorCode::Unknown | ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation) | None => {
+            ErrorKind::Corrupt
+        }
+        _ => ErrorKind::Io,
     }
 }
 
@@ -99,8 +104,8 @@ impl Index {
                     let index = Self::with(&path, writer, cache_bytes, witness);
                     return Ok((index, Opened::Ready(Box::new(meta))));
                 }
-                // A full disk says nothing about the index.
-                Err(e) if e.kind == ErrorKind::NoSpace => return Err(e),
+                // A full disk says nothing about the index, and nothing does who else has it open.
+                Err(e) if matches!(e.kind, ErrorKind::NoSpace | ErrorKind::Busy) => return Err(e),
                 Err(e) => e.message,
             },
         };
@@ -319,33 +324,6 @@ pub(super) fn remove_files(path: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
-    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
-    let cache = (cache_bytes / 1024).max(64);
-    let setup = format!(
-        "{}PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
-         PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;",
-        page_size()
-    );
-    connection.execute_batch(&setup).map_err(sql("set up"))?;
-    keep_plans(&connection)?;
-    Ok(connection)
-}
-
-#[cfg(not(test))]
-const fn page_size() -> &'static str {
-    ""
-}
-
-#[cfg(test)]
-use super::pages::page_size;
-
-/// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
-pub(super) fn keep_plans(connection: &Connection) -> Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
 }
 
 fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! because SQLite does not see damage to its pages. Must not know rules of visibility.
 
 mod columns;
+mod connect;
 mod copy;
 mod db;
 mod former;
