@@ -107,6 +107,8 @@ impl Engine {
     }
 
     fn flush_one(&self, frozen: &Frozen) -> Result<()> {
+        // After a failed sync rows would point to what may be in the page cache alone; a restart reads what was rescued.
+        self.log.check_poison()?;
         // Order: the log before the index that points into it.
         self.log.sync_to(frozen.checkpoint.seq)?;
         let rules = rules_by_id(&self.catalogue.load());

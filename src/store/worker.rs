@@ -79,7 +79,7 @@ fn sync_loop(engine: &Engine) {
 
 fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
-        if !engine.tables.load().frozen.is_empty() {
+        if engine.log.poison().is_none() && !engine.tables.load().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
             let result = engine.flush_frozen();
             engine.signals.state.lock().flushing = false;
@@ -95,7 +95,9 @@ fn flush_loop(engine: &Engine) {
 
 fn compact_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
-        note(engine, "compact", engine.compact_as_needed());
+        if engine.log.poison().is_none() {
+            note(engine, "compact", engine.compact_as_needed());
+        }
     }
 }
 
