@@ -124,19 +124,26 @@ fn kills(fixture: &mut Fixture, belief: Belief, enough: &dyn Fn(&Tally) -> bool)
     tally
 }
 
+/// Nothing is damaged.
+fn checked(fixture: &Fixture, what: &str) {
+    let output = fixture.cellfs(&["check", fixture.store().to_str().unwrap()]);
+    let words = String::from_utf8_lossy(&output.stdout);
+    println!("SIGKILL, {what}: {}", words.lines().last().unwrap_or_default());
+    assert!(output.status.success(), "{words}");
+}
+
 #[test]
 fn torture_sigkill_loses_nothing_that_was_acknowledged() {
     let mut fixture = Fixture::new();
     let tally = kills(&mut fixture, Belief::Acknowledged, &|tally| tally.rounds >= rounds("CELLFS_KILLS", 12));
     tally.print("SIGKILL");
     tally.assert_good();
-    // A segment whose cells were copied, and that a kill has kept from being deleted, goes first.
+    checked(&fixture, "as the last kill has left it");
     let store = fixture.store().to_str().unwrap().to_owned();
     for command in [&["flush", &store][..], &["compact", "--major", &store, "t"]] {
         assert!(fixture.cellfs(command).status.success());
     }
-    let output = fixture.cellfs(&["check", &store]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    checked(&fixture, "flushed and compacted");
     // Names are listed as they are read.
     for writer in 0..WRITERS {
         let family = fixture.path("t").join(format!("w{writer}")).join("f");
