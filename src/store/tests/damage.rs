@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use super::rig::{Case, Image, Tally, full, image, judge_all, shown};
 use super::*;
@@ -48,19 +49,19 @@ fn files_and_bytes(image: &Image) -> String {
 
 #[test]
 fn a_flipped_bit_is_mended_reported_or_an_error_never_another_value() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let tally = flip(&image, &bits(&image, &step), |tally, case| tally.judge(&case.what, &case.image, &good));
-    tally.print(&format!("bits flipped in {}", files_and_bytes(&image)));
+    tally.print(&format!("bits flipped in {}", files_and_bytes(&image)), began);
     tally.assert_good();
     assert!(tally.tried > 300 && tally.unreadable > 0, "{tally:?}");
 }
 
 #[test]
 fn after_a_repair_a_flipped_bit_gives_no_other_value_either() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let bits = bits(&image, &|name| if full() { 1 } else { 3 * step(name) });
     let tally = flip(&image, &bits, |tally, case| tally.judge_repaired(&case.what, &case.image, &good));
-    tally.print(&format!("bits flipped in {}, then repaired", files_and_bytes(&image)));
+    tally.print(&format!("bits flipped in {}, then repaired", files_and_bytes(&image)), began);
     tally.assert_good();
     assert!(tally.tried > 100 && tally.unreadable > 0, "{tally:?}");
 }
@@ -75,7 +76,7 @@ fn shifted(bytes: &[u8], at: usize, by: isize) -> Vec<u8> {
 
 #[test]
 fn bytes_that_came_or_went_cost_what_they_hit_and_nothing_behind() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let step = if full() { 1 } else { 23 };
     let segments: Vec<String> = image.names().into_iter().filter(|name| name.ends_with(".seg")).collect();
     let places = segments.iter().flat_map(|name| (0..image.bytes(name).len()).step_by(step).map(move |at| (name, at)));
@@ -91,7 +92,7 @@ fn bytes_that_came_or_went_cost_what_they_hit_and_nothing_behind() {
         tally.judge_repaired(&case.what, &case.image, &good);
         tally.heavy += u64::from(tally.lost() - before > 2);
     });
-    tally.print("bytes put in or taken out, then repaired");
+    tally.print("bytes put in or taken out, then repaired", began);
     println!("{} of them cost more than two versions", tally.heavy);
     tally.assert_good();
     // Where the header of a segment's last record is hit, nothing says where its entries were.
@@ -109,7 +110,7 @@ fn without_checksums_flipped_bits_give_other_values() {
 
 #[test]
 fn a_file_that_is_cut_short_is_mended_reported_or_an_error() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let names = image.names();
     let lens = |name: &String| {
         let step = if full() { 1 } else { step(name).div_ceil(8) };
@@ -123,13 +124,13 @@ fn a_file_that_is_cut_short_is_mended_reported_or_an_error() {
         Case { what: format!("{name}, cut to {len}"), image: cut }
     };
     let tally = judge_all(cuts.len(), case, |tally, case| tally.judge(&case.what, &case.image, &good));
-    tally.print("files cut");
+    tally.print("files cut", began);
     tally.assert_good();
 }
 
 #[test]
 fn a_file_that_is_gone_is_mended_reported_or_an_error() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let mut tally = Tally::default();
     for name in image.names() {
         let mut without = image.clone();
@@ -137,7 +138,7 @@ fn a_file_that_is_gone_is_mended_reported_or_an_error() {
         without.files.remove(Path::new(&name));
         tally.judge(&format!("{name} is gone"), &without, &good);
     }
-    tally.print("files removed");
+    tally.print("files removed", began);
     tally.assert_good();
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::*;
 use crate::backend::CompactionKind::Major;
@@ -258,11 +259,11 @@ impl Tally {
         assert!(all.iter().all(|cases| cases.is_empty()) && self.refused == 0, "{self:#?}");
     }
 
-    /// The line of figures.
-    pub fn print(&self, what: &str) {
+    /// The line of figures; `began`: when the rig did.
+    pub fn print(&self, what: &str, began: Instant) {
         println!(
             "{what}: {} tried, {} without a loss, {} versions unreadable by name, {} missing and reported; \
-             {} missing in silence, {} wrong, {} refused to open, {} panics",
+             {} missing in silence, {} wrong, {} refused to open, {} panics; {} s",
             self.tried,
             self.intact,
             self.unreadable,
@@ -270,7 +271,8 @@ impl Tally {
             self.silent.len(),
             self.wrong.len(),
             self.refused,
-            self.panics.len()
+            self.panics.len(),
+            began.elapsed().as_secs()
         );
     }
 }

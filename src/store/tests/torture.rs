@@ -5,6 +5,7 @@
 //! Some of the places in `cargo test`; with CELLFS_TORTURE=full all of them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -302,13 +303,14 @@ fn places(seeds: u64, stride: u64) -> Vec<(u64, u64)> {
 #[test]
 fn torture_stops_at_any_call_leave_a_prefix() {
     let (seeds, stride) = if full() { (500, 1) } else { (9, 3) };
-    let places = places(seeds, stride);
+    let (places, began) = (places(seeds, stride), Instant::now());
     let all = spread(places.len(), |n, tally: &mut Tally| {
         let (seed, k) = places[n];
         stop(seed, k, mode(k + seed), Wrap::Nothing).judge(Wrap::Nothing, tally);
     });
     let tally = Tally::sum(all);
-    println!("simulated crashes at any call of {seeds} histories: {} tried, {} wrong", tally.tried, tally.wrong.len());
+    let (wrong, seconds) = (tally.wrong.len(), began.elapsed().as_secs());
+    println!("simulated crashes at any call of {seeds} histories: {} tried, {wrong} wrong; {seconds} s", tally.tried);
     assert!(tally.wrong.is_empty() && tally.tried > 100, "{:#?}", tally.wrong);
 }
 
@@ -342,8 +344,8 @@ fn stop_three_deep(seed: u64, k: u64, stride: usize, depths: &mut Depths) {
 
 #[test]
 fn torture_every_stop_in_the_recovery_of_a_recovery() {
-    let (seeds, stride, third) = if full() { (24, 1, 1) } else { (1, 19, 3) };
-    let places = places(seeds, stride);
+    let (seeds, stride, third) = if full() { (12, 1, 1) } else { (1, 19, 3) };
+    let (places, began) = (places(seeds, stride), Instant::now());
     let all = spread(places.len(), |n, depths: &mut Depths| {
         let (seed, k) = places[n];
         stop_three_deep(seed, k, third, depths);
@@ -351,11 +353,12 @@ fn torture_every_stop_in_the_recovery_of_a_recovery() {
     let tallies = Depths::sum(all).0;
     println!(
         "simulated crashes three deep, {seeds} histories: {} tried of the history, {} of its recovery, {} of the \
-         recovery's, {} wrong",
+         recovery's, {} wrong; {} s",
         tallies[0].tried,
         tallies[1].tried,
         tallies[2].tried,
-        tallies.iter().map(|tally| tally.wrong.len()).sum::<usize>()
+        tallies.iter().map(|tally| tally.wrong.len()).sum::<usize>(),
+        began.elapsed().as_secs()
     );
     for tally in tallies {
         assert!(tally.wrong.is_empty() && tally.tried > 5, "{:#?}", tally.wrong);
@@ -420,7 +423,7 @@ fn fail_at(seed: u64, k: u64, mode: FailMode, errno: i32, tally: &mut Tally) {
 #[test]
 fn torture_calls_that_fail_once_or_for_good() {
     let (seeds, stride) = if full() { (100, 1) } else { (3, 11) };
-    let places = places(seeds, stride);
+    let (places, began) = (places(seeds, stride), Instant::now());
     let ways = [
         (FailMode::Once, libc::EIO),
         (FailMode::Once, libc::ENOSPC),
@@ -432,7 +435,8 @@ fn torture_calls_that_fail_once_or_for_good() {
         fail_at(seed, k, mode, errno, tally);
     });
     let tally = Tally::sum(all);
-    println!("failed calls injected: {} tried, {} wrong", tally.tried, tally.wrong.len());
+    let (wrong, seconds) = (tally.wrong.len(), began.elapsed().as_secs());
+    println!("failed calls injected: {} tried, {wrong} wrong; {seconds} s", tally.tried);
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cellfs::daemon::{Absent, open_backend};
 use rand::RngExt;
@@ -134,9 +134,9 @@ fn checked(fixture: &Fixture, what: &str) {
 
 #[test]
 fn torture_sigkill_loses_nothing_that_was_acknowledged() {
-    let mut fixture = Fixture::new();
+    let (mut fixture, began) = (Fixture::new(), Instant::now());
     let tally = kills(&mut fixture, Belief::Acknowledged, &|tally| tally.rounds >= rounds("CELLFS_KILLS", 12));
-    tally.print("SIGKILL");
+    tally.print("SIGKILL", began);
     tally.assert_good();
     checked(&fixture, "as the last kill has left it");
     let store = fixture.store().to_str().unwrap().to_owned();
@@ -155,9 +155,9 @@ fn torture_sigkill_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn torture_sigkill_notices_writes_that_were_not_acknowledged() {
-    let mut fixture = Fixture::new();
+    let (mut fixture, began) = (Fixture::new(), Instant::now());
     // One kill may hit nobody between the last write and its close.
     let tally = kills(&mut fixture, Belief::Written, &|tally| tally.lost > 0 || tally.rounds >= 200);
-    tally.print("SIGKILL, every write believed");
+    tally.print("SIGKILL, every write believed", began);
     assert!(tally.lost > 0 && tally.wrong == 0, "the rig catches nothing: {tally:?}");
 }

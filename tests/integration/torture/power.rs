@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cellfs::backend::{Backend, CompactionKind};
 use cellfs::env::{CarelessEnv, Env, Forgets, RealEnv};
@@ -205,9 +205,9 @@ fn cuts(kind: &'static str, count: u64, env: Arc<dyn Env>) -> Option<(Tally, Res
     make(&store);
     store.close().unwrap();
     run("sync", &[]).unwrap();
-    let (history, mut tally) = (Mutex::new(History::default()), Tally::default());
+    let (history, mut tally, began) = (Mutex::new(History::default()), Tally::default(), Instant::now());
     let result = (0..count).try_for_each(|_| round(&mut disk, &env, &history, &mut tally));
-    tally.print(&format!("power cuts on {kind}"));
+    tally.print(&format!("power cuts on {kind}"), began);
     Some((tally, result))
 }
 
