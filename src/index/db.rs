@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -61,6 +61,8 @@ pub struct Index {
     /// Checkpoints of this process that were committed, and the one of them that is known to be on the disk.
     covered: AtomicU64,
     covered_durably: AtomicU64,
+    /// Whether damage was found.
+    condemned: AtomicBool,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
@@ -131,7 +133,8 @@ impl Index {
         let (writer, readers) = (Mutex::new(writer), Readers::new(path, cache_bytes));
         // A checkpoint of an earlier process counts as one that is not on the disk.
         let (covered, covered_durably) = (AtomicU64::new(1), AtomicU64::new(0));
-        Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default(), covered, covered_durably }
+        let (path, walks, condemned) = (path.to_owned(), Walks::default(), AtomicBool::new(false));
+        Self { path, writer, readers, witness, walks, covered, covered_durably, condemned }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -153,8 +156,14 @@ impl Index {
         if mark.exists() {
             return;
         }
-        log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
-        if let Err(e) = std::fs::write(mark, b"rebuild me\n") {
+        // Once: on a disk that is gone every read comes here.
+        let is_first = !self.condemned.swap(true, Ordering::AcqRel);
+        if is_first {
+            log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
+        }
+        if let Err(e) = std::fs::write(mark, b"rebuild me\n")
+            && is_first
+        {
             log::error!("mark the damaged index {}: {e}", self.path.display());
         }
     }

@@ -3,6 +3,7 @@
 //! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`Env::sync_dir`]. A seed lets
 //! it keep also any subset of the later writes, torn at any byte, as a disk may.
 
+mod copy;
 mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,20 +85,6 @@ impl Pending {
     }
 }
 
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            std::fs::create_dir(&to)?;
-            copy_tree(&entry.path(), &to)?;
-        } else {
-            std::fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
-}
-
 fn overwrite(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     if data.len() < offset + bytes.len() {
         data.resize(offset + bytes.len(), 0);
@@ -174,25 +161,6 @@ impl SimEnv {
         let memory = Path::new("/dev/shm");
         let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Self { base: Arc::new(base), ..Self::new() }
-    }
-
-    /// Another machine in the same state. Nothing may be using the index.
-    pub fn copy(&self) -> io::Result<Self> {
-        let index = self.index.lock();
-        let copied = match &*index {
-            Some(dir) => {
-                let to = tempfile::tempdir_in(&*self.base)?;
-                copy_tree(dir.path(), to.path())?;
-                Some(to)
-            }
-            None => None,
-        };
-        let state = self.state.lock().clone();
-        Ok(Self {
-            state: Arc::new(Mutex::new(state)),
-            index: Arc::new(Mutex::new(copied)),
-            base: Arc::clone(&self.base),
-        })
     }
 
     /// Stops the machine: open files and locks of before are dead. The index is lost unless only the process died.
