@@ -23,6 +23,7 @@ const SEALED: u64 = 64 << 10;
 impl Engine {
     /// Compacts a family, or all of a table; at full speed.
     pub fn compact(&self, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
+        self.log.check_poison()?;
         let _hurry = self.hurry.up();
         self.wake(|_| ());
         let catalogue = self.catalogue.load_full();

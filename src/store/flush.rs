@@ -111,6 +111,8 @@ impl Engine {
 
     /// `in_pieces`: in transactions that SQLite's own log has room for on a disk that is almost full.
     fn flush_one(&self, frozen: &Frozen, in_pieces: bool) -> Result<()> {
+        // After a failed sync rows would point to what may be in the page cache alone; a restart reads what was rescued.
+        self.log.check_poison()?;
         // Order: the log before the index that points into it.
         self.log.sync_to(frozen.checkpoint.seq)?;
         let rules = rules_by_id(&self.catalogue.load());

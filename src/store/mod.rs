@@ -33,6 +33,7 @@ mod recent;
 mod recovery;
 mod relocate;
 mod rename;
+mod repeated;
 mod reserve;
 mod restore;
 mod room;
