@@ -9,6 +9,7 @@ use super::Fs;
 use super::changes::Moment;
 use super::content::Session;
 use super::nodes::{Node, NodeState, ROOT_INO};
+use super::snapshots::stale;
 use crate::model::{CellInfo, FileTime};
 use crate::tree::place::{InfoPlace, NodeKey, Place, View};
 use crate::tree::resolve::Facts;
@@ -209,7 +210,7 @@ impl Fs {
         self.current(node, &mut state)?;
         match state.session {
             Some(_) => Ok(Some((self.attr_of(node, key, &state, None), Duration::ZERO))),
-            None => Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
+            None => Err(stale(key, Error::new(ErrorKind::NotFound, "it is not there any more"))),
         }
     }
 

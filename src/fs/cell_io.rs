@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::content::{Content, MEMORY_MAX, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
+use super::snapshots::stale;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey};
 use crate::tree::place::{NodeKey, Place, View};
@@ -160,9 +161,10 @@ impl Fs {
             cell
         };
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
-        let cell = cell.ok_or_else(gone)?;
+        let key = file.node.key();
+        let cell = cell.ok_or_else(gone).map_err(|e| stale(&key, e))?;
         // Order: without the node's lock, so that a slow read stops nobody.
-        self.tree_of(&file.node.key())?.backend.read_value(&cell, offset, len)
+        self.tree_of_open(&key)?.backend.read_value(&cell, offset, len).map_err(|e| stale(&key, e))
     }
 
     /// Writes into the node's session, at its end if `append`; returns the number of bytes taken.

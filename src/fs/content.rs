@@ -107,6 +107,10 @@ impl Content {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// At most `len` bytes from `offset`.
     pub fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let available = self.len().saturating_sub(offset).min(len as u64) as usize;

@@ -25,7 +25,7 @@ impl Filesystem for Adaptor {
 
     fn destroy(&mut self) {
         if let Err(e) = self.fs.commit_all() {
-            log::error!("at unmount: {}", e.message.escape_debug());
+            log::error!("at unmount: {}", e.message);
         }
     }
 

@@ -54,7 +54,7 @@ impl Adaptor {
         outcome.map_err(|error| {
             if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
                 let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };
-                log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message.escape_debug());
+                log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);
                 self.fs.record_refusal(caller, what.name(), &error);
             }
             Errno::from_i32(errno(&error))

@@ -38,6 +38,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     env.create_dir(&dir).map_err(|e| io("make", e))?;
     env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
     let lock = lock::take(&*env, &dir)?;
+    refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     let catalogue_path = dir.join("catalogue");
     let segments_dir = dir.join("segments");
@@ -59,7 +60,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     index.limit_log(reserve::log_pages(space.total))?;
-    let met = Arc::new(Met::new(&dir));
+    let met = Arc::new(Met::new(&*env, &dir));
     let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
@@ -161,6 +162,22 @@ fn declared(env: &dyn Env, path: &Path, segments: &Segments) -> Result<Catalogue
             Err(Error::new(ErrorKind::Corrupt, text))
         }
     }
+}
+
+/// A link in a store would have another file read, written or deleted than the one that counts.
+fn refuse_links(env: &dyn Env, store: &Path) -> Result<()> {
+    for dir in ["", "segments", "index", "snapshots"].map(|name| store.join(name)) {
+        let links = env.links(&dir).map_err(|e| io(&dir, "list", &e))?;
+        if let Some(link) = links.first() {
+            let text = format!(
+                "{} is a symbolic link, and none is followed in a store: put the file itself there, or remove the link \
+                 if it is not the store's",
+                dir.join(link).display()
+            );
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+    }
+    Ok(())
 }
 
 pub fn io(dir: &Path, what: &str, source: &std::io::Error) -> Error {

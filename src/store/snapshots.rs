@@ -20,6 +20,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Free bytes that a snapshot leaves on the disk.
 const SPARE: u64 = 64 << 20;
+/// Longest name, bytes: that of a directory.
+const NAME_MAX: usize = 255;
 const DIR: &str = "snapshots";
 /// The file that makes a directory a snapshot.
 const MARK: &str = "snapshot";
@@ -43,8 +45,11 @@ fn io<'a>(what: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Error + '
 /// Refuses a name that HBase would refuse, or that would not be a name of one directory.
 fn check_name(name: &str) -> Result<()> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let good = name.starts_with(word) && name.chars().all(|c| word(c) || c == '-' || c == '.') && name.len() <= 255;
-    if good {
+    if name.len() > NAME_MAX {
+        let text = format!("the name of a snapshot has at most {NAME_MAX} bytes; this one has {}", name.len());
+        return Err(Error::new(ErrorKind::NameTooLong, text));
+    }
+    if name.starts_with(word) && name.chars().all(|c| word(c) || c == '-' || c == '.') {
         return Ok(());
     }
     let text = format!(
