@@ -121,6 +121,8 @@ pub struct Status {
     pub disk_total: u64,
     pub disk_free: u64,
     pub disk_available: u64,
+    /// Bytes that may be written before what only takes room is refused.
+    pub disk_writable: u64,
 }
 
 /// What is stored of a family.

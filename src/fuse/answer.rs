@@ -83,11 +83,11 @@ pub fn answer_statfs(reply: ReplyStatfs, outcome: Result<Status, Errno>) {
         Err(errno) => return reply.error(errno),
     };
     let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
-    let free_cells = status.disk_available / 64;
+    let free_cells = status.disk_writable / 64;
     reply.statfs(
         blocks(status.disk_total),
         blocks(status.disk_free),
-        blocks(status.disk_available),
+        blocks(status.disk_writable),
         status.cells + free_cells,
         free_cells,
         BLOCK_SIZE,
