@@ -166,13 +166,13 @@ impl Engine {
 
     fn check_space(&self) -> Result<()> {
         let space = self.options.env.disk_space(&self.options.path).map_err(io("measure", &self.options.path))?;
-        let needed = self.index.bytes() + SPARE;
+        let needed = self.index.bytes() + SPARE.min(self.disk.sizes.flushes / 2);
         if space.available >= needed {
             return Ok(());
         }
         let text = format!(
-            "a snapshot copies the index: {} MiB are needed on the disk, {} are free",
-            needed >> 20,
+            "a snapshot copies the index: {} MiB are needed on the disk, {} are free. Free room there",
+            needed.div_ceil(1 << 20),
             space.available >> 20
         );
         Err(Error::new(ErrorKind::NoSpace, text))
