@@ -371,6 +371,11 @@ pub trait Backend: Send + Sync {
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
+    /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can
+    /// be made.
+    fn check_room(&self) -> Result<()> {
+        Ok(())
+    }
     /// The store's clock.
     fn now(&self) -> Timestamp;
     /// A secret of the store that keys its hashes (inode numbers, shortened names).

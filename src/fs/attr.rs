@@ -310,9 +310,7 @@ impl Fs {
         if node.opens() == 0 || state.session.is_some() {
             return Ok(());
         }
-        let (content, mtime, ttl_ms) = (self.load(last)?, None, None);
-        let session = Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 };
-        state.session = Some(Box::new(session));
+        state.session = Some(Box::new(Session::new(self.load(last)?, last.mtime())));
         state.unlinked = true;
         self.nodes.detach(node);
         Ok(())

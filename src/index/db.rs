@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::columns::{self, ColumnStats};
+use super::connect::connect;
 use super::former;
 use super::meta::{Meta, Sums};
 use super::readers::Readers;
@@ -61,17 +61,24 @@ pub struct Index {
     /// Checkpoints of this process that were committed, and the one of them that is known to be on the disk.
     covered: AtomicU64,
     covered_durably: AtomicU64,
+    /// Whether damage was found.
+    condemned: AtomicBool,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
-    move |e| {
-        let code = e.sqlite_error_code();
-        let kind = match code {
-            Some(rusqlite::ErrorCode::DiskFull) => ErrorKind::NoSpace,
-            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => ErrorKind::Corrupt,
-            _ => ErrorKind::Io,
-        };
-        Error::new(kind, format!("{what} the index: {e}"))
+    move |e| Error::new(kind_of(&e), format!("{what} the index: {e}"))
+}
+
+fn kind_of(e: &rusqlite::Error) -> ErrorKind {
+    use rusqlite::ErrorCode;
+    match e.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => ErrorKind::NoSpace,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Corrupt,
+        // A statement does not fit the tables, or a value its column: all are fixed, so the file is not as it was made.
+        Some(ErrorCode::Unknown | ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation) | None => {
+            ErrorKind::Corrupt
+        }
+        _ => ErrorKind::Io,
     }
 }
 
@@ -99,8 +106,8 @@ impl Index {
                     let index = Self::with(&path, writer, cache_bytes, witness);
                     return Ok((index, Opened::Ready(Box::new(meta))));
                 }
-                // A full disk says nothing about the index.
-                Err(e) if e.kind == ErrorKind::NoSpace => return Err(e),
+                // A full disk says nothing about the index, and nothing does who else has it open.
+                Err(e) if matches!(e.kind, ErrorKind::NoSpace | ErrorKind::Busy) => return Err(e),
                 Err(e) => e.message,
             },
         };
@@ -110,13 +117,15 @@ impl Index {
 
     /// Makes one that is empty and unfinished.
     fn create(path: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
-        let writer = connect(path, cache_bytes)?;
+        let mut writer = connect(path, cache_bytes)?;
+        let tx = writer.transaction().map_err(sql("make"))?;
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;";
-        writer.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
-        put_meta(&writer, "store", store)?;
-        put_meta(&writer, "format", &super::state::FORMAT.to_le_bytes())?;
+        tx.execute_batch(&[setup, columns::SETUP, shares::SETUP].concat()).map_err(sql("make"))?;
+        put_meta(&tx, "store", store)?;
+        put_meta(&tx, "format", &super::state::FORMAT.to_le_bytes())?;
+        tx.commit().map_err(sql("make"))?;
         Ok(Self::with(path, writer, cache_bytes, witness))
     }
 
@@ -124,7 +133,8 @@ impl Index {
         let (writer, readers) = (Mutex::new(writer), Readers::new(path, cache_bytes));
         // A checkpoint of an earlier process counts as one that is not on the disk.
         let (covered, covered_durably) = (AtomicU64::new(1), AtomicU64::new(0));
-        Self { path: path.to_owned(), writer, readers, witness, walks: Walks::default(), covered, covered_durably }
+        let (path, walks, condemned) = (path.to_owned(), Walks::default(), AtomicBool::new(false));
+        Self { path, writer, readers, witness, walks, covered, covered_durably, condemned }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -146,8 +156,14 @@ impl Index {
         if mark.exists() {
             return;
         }
-        log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
-        if let Err(e) = std::fs::write(mark, b"rebuild me\n") {
+        // Once: on a disk that is gone every read comes here.
+        let is_first = !self.condemned.swap(true, Ordering::AcqRel);
+        if is_first {
+            log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
+        }
+        if let Err(e) = std::fs::write(mark, b"rebuild me\n")
+            && is_first
+        {
             log::error!("mark the damaged index {}: {e}", self.path.display());
         }
     }
@@ -317,24 +333,6 @@ pub(super) fn remove_files(path: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
-    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags).map_err(sql("open"))?;
-    let cache = (cache_bytes / 1024).max(64);
-    let setup = format!(
-        "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
-         PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;"
-    );
-    connection.execute_batch(&setup).map_err(sql("set up"))?;
-    keep_plans(&connection)?;
-    Ok(connection)
-}
-
-/// Without it every new range makes SQLite plan the statement again, which costs more than the lookup.
-pub(super) fn keep_plans(connection: &Connection) -> Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ()).map_err(sql("set up"))
 }
 
 fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {

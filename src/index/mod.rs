@@ -4,6 +4,7 @@
 //! because SQLite does not see damage to its pages. Must not know rules of visibility.
 
 mod columns;
+mod connect;
 mod copy;
 mod db;
 mod former;
@@ -11,6 +12,8 @@ pub mod key;
 mod lifetime;
 mod look;
 mod meta;
+#[cfg(test)]
+pub(crate) mod pages;
 mod readers;
 mod row;
 mod shares;

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-use super::db::{keep_plans, sql};
+use super::connect::connect_reader;
+use super::db::sql;
 use crate::Result;
 
 /// Read connections that are kept open.
@@ -95,12 +96,6 @@ impl Readers {
 
     /// One more connection.
     pub(super) fn connect(&self) -> Result<Connection> {
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(sql("open"))?;
-        let cache = format!("PRAGMA cache_size=-{}; PRAGMA busy_timeout=10000;", self.cache_kib);
-        connection.execute_batch(&cache).map_err(sql("set up"))?;
-        keep_plans(&connection)?;
-        Ok(connection)
+        connect_reader(&self.path, self.cache_kib)
     }
 }

@@ -91,7 +91,7 @@ fn open(directory: &Path) -> Result<Connection> {
     );
     // Order: the file is in use before its name goes with the end of this function.
     connection.execute_batch(&setup).map_err(sql)?;
-    super::db::keep_plans(&connection)?;
+    super::connect::keep_plans(&connection)?;
     Ok(connection)
 }
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::db::{connect, damaged_row, sql};
+use super::connect::connect;
+use super::db::{damaged_row, sql};
 use super::{Meta, Witness};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};

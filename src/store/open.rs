@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -14,6 +14,7 @@ use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
 use super::reserve::Sizes;
+use super::room::DiskRoom;
 use super::settle::Moving;
 use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
 use crate::env::{Env, LockGuard};
@@ -77,7 +78,8 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
     let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
     let met = Arc::clone(&parent.met);
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.sizes, stopped_at };
+    let parts =
+        Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.disk.sizes, stopped_at };
     parts.recover(opened, Tail::LeaveAlone)
 }
 
@@ -135,8 +137,7 @@ impl Parts {
             signals: Signals { state: Mutex::new(state), ..Signals::default() },
             witness,
             met,
-            sizes,
-            reserve_out: AtomicBool::new(false),
+            disk: DiskRoom::new(sizes),
             moves: Mutex::default(),
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),

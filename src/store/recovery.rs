@@ -12,6 +12,7 @@ use super::damage::Damages;
 use super::engine::FamilyTrack;
 use super::flush::Counted;
 use super::memtable::{MemCell, Memtable};
+use super::repeated::Repeated;
 use crate::Result;
 use crate::index::{Change, Checkpoint, Direction, Index, IndexRow, Meta, Opened, Witness, key};
 use crate::model::{Catalogue, FamilyId, Generation, SegmentId, SeqNo};
@@ -40,6 +41,7 @@ pub struct Recovery<'a> {
     /// Everything up to it was on the disk once.
     synced: SeqNo,
     pub(super) end: Tail,
+    pub(super) repeated: Repeated,
     pub damages: Damages,
     /// Whether an end of the log was lost at any time.
     pub(super) is_short: bool,
@@ -83,6 +85,7 @@ impl<'a> Recovery<'a> {
             tail: None,
             unsynced: None,
             end,
+            repeated: Repeated::default(),
             damages: Damages::default(),
             is_short: false,
             read,
@@ -142,7 +145,8 @@ impl<'a> Recovery<'a> {
             recovery.remember(id, found, dead, from.seq);
             Ok(())
         })?;
-        self.secure()
+        self.secure()?;
+        self.drop_repeated()
     }
 
     pub(super) fn ids_from(&self, first: SegmentId) -> Vec<SegmentId> {
@@ -199,7 +203,7 @@ impl<'a> Recovery<'a> {
         (synced, later): (SeqNo, &[SegmentId]),
         sink: &mut Sink<'a, '_>,
     ) -> Result<Option<u64>> {
-        let log = replay.origin() == SegmentOrigin::Log;
+        let (log, before) = (replay.origin() == SegmentOrigin::Log, self.last);
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
@@ -207,6 +211,9 @@ impl<'a> Recovery<'a> {
                         // The end of the segment before never reached the disk.
                         self.keep_cut(id, offset)?;
                         return Ok(Some(offset));
+                    }
+                    if log {
+                        self.repeated.note(id, seq, before);
                     }
                     self.last = self.last.max(seq);
                     self.read.fetch_add(1, Ordering::Relaxed);
@@ -300,6 +307,7 @@ impl<'a> Recovery<'a> {
             meta.checkpoint = Checkpoint { seq: self.last, segment: tail, offset };
             // Order: on the disk before the index covers it.
             self.secure()?;
+            self.drop_repeated()?;
         }
         let mut counted = Counted::new(meta, self.segments.env().now());
         self.count(&mut counted)?;

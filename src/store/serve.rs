@@ -189,6 +189,11 @@ impl Backend for Store {
         self.engine.options.value_limit
     }
 
+    fn check_room(&self) -> Result<()> {
+        self.engine.await_room(true);
+        self.engine.check_reserve(0)
+    }
+
     fn now(&self) -> Timestamp {
         self.engine.now()
     }

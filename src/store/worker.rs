@@ -79,7 +79,7 @@ fn sync_loop(engine: &Engine) {
 
 fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
-        if !engine.tables.load().frozen.is_empty() {
+        if engine.log.poison().is_none() && !engine.tables.load().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
             let result = engine.flush_frozen();
             engine.signals.state.lock().flushing = false;
@@ -94,8 +94,12 @@ fn flush_loop(engine: &Engine) {
 }
 
 fn compact_loop(engine: &Engine) {
-    while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
-        note(engine, "compact", engine.compact_as_needed());
+    while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
+        if std::mem::take(&mut engine.signals.state.lock().make_room) {
+            engine.make_disk_room();
+        } else if engine.log.poison().is_none() {
+            note(engine, "compact", engine.compact_as_needed());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`Env::sync_dir`]. A seed lets
 //! it keep also any subset of the later writes, torn at any byte, as a disk may.
 
+mod copy;
 mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +41,11 @@ pub enum FailMode {
 pub struct SimEnv {
     state: Arc<Mutex<State>>,
     index: Arc<Mutex<Option<tempfile::TempDir>>>,
+    /// Where directories of the index are made.
+    base: Arc<PathBuf>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     nodes: Vec<Node>,
     live: BTreeMap<PathBuf, usize>,
@@ -59,7 +62,7 @@ struct State {
     life: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Node {
     live: Vec<u8>,
     durable: Vec<u8>,
@@ -67,6 +70,7 @@ struct Node {
     pending: Vec<Pending>,
 }
 
+#[derive(Clone)]
 enum Pending {
     Write(u64, Vec<u8>),
     Len(u64),
@@ -148,7 +152,15 @@ impl SimEnv {
     /// An empty disk; the clock stands at one million milliseconds.
     pub fn new() -> Self {
         let state = State { clock: 1_000_000, ..State::default() };
-        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)) }
+        let base = Arc::new(std::env::temp_dir());
+        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)), base }
+    }
+
+    /// As [`SimEnv::new`], with the index in memory too where this machine has room for files there.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self { base: Arc::new(base), ..Self::new() }
     }
 
     /// Stops the machine: open files and locks of before are dead. The index is lost unless only the process died.
@@ -337,7 +349,7 @@ impl Env for SimEnv {
     fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
         let mut index = self.index.lock();
         if index.is_none() {
-            *index = Some(tempfile::tempdir()?);
+            *index = Some(tempfile::tempdir_in(&*self.base)?);
         }
         let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
         let dir = base.join(store.strip_prefix("/").unwrap_or(store)).join("index");

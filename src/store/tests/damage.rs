@@ -5,62 +5,63 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
-use super::rig::{Image, Shown, Tally, full, image, shown};
+use super::rig::{Case, Image, Tally, full, image, judge_all, shown};
 use super::*;
 use crate::backend::CompactionKind::Major;
 use crate::env::Env;
 use crate::wal::ignored;
 
-/// What is done about damage before the store is looked at.
-#[derive(Clone, Copy)]
-enum After {
-    Start,
-    Repair,
+/// Every `step`-th bit of each file, as a file's name and the bit.
+fn bits(image: &Image, step: &dyn Fn(&str) -> usize) -> Vec<(String, usize)> {
+    let of = |name: String| {
+        let all = (0..image.bytes(&name).len() * 8).step_by(step(&name));
+        all.map(move |bit| (name.clone(), bit)).collect::<Vec<_>>()
+    };
+    image.names().into_iter().flat_map(of).collect()
 }
 
-/// Every `step`-th bit flipped; each file.
-fn flip(image: &Image, good: &Shown, after: After, steps: &dyn Fn(&str) -> usize) -> Tally {
-    let mut tally = Tally::default();
-    for name in image.names() {
-        let mut damaged = image.clone();
-        for bit in (0..damaged.file(&name).len() * 8).step_by(steps(&name)) {
-            damaged.file(&name)[bit / 8] ^= 1 << (bit % 8);
-            let what = format!("{name}, bit {bit}");
-            match after {
-                After::Start => tally.judge(&what, &damaged, good),
-                After::Repair => tally.judge_repaired(&what, &damaged, good),
-            }
-            damaged.file(&name)[bit / 8] ^= 1 << (bit % 8);
-        }
-    }
-    tally
+fn flip(image: &Image, bits: &[(String, usize)], judge: impl Fn(&mut Tally, &Case) + Sync) -> Tally {
+    let flipped = |n: usize| {
+        let (name, bit): &(String, usize) = &bits[n];
+        let mut image = image.clone();
+        image.file(name)[bit / 8] ^= 1 << (bit % 8);
+        Case { what: format!("{name}, bit {bit}"), image }
+    };
+    judge_all(bits.len(), flipped, judge)
 }
 
 /// Bits that are passed over in the short form: prime to 8, so that all bits of a byte have their turn.
 fn step(name: &str) -> usize {
     match name {
         _ if full() => 1,
-        _ if name.starts_with("index") => 3331,
+        _ if name.starts_with("index") => 331,
         _ if name.ends_with(".seg") => 37,
         _ => 61,
     }
 }
 
+fn files_and_bytes(image: &Image) -> String {
+    let names = image.names();
+    format!("{} bytes of {} files", names.iter().map(|name| image.bytes(name).len()).sum::<usize>(), names.len())
+}
+
 #[test]
 fn a_flipped_bit_is_mended_reported_or_an_error_never_another_value() {
-    let (image, good) = image();
-    let tally = flip(&image, &good, After::Start, &step);
-    println!("bits flipped: {tally:?}");
+    let ((image, good), began) = (image(), Instant::now());
+    let tally = flip(&image, &bits(&image, &step), |tally, case| tally.judge(&case.what, &case.image, &good));
+    tally.print(&format!("bits flipped in {}", files_and_bytes(&image)), began);
     tally.assert_good();
     assert!(tally.tried > 300 && tally.unreadable > 0, "{tally:?}");
 }
 
 #[test]
 fn after_a_repair_a_flipped_bit_gives_no_other_value_either() {
-    let (image, good) = image();
-    let tally = flip(&image, &good, After::Repair, &|name| if full() { 1 } else { 3 * step(name) });
-    println!("bits flipped, then repaired: {tally:?}");
+    let ((image, good), began) = (image(), Instant::now());
+    let bits = bits(&image, &|name| if full() { 1 } else { 3 * step(name) });
+    let tally = flip(&image, &bits, |tally, case| tally.judge_repaired(&case.what, &case.image, &good));
+    tally.print(&format!("bits flipped in {}, then repaired", files_and_bytes(&image)), began);
     tally.assert_good();
     assert!(tally.tried > 100 && tally.unreadable > 0, "{tally:?}");
 }
@@ -75,57 +76,61 @@ fn shifted(bytes: &[u8], at: usize, by: isize) -> Vec<u8> {
 
 #[test]
 fn bytes_that_came_or_went_cost_what_they_hit_and_nothing_behind() {
-    let (image, good) = image();
-    let (mut tally, mut heavy) = (Tally::default(), 0);
-    for name in image.names().into_iter().filter(|name| name.ends_with(".seg")) {
+    let ((image, good), began) = (image(), Instant::now());
+    let step = if full() { 1 } else { 23 };
+    let segments: Vec<String> = image.names().into_iter().filter(|name| name.ends_with(".seg")).collect();
+    let places = segments.iter().flat_map(|name| (0..image.bytes(name).len()).step_by(step).map(move |at| (name, at)));
+    let shifts: Vec<_> = places.flat_map(|(name, at)| [1, -1, 9, -9].map(|by| (name, at, by))).collect();
+    let case = |n: usize| {
+        let (name, at, by) = shifts[n];
         let mut damaged = image.clone();
-        let whole = damaged.file(&name).clone();
-        for at in (0..whole.len()).step_by(if full() { 1 } else { 23 }) {
-            for by in [1, -1, 9, -9] {
-                *damaged.file(&name) = shifted(&whole, at, by);
-                let before = tally.lost();
-                tally.judge_repaired(&format!("{name}, {by} bytes at {at}"), &damaged, &good);
-                heavy += u64::from(tally.lost() - before > 2);
-            }
-        }
-    }
-    println!("bytes put in or taken out, then repaired: {tally:?}; {heavy} cost more than two cells");
+        *damaged.file(name) = shifted(image.bytes(name), at, by);
+        Case { what: format!("{name}, {by} bytes at {at}"), image: damaged }
+    };
+    let tally = judge_all(shifts.len(), case, |tally, case| {
+        let before = tally.lost();
+        tally.judge_repaired(&case.what, &case.image, &good);
+        tally.heavy += u64::from(tally.lost() - before > 2);
+    });
+    tally.print("bytes put in or taken out, then repaired", began);
+    println!("{} of them cost more than two versions", tally.heavy);
     tally.assert_good();
     // Where the header of a segment's last record is hit, nothing says where its entries were.
-    assert!(heavy * 10 < tally.tried, "{heavy} of {}", tally.tried);
+    assert!(tally.heavy * 10 < tally.tried, "{} of {}", tally.heavy, tally.tried);
     assert!(tally.tried > 100 && tally.intact > 0 && tally.unreadable > 0, "{tally:?}");
 }
 
 #[test]
 fn without_checksums_flipped_bits_give_other_values() {
     let (image, good) = image();
-    let tally = ignored::during(|| {
-        flip(&image, &good, After::Start, &|name| if name.ends_with(".seg") { 37 } else { usize::MAX })
-    });
+    let bits = bits(&image, &|name| if name.ends_with(".seg") { 37 } else { usize::MAX });
+    let tally = flip(&image, &bits, |tally, case| ignored::during(|| tally.judge(&case.what, &case.image, &good)));
     assert!(tally.wrong.len() > 10, "the rig catches nothing: {tally:?}");
 }
 
 #[test]
 fn a_file_that_is_cut_short_is_mended_reported_or_an_error() {
-    let (image, good) = image();
-    let mut tally = Tally::default();
-    for name in image.names() {
+    let ((image, good), began) = (image(), Instant::now());
+    let names = image.names();
+    let lens = |name: &String| {
+        let step = if full() { 1 } else { step(name).div_ceil(8) };
+        (0..image.bytes(name).len()).step_by(step)
+    };
+    let cuts: Vec<(&String, usize)> = names.iter().flat_map(|name| lens(name).map(move |len| (name, len))).collect();
+    let case = |n: usize| {
+        let (name, len) = cuts[n];
         let mut cut = image.clone();
-        let whole = cut.file(&name).clone();
-        let step = if full() { 1 } else { step(&name).div_ceil(8) };
-        for len in (0..whole.len()).step_by(step) {
-            cut.file(&name).truncate(len);
-            tally.judge(&format!("{name}, cut to {len}"), &cut, &good);
-            cut.file(&name).clone_from(&whole);
-        }
-    }
-    println!("files cut: {tally:?}");
+        cut.file(name).truncate(len);
+        Case { what: format!("{name}, cut to {len}"), image: cut }
+    };
+    let tally = judge_all(cuts.len(), case, |tally, case| tally.judge(&case.what, &case.image, &good));
+    tally.print("files cut", began);
     tally.assert_good();
 }
 
 #[test]
 fn a_file_that_is_gone_is_mended_reported_or_an_error() {
-    let (image, good) = image();
+    let ((image, good), began) = (image(), Instant::now());
     let mut tally = Tally::default();
     for name in image.names() {
         let mut without = image.clone();
@@ -133,7 +138,7 @@ fn a_file_that_is_gone_is_mended_reported_or_an_error() {
         without.files.remove(Path::new(&name));
         tally.judge(&format!("{name} is gone"), &without, &good);
     }
-    println!("files removed: {tally:?}");
+    tally.print("files removed", began);
     tally.assert_good();
 }
 

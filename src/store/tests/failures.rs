@@ -41,6 +41,71 @@ fn a_sync_that_fails_once_is_rescued_to_another_segment() {
     assert_eq!(value(&store, "r", "q").unwrap(), b"acknowledged");
 }
 
+/// What has only one failed sync behind it.
+fn rescued(env: &SimEnv, attributes: &[(&str, &str)]) -> Store {
+    let store = open(env);
+    create(&store, attributes);
+    // The greater part of its segment, which no compaction rewrites.
+    put(&store, "r", "stays", &[7; 200_000]);
+    store.sync().unwrap();
+    put(&store, "r", "q", b"written, and the sync of it failed");
+    env.fail_call(1, FailMode::Once, libc::EIO);
+    assert_eq!(store.sync().unwrap_err().kind, ErrorKind::Poisoned);
+    store
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_flushed_or_compacted() {
+    let env = SimEnv::new();
+    let store = rescued(&env, FILES);
+    assert_eq!(store.flush(None).unwrap_err().kind, ErrorKind::Poisoned);
+    assert_eq!(
+        store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap_err().kind,
+        ErrorKind::Poisoned
+    );
+    assert!(value(&store, "r", "q").is_some());
+    drop(store);
+    let store = open(&env);
+    store.flush(None).unwrap();
+    // Of the two records the one that is on the disk.
+    env.damage("/store/segments/00000001.seg".as_ref(), |bytes| bytes.truncate(200_000)).unwrap();
+    assert_eq!(value(&store, "r", "q").unwrap(), b"written, and the sync of it failed");
+}
+
+#[test]
+fn what_was_written_twice_after_a_failed_sync_does_not_come_back() {
+    for lose_index_before in [false, true] {
+        let env = SimEnv::new();
+        drop(rescued(&env, &[("VERSIONS", "1")]));
+        if lose_index_before {
+            env.lose_index();
+        }
+        let store = open(&env);
+        unlink(&store, "r", "q");
+        store.flush(None).unwrap();
+        store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
+        drop(store);
+        env.lose_index();
+        let store = open(&env);
+        assert_eq!(value(&store, "r", "q"), None);
+        assert_eq!(value(&store, "r", "stays").unwrap(), [7; 200_000]);
+        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
+    }
+}
+
+#[test]
+fn the_index_has_no_file_that_is_mapped() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "q", b"1");
+    store.flush(None).unwrap();
+    assert!(value(&store, "r", "q").is_some());
+    let index = crate::env::Env::index_dir(&env, "/store".as_ref()).unwrap();
+    assert!(index.join("index.db-wal").exists() && !index.join("index.db-shm").exists());
+}
+
 #[test]
 fn a_full_disk_refuses_and_goes_on_when_there_is_room() {
     let env = SimEnv::new();

@@ -5,10 +5,12 @@
 //! Some of the places in `cargo test`; with CELLFS_TORTURE=full all of them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::rig::{full, spread};
 use super::*;
 use crate::backend::CompactionKind::Major;
 use crate::env::{CarelessEnv, Env, Forgets};
@@ -145,25 +147,31 @@ fn begin(env: &SimEnv, wrapped: &Arc<dyn Env>, seed: u64) -> Store {
     store
 }
 
-/// What may be found after a crash: the states since the last durable step.
-struct Allowed(Vec<State>);
+/// What may be found after a crash.
+#[derive(Clone)]
+struct Allowed {
+    /// The states since the last durable step.
+    states: Vec<State>,
+    /// How many of the last of them may be found as long as only processes have died.
+    process_only: usize,
+}
 
 /// Runs steps until one fails; what a crash may leave.
-fn run(store: &Store, steps: &[Step], process_only: bool) -> (Allowed, bool) {
-    let mut allowed = vec![State::new()];
+fn run(store: &Store, steps: &[Step]) -> Allowed {
+    let mut states = vec![State::new()];
     for step in steps {
-        let after = step.on(&allowed[allowed.len() - 1]);
+        let after = step.on(&states[states.len() - 1]);
         let result = step.run(store);
         if result.is_err() {
-            allowed.push(after);
-            return (Allowed(allowed), false);
+            states.push(after);
+            return Allowed { states, process_only: 2 };
         }
-        if step.is_durable() || process_only {
-            allowed.clear();
+        if step.is_durable() {
+            states.clear();
         }
-        allowed.push(after);
+        states.push(after);
     }
-    (Allowed(allowed), true)
+    Allowed { states, process_only: 1 }
 }
 
 #[derive(Debug, Default)]
@@ -172,56 +180,102 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-/// The machine stops at call `k` of the history, then at the given calls of each recovery.
-fn stop_at(seed: u64, at: &[u64], mode: CrashMode, forgets: Option<Forgets>, tally: &mut Tally) -> bool {
-    let env = SimEnv::new();
-    let inner: Arc<dyn Env> = Arc::new(env.clone());
-    let mut store = begin(&env, &inner, seed);
-    let wrapped = match forgets {
-        Some(forgets) => Arc::new(CarelessEnv::new(Arc::clone(&inner), forgets)) as Arc<dyn Env>,
-        None => inner,
-    };
-    if forgets.is_some() {
-        store.close().unwrap();
-        store = Store::open(small(Arc::clone(&wrapped))).unwrap();
+impl Tally {
+    fn sum(all: Vec<Self>) -> Self {
+        all.into_iter().fold(Self::default(), |sum, one| Self {
+            tried: sum.tried + one.tried,
+            wrong: sum.wrong.into_iter().chain(one.wrong).collect(),
+        })
     }
-    env.fail_call(at[0], FailMode::Forever, libc::EIO);
-    let (allowed, finished) = run(&store, &steps(seed, 40), mode == CrashMode::ProcessOnly);
-    env.crash(mode);
-    drop(store);
-    for k in &at[1..] {
-        env.fail_call(*k, FailMode::Forever, libc::EIO);
-        drop(Store::open(small(Arc::clone(&wrapped))));
-        env.crash(mode);
-    }
-    tally.tried += 1;
-    let found = Store::open(small(wrapped)).and_then(|store| {
-        let found = state(&store)?;
-        put(&store, "r", "after", b"fine");
-        Ok(found)
-    });
-    if !found.as_ref().is_ok_and(|found| allowed.0.contains(found)) {
-        let lens = |state: &State| -> Vec<String> { state.iter().map(|(k, v)| format!("{k}={}", v[0])).collect() };
-        tally.wrong.push(format!(
-            "seed {seed}, stops {at:?}, {mode:?}: {:?} of {:?}",
-            found.as_ref().map(lens),
-            allowed.0.iter().map(lens).collect::<Vec<_>>()
-        ));
-    }
-    finished
 }
 
-fn full() -> bool {
-    std::env::var("CELLFS_TORTURE").is_ok_and(|form| form == "full")
+/// Where a machine has stopped.
+struct Stopped {
+    env: SimEnv,
+    allowed: Allowed,
+    /// Whether any of the crashes was more than the death of a process.
+    power_cut: bool,
+    what: String,
+}
+
+/// The machine stops at call `k` of the history.
+fn stop(seed: u64, k: u64, mode: CrashMode, wrap: Wrap) -> Stopped {
+    let env = SimEnv::in_memory();
+    let mut store = begin(&env, &(Arc::new(env.clone()) as Arc<dyn Env>), seed);
+    if let Wrap::Careless(_) = wrap {
+        store.close().unwrap();
+        store = Store::open(small(wrap.around(&env))).unwrap();
+    }
+    env.fail_call(k, FailMode::Forever, libc::EIO);
+    let allowed = run(&store, &steps(seed, 40));
+    env.crash(mode);
+    drop(store);
+    let power_cut = mode != CrashMode::ProcessOnly;
+    Stopped { env, allowed, power_cut, what: format!("seed {seed}, stops {k} {mode:?}") }
+}
+
+/// What is between the store and the machine.
+#[derive(Clone, Copy)]
+enum Wrap {
+    Nothing,
+    Careless(Forgets),
+}
+
+impl Wrap {
+    fn around(self, env: &SimEnv) -> Arc<dyn Env> {
+        let inner = Arc::new(env.clone());
+        match self {
+            Self::Nothing => inner,
+            Self::Careless(forgets) => Arc::new(CarelessEnv::new(inner, forgets)),
+        }
+    }
+}
+
+impl Stopped {
+    /// Another one, to go on with.
+    fn copy(&self) -> Self {
+        let (env, allowed, what) = (self.env.copy().unwrap(), self.allowed.clone(), self.what.clone());
+        Self { env, allowed, what, ..*self }
+    }
+
+    /// The machine starts and stops at call `k` of that; `None`: the start needs fewer calls.
+    fn stop_again(&self, k: u64, mode: CrashMode) -> Option<Self> {
+        let again = self.copy();
+        let before = again.env.calls();
+        again.env.fail_call(k, FailMode::Forever, libc::EIO);
+        drop(Store::open(small(Arc::new(again.env.clone()))));
+        let has_stopped = again.env.calls() >= before + k;
+        again.env.crash(mode);
+        let power_cut = self.power_cut || mode != CrashMode::ProcessOnly;
+        has_stopped.then(|| Self { power_cut, what: format!("{}, {k} {mode:?}", self.what), ..again })
+    }
+
+    /// The machine starts; what is found must be one of the states that are allowed, and can be gone on from.
+    fn judge(self, wrap: Wrap, tally: &mut Tally) {
+        tally.tried += 1;
+        let found = Store::open(small(wrap.around(&self.env))).and_then(|store| {
+            let found = state(&store)?;
+            put(&store, "r", "after", b"fine");
+            Ok(found)
+        });
+        let Allowed { states, process_only } = &self.allowed;
+        let allowed = if self.power_cut { &states[..] } else { &states[states.len() - process_only..] };
+        if found.as_ref().is_ok_and(|found| allowed.contains(found)) {
+            return;
+        }
+        let lens = |state: &State| -> Vec<String> { state.iter().map(|(k, v)| format!("{k}={}", v[0])).collect() };
+        let allowed: Vec<_> = allowed.iter().map(lens).collect();
+        tally.wrong.push(format!("{}: {:?} of {allowed:?}", self.what, found.as_ref().map(lens)));
+    }
 }
 
 /// Calls of the whole history.
 fn calls(seed: u64) -> u64 {
-    let env = SimEnv::new();
+    let env = SimEnv::in_memory();
     let wrapped: Arc<dyn Env> = Arc::new(env.clone());
     let store = begin(&env, &wrapped, seed);
     let before = env.calls();
-    assert!(run(&store, &steps(seed, 40), false).1);
+    assert_eq!(run(&store, &steps(seed, 40)).process_only, 1);
     env.calls() - before
 }
 
@@ -236,49 +290,88 @@ fn mode(n: u64) -> CrashMode {
 #[test]
 fn regression_a_hole_in_the_log_hides_no_compacted_segment_behind_it() {
     let mut tally = Tally::default();
-    stop_at(7, &[143], CrashMode::KeepSome { seed: 150 }, None, &mut tally);
+    stop(7, 143, CrashMode::KeepSome { seed: 150 }, Wrap::Nothing).judge(Wrap::Nothing, &mut tally);
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
 }
 
+/// Each `stride`-th call of the histories of some seeds.
+fn places(seeds: u64, stride: u64) -> Vec<(u64, u64)> {
+    let of = |seed| (1 + seed % stride..calls(seed)).step_by(stride as usize).map(move |k| (seed, k));
+    (0..seeds).flat_map(of).collect()
+}
+
 #[test]
-fn torture_stops_at_any_call_and_in_recoveries_leave_a_prefix() {
-    let (mut tally, mut random) = (Tally::default(), StdRng::seed_from_u64(7));
-    let (seeds, stride) = if full() { (60, 1) } else { (9, 5) };
-    for seed in 0..seeds {
-        for k in (1 + seed % stride..calls(seed)).step_by(stride as usize) {
-            let deep = random.random_range(0..4);
-            let at: Vec<u64> = std::iter::once(k).chain((0..deep).map(|_| random.random_range(1..30))).collect();
-            stop_at(seed, &at, mode(k + seed), None, &mut tally);
+fn torture_stops_at_any_call_leave_a_prefix() {
+    let (seeds, stride) = if full() { (500, 1) } else { (9, 3) };
+    let (places, began) = (places(seeds, stride), Instant::now());
+    let all = spread(places.len(), |n, tally: &mut Tally| {
+        let (seed, k) = places[n];
+        stop(seed, k, mode(k + seed), Wrap::Nothing).judge(Wrap::Nothing, tally);
+    });
+    let tally = Tally::sum(all);
+    let (wrong, seconds) = (tally.wrong.len(), began.elapsed().as_secs());
+    println!("simulated crashes at any call of {seeds} histories: {} tried, {wrong} wrong; {seconds} s", tally.tried);
+    assert!(tally.wrong.is_empty() && tally.tried > 100, "{:#?}", tally.wrong);
+}
+
+/// Crashes of a history, of the recovery from it, and of the recovery from that.
+#[derive(Default)]
+struct Depths([Tally; 3]);
+
+impl Depths {
+    fn sum(all: Vec<Self>) -> Self {
+        let mut depths: [Vec<Tally>; 3] = Default::default();
+        for one in all {
+            depths.iter_mut().zip(one.0).for_each(|(depth, tally)| depth.push(tally));
+        }
+        Self(depths.map(Tally::sum))
+    }
+}
+
+/// The machine stops at call `k` of a history, at each call of its recovery, and at every `stride`-th of that one's.
+fn stop_three_deep(seed: u64, k: u64, stride: usize, depths: &mut Depths) {
+    let first = stop(seed, k, mode(k + seed), Wrap::Nothing);
+    first.copy().judge(Wrap::Nothing, &mut depths.0[0]);
+    for second in 1.. {
+        let Some(stopped) = first.stop_again(second, mode(1 + k + second)) else { break };
+        stopped.copy().judge(Wrap::Nothing, &mut depths.0[1]);
+        for third in (1 + (k + second) % stride as u64..).step_by(stride) {
+            let Some(stopped) = stopped.stop_again(third, mode(2 + k + second + third)) else { break };
+            stopped.judge(Wrap::Nothing, &mut depths.0[2]);
         }
     }
-    println!("simulated crash states: {} tried, {} wrong", tally.tried, tally.wrong.len());
-    assert!(tally.wrong.is_empty() && tally.tried > 100, "{:#?}", tally.wrong);
 }
 
 #[test]
 fn torture_every_stop_in_the_recovery_of_a_recovery() {
-    let mut tally = Tally::default();
-    let (seeds, stride) = if full() { (3, 1) } else { (1, 5) };
-    for seed in 0..seeds {
-        for k in (5..calls(seed)).step_by(if full() { 11 } else { 29 }) {
-            for second in (1..25).step_by(stride) {
-                for third in (1..25).step_by(stride) {
-                    stop_at(seed, &[k, second, third], mode(1 + k + second), None, &mut tally);
-                }
-            }
-        }
+    let (seeds, stride, third) = if full() { (12, 1, 1) } else { (1, 19, 3) };
+    let (places, began) = (places(seeds, stride), Instant::now());
+    let all = spread(places.len(), |n, depths: &mut Depths| {
+        let (seed, k) = places[n];
+        stop_three_deep(seed, k, third, depths);
+    });
+    let tallies = Depths::sum(all).0;
+    println!(
+        "simulated crashes three deep, {seeds} histories: {} tried of the history, {} of its recovery, {} of the \
+         recovery's, {} wrong; {} s",
+        tallies[0].tried,
+        tallies[1].tried,
+        tallies[2].tried,
+        tallies.iter().map(|tally| tally.wrong.len()).sum::<usize>(),
+        began.elapsed().as_secs()
+    );
+    for tally in tallies {
+        assert!(tally.wrong.is_empty() && tally.tried > 5, "{:#?}", tally.wrong);
     }
-    println!("simulated crashes three deep: {} tried, {} wrong", tally.tried, tally.wrong.len());
-    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
 }
 
 #[test]
 fn torture_notices_what_is_not_synced() {
     for forgets in [Forgets::Sync, Forgets::SyncDir] {
-        let mut tally = Tally::default();
+        let (mut tally, wrap) = (Tally::default(), Wrap::Careless(forgets));
         for seed in 0..4 {
             for k in (20..calls(seed)).step_by(17) {
-                stop_at(seed, &[k], CrashMode::LoseUnsynced, Some(forgets), &mut tally);
+                stop(seed, k, CrashMode::LoseUnsynced, wrap).judge(wrap, &mut tally);
             }
         }
         println!("without {forgets:?}: {} tried, {} noticed", tally.tried, tally.wrong.len());
@@ -288,7 +381,7 @@ fn torture_notices_what_is_not_synced() {
 
 /// The `k`-th call fails; the process goes on. What is refused is not there, what is acknowledged is.
 fn fail_at(seed: u64, k: u64, mode: FailMode, errno: i32, tally: &mut Tally) {
-    let env = SimEnv::new();
+    let env = SimEnv::in_memory();
     let wrapped: Arc<dyn Env> = Arc::new(env.clone());
     let store = begin(&env, &wrapped, seed);
     env.fail_call(k, mode, errno);
@@ -329,21 +422,21 @@ fn fail_at(seed: u64, k: u64, mode: FailMode, errno: i32, tally: &mut Tally) {
 
 #[test]
 fn torture_calls_that_fail_once_or_for_good() {
-    let mut tally = Tally::default();
-    let (seeds, stride) = if full() { (20, 1) } else { (3, 11) };
-    for seed in 0..seeds {
-        for k in (1 + seed % stride..calls(seed)).step_by(stride as usize) {
-            for (mode, errno) in [
-                (FailMode::Once, libc::EIO),
-                (FailMode::Once, libc::ENOSPC),
-                (FailMode::Forever, libc::EIO),
-                (FailMode::Forever, libc::ENOSPC),
-            ] {
-                fail_at(seed, k, mode, errno, &mut tally);
-            }
-        }
-    }
-    println!("failed calls injected: {} tried, {} wrong", tally.tried, tally.wrong.len());
+    let (seeds, stride) = if full() { (100, 1) } else { (3, 11) };
+    let (places, began) = (places(seeds, stride), Instant::now());
+    let ways = [
+        (FailMode::Once, libc::EIO),
+        (FailMode::Once, libc::ENOSPC),
+        (FailMode::Forever, libc::EIO),
+        (FailMode::Forever, libc::ENOSPC),
+    ];
+    let all = spread(places.len() * ways.len(), |n, tally: &mut Tally| {
+        let ((seed, k), (mode, errno)) = (places[n / ways.len()], ways[n % ways.len()]);
+        fail_at(seed, k, mode, errno, tally);
+    });
+    let tally = Tally::sum(all);
+    let (wrong, seconds) = (tally.wrong.len(), began.elapsed().as_secs());
+    println!("failed calls injected: {} tried, {wrong} wrong; {seconds} s", tally.tried);
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
 }
 

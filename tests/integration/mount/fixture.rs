@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -134,9 +134,14 @@ impl Fixture {
 
     /// Unmounts and waits for the daemon.
     pub fn unmount(&mut self) {
+        assert!(self.end().success());
+    }
+
+    /// Unmounts; how the daemon ended.
+    pub fn end(&mut self) -> ExitStatus {
         let output = self.cellfs(&["umount", self.mnt().to_str().unwrap()]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(self.daemon.take().unwrap().wait().unwrap().success());
+        self.daemon.take().unwrap().wait().unwrap()
     }
 
     /// Waits for the daemon, which was told to end.

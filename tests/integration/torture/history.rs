@@ -2,6 +2,7 @@
 //! found after a crash may be there.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// The value of attempt `n` on a cell: says which it is, and cannot be half of itself.
 pub fn value(name: &str, n: u64) -> Vec<u8> {
@@ -94,10 +95,16 @@ impl History {
 }
 
 impl Tally {
-    pub fn print(&self, what: &str) {
+    /// The line of figures; `began`: when the rig did.
+    pub fn print(&self, what: &str, began: Instant) {
         println!(
-            "{what}: {} tried, {} writes acknowledged, {} cells read back, {} lost, {} wrong",
-            self.rounds, self.acknowledged, self.read, self.lost, self.wrong
+            "{what}: {} tried, {} writes acknowledged, {} cells read back, {} lost, {} wrong; {} s",
+            self.rounds,
+            self.acknowledged,
+            self.read,
+            self.lost,
+            self.wrong,
+            began.elapsed().as_secs()
         );
     }
 

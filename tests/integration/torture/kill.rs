@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cellfs::daemon::{Absent, open_backend};
 use rand::RngExt;
@@ -124,19 +124,26 @@ fn kills(fixture: &mut Fixture, belief: Belief, enough: &dyn Fn(&Tally) -> bool)
     tally
 }
 
+/// Nothing is damaged.
+fn checked(fixture: &Fixture, what: &str) {
+    let output = fixture.cellfs(&["check", fixture.store().to_str().unwrap()]);
+    let words = String::from_utf8_lossy(&output.stdout);
+    println!("SIGKILL, {what}: {}", words.lines().last().unwrap_or_default());
+    assert!(output.status.success(), "{words}");
+}
+
 #[test]
 fn torture_sigkill_loses_nothing_that_was_acknowledged() {
-    let mut fixture = Fixture::new();
+    let (mut fixture, began) = (Fixture::new(), Instant::now());
     let tally = kills(&mut fixture, Belief::Acknowledged, &|tally| tally.rounds >= rounds("CELLFS_KILLS", 12));
-    tally.print("SIGKILL");
+    tally.print("SIGKILL", began);
     tally.assert_good();
-    // A segment whose cells were copied, and that a kill has kept from being deleted, goes first.
+    checked(&fixture, "as the last kill has left it");
     let store = fixture.store().to_str().unwrap().to_owned();
     for command in [&["flush", &store][..], &["compact", "--major", &store, "t"]] {
         assert!(fixture.cellfs(command).status.success());
     }
-    let output = fixture.cellfs(&["check", &store]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    checked(&fixture, "flushed and compacted");
     // Names are listed as they are read.
     for writer in 0..WRITERS {
         let family = fixture.path("t").join(format!("w{writer}")).join("f");
@@ -148,9 +155,9 @@ fn torture_sigkill_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn torture_sigkill_notices_writes_that_were_not_acknowledged() {
-    let mut fixture = Fixture::new();
+    let (mut fixture, began) = (Fixture::new(), Instant::now());
     // One kill may hit nobody between the last write and its close.
     let tally = kills(&mut fixture, Belief::Written, &|tally| tally.lost > 0 || tally.rounds >= 200);
-    tally.print("SIGKILL, every write believed");
+    tally.print("SIGKILL, every write believed", began);
     assert!(tally.lost > 0 && tally.wrong == 0, "the rig catches nothing: {tally:?}");
 }

@@ -3,6 +3,7 @@
 //! Short in `cargo test`; the number of rounds is in CELLFS_KILLS, CELLFS_POWER_CUTS, CELLFS_SERVICE_KILLS and
 //! CELLFS_SERVICE_CELLS for the long form.
 
+mod calls;
 mod history;
 mod kill;
 mod power;

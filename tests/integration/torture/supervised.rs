@@ -246,7 +246,7 @@ fn torture_a_supervised_service_comes_back_soon_and_whole() {
     fill(&service.store(), cells);
     let history = Mutex::new(History::default());
     let (tell, ended) = channel();
-    let mut tally = Tally { rounds: kills, ..Tally::default() };
+    let (mut tally, began) = (Tally { rounds: kills, ..Tally::default() }, Instant::now());
     let mut times = std::thread::scope(|scope| {
         let _stopping = Stopping(&service);
         scope.spawn(|| service.supervise(&tell));
@@ -263,7 +263,7 @@ fn torture_a_supervised_service_comes_back_soon_and_whole() {
         times
     });
     times.sort();
-    tally.print("killed under a supervisor");
+    tally.print("killed under a supervisor", began);
     let slow = times.iter().filter(|time| **time >= Duration::from_secs(2)).count();
     println!(
         "from SIGKILL to the first read, {cells} cells, RestartSec {:?}: min {:?}, median {:?}, max {:?}; {slow} of {} \

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use rand::RngExt;
 
@@ -100,7 +101,7 @@ fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
     let Some(mut small) = Small::new("48m") else { return };
     let family = small.family.clone();
     let rounds = std::env::var("CELLFS_FULL_DISKS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
-    let (mut kept, mut n) = (BTreeMap::new(), 0);
+    let (mut kept, mut n, began) = (BTreeMap::new(), 0, std::time::Instant::now());
     for round in 0..rounds {
         n = fill(&family, n, &mut kept) + 1;
         check(&family, &kept);
@@ -131,7 +132,7 @@ fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
         assert!(again.is_ok(), "{again:?}: {}{}", String::from_utf8_lossy(&status.stdout), small.fixture.log());
         fs::remove_file(family.join("again")).unwrap();
     }
-    println!("full disks: {rounds} tried, 0 lost, 0 wrong");
+    println!("full disks: {rounds} tried, 0 lost, 0 wrong; {} s", began.elapsed().as_secs());
     assert!(n > 50, "{n}");
     fill(&family, n, &mut kept);
     small.fixture.kill();
@@ -139,6 +140,43 @@ fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
     check(&family, &kept);
     let output = small.run(&["check"], &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    small.fixture.unmount();
+}
+
+/// So many files fitted.
+fn fill_with_files(family: &Path) -> usize {
+    (0..100_000)
+        .find(|n| {
+            let path = family.join(format!("q{n:05}"));
+            // Refused when it is written, not at the close whose answer hardly anybody reads; nothing of it is there.
+            let Err(e) = fs::write(&path, rand::random::<[u8; 2000]>()) else { return false };
+            assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+            // The name goes with the last close, which nobody waits for.
+            let patience = Instant::now() + Duration::from_secs(20);
+            while path.exists() {
+                assert!(Instant::now() < patience, "{} is there", path.display());
+                std::thread::yield_now();
+            }
+            true
+        })
+        .expect("the disk is too large") as usize
+}
+
+#[test]
+fn full_disk_is_emptied_by_rm_alone() {
+    let Some(mut small) = Small::new("32m") else { return };
+    let family = small.family.clone();
+    // Else what is removed is kept for a while.
+    fs::write(small.fixture.path("t/.schema/f/KEEP_DELETED_CELLS"), "FALSE").unwrap();
+    let first = fill_with_files(&family);
+    assert!(first > 1000, "{first}");
+    for round in 0..3 {
+        let rm = Command::new("rm").arg("-r").arg(&family).output().unwrap();
+        assert!(rm.status.success(), "round {round}: {}", String::from_utf8_lossy(&rm.stderr));
+        fs::create_dir_all(&family).unwrap();
+        let again = fill_with_files(&family);
+        assert!(again * 3 > first * 2, "round {round}: {again} files of {first}, {}", small.fixture.log());
+    }
     small.fixture.unmount();
 }
 

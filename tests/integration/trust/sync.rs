@@ -47,5 +47,6 @@ fn sync_that_fails_is_said_and_nothing_is_acknowledged_after_it() {
     for name in (0..5).map(|n| format!("before{n}")).chain((0..refused).map(|n| format!("during{n}"))) {
         assert_eq!(fs::read(family.join(&name)).unwrap(), name.as_bytes());
     }
+    println!("syncs that fail under a mount: {} cells acknowledged before, 0 lost, 0 acknowledged after", 5 + refused);
     assert_eq!(put(&fixture, "after"), 0);
 }
