@@ -18,7 +18,7 @@ use crate::index::IndexCopy;
 use crate::model::{Catalogue, SegmentId, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
-/// Free bytes that a snapshot leaves on the disk.
+/// Free bytes that a snapshot leaves on a large disk.
 const SPARE: u64 = 64 << 20;
 /// Longest name, bytes: that of a directory.
 const NAME_MAX: usize = 255;
@@ -40,6 +40,11 @@ struct Stored {
 
 fn io<'a>(what: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Error + 'a {
     move |e| Error::io(format!("{what} {}", path.display()), &e)
+}
+
+/// Free bytes that a snapshot leaves on a disk of `total` bytes, for those who go on writing.
+fn spare(total: u64) -> u64 {
+    SPARE.min(total / 20)
 }
 
 /// Refuses a name that HBase would refuse, or that would not be a name of one directory.
@@ -166,7 +171,7 @@ impl Engine {
 
     fn check_space(&self) -> Result<()> {
         let space = self.options.env.disk_space(&self.options.path).map_err(io("measure", &self.options.path))?;
-        let needed = self.index.bytes() + SPARE.min(self.disk.sizes.flushes / 2);
+        let needed = self.index.bytes() + spare(space.total);
         if space.available >= needed {
             return Ok(());
         }
@@ -289,4 +294,15 @@ struct Cut {
     cells: u64,
     /// Of the segments.
     bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_disk_may_be_fuller() {
+        assert_eq!(spare(1 << 40), SPARE);
+        assert_eq!(spare(200 << 20), 10 << 20);
+    }
 }

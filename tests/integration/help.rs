@@ -49,8 +49,16 @@ fn add_pages(pages: &mut Vec<(String, clap::Command)>, command: &clap::Command, 
 
 fn rendered(name: &str, command: clap::Command) -> String {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).date(RELEASED).render(&mut page).unwrap();
+    clap_mangen::Man::new(command.clone()).date(RELEASED).render(&mut page).unwrap();
     let mut page = String::from_utf8(page).unwrap();
+    // Operands that may be given again, as the help marks them.
+    for operand in command.get_positionals().filter(|operand| matches!(operand.get_action(), clap::ArgAction::Append)) {
+        let name = operand.get_value_names().unwrap()[0].as_str();
+        for (open, close) in [("<", ">"), ("[", "]")] {
+            let shown = format!("{open}\\fI{name}\\fR{close}");
+            page = page.replace(&shown, &format!("{shown}..."));
+        }
+    }
     // The command `help` has no page.
     let help = format!(".TP\n{}\\-help(1)\n", name.replace('-', "\\-"));
     if let Some(at) = page.find(&help) {

@@ -214,3 +214,36 @@ fn full_disk_is_no_reason_not_to_open() {
     put(&family.join("small"), b"goes on").unwrap();
     small.fixture.unmount();
 }
+
+/// Everything in the store's directory but what is being written all the time.
+fn files(store: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![store.to_owned()]);
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_snapshot_on_a_full_disk_works_or_leaves_nothing() {
+    let Some(mut small) = Small::new("64m") else { return };
+    let mut kept = BTreeMap::new();
+    assert!(small.run(&["snapshot", "create"], &["early"]).status.success(), "a small disk with room");
+    fill(&small.family, 0, &mut kept);
+    let refused = small.run(&["snapshot", "create"], &["late"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("MiB are needed"), "{said}");
+    let listed = String::from_utf8(small.run(&["snapshot", "list"], &[]).stdout).unwrap();
+    assert!(listed.starts_with("early\t") && listed.lines().count() == 1, "{listed}");
+    small.fixture.unmount();
+    let leftover =
+        |path: &PathBuf| path.extension().is_some_and(|e| e == "new") || path.to_string_lossy().contains("late");
+    assert!(!files(&small.store).iter().any(leftover), "{:?}", files(&small.store));
+    small.fixture.mount("");
+    check(&small.family, &kept);
+}
