@@ -214,6 +214,7 @@ impl Fs {
             session.dirty_handles += 1;
         }
         own.written = true;
+        own.refused = false;
     }
 
     /// The node's write session, begun with the bytes of the current version.
@@ -282,7 +283,7 @@ impl Fs {
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
         let was_dirty = file.is_dirty();
         let mut state = file.node.state();
-        let done = self.commit_last(file, &mut state);
+        let done = if file.state.lock().refused { give_up(&mut state) } else { self.commit_last(file, &mut state) };
         drop(state);
         if done.is_err() {
             self.show_what_is_stored(&file.node);
@@ -325,6 +326,15 @@ impl Fs {
 /// A handle that has done nothing yet.
 pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
     Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into() })
+}
+
+/// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.
+fn give_up(state: &mut NodeState) -> Result<()> {
+    if let Some(session) = &mut state.session {
+        session.dirty_handles = session.dirty_handles.saturating_sub(1);
+    }
+    state.end_idle_session();
+    Err(Error::new(ErrorKind::Io, "what its close was refused is not stored"))
 }
 
 /// The refusal of a family that the table lacks.

@@ -37,7 +37,9 @@ impl Fs {
                     }
                     return Ok(());
                 }
-                self.commit(&file, &mut state)?;
+                let done = self.commit(&file, &mut state);
+                file.state.lock().refused = done.is_err();
+                done?;
                 drop(state);
                 self.key_arrived(&file.node.key().place)
             }

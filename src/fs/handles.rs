@@ -57,6 +57,8 @@ pub struct FileState {
     pub written: bool,
     /// Created or truncated the file and has not committed since.
     pub emptied: bool,
+    /// A close was told that nothing is stored.
+    pub refused: bool,
     /// The version that its last commit made.
     pub committed: Option<(Timestamp, SeqNo)>,
 }

@@ -114,8 +114,8 @@ impl Engine {
             Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
         };
         bytes.extend_from_slice(self.moves.lock().get(&old.segment).map_or(&[], Vec::as_slice));
-        let line = bytes.chunks_exact(MOVED).find(|line| line[..8] == old.offset.to_le_bytes());
-        Ok(line.map(|line| {
+        let lines = bytes.chunks_exact(MOVED).filter(|line| line[..8] == old.offset.to_le_bytes());
+        let places = lines.map(|line| {
             let number = |at: usize| line[at..at + 4].iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
             let offset = u64::from(number(12)) | u64::from(number(16)) << 32;
             ValueHandle {
@@ -126,10 +126,18 @@ impl Engine {
                 len: number(28),
                 check: number(32),
             }
-        }))
+        });
+        // A copy that was given up is gone, and nothing leads on from it.
+        let leads_on = |place: &ValueHandle| {
+            self.log.segments().get(place.segment).is_some()
+                || self.options.env.exists(&self.moved_path(place.segment)).unwrap_or(true)
+                || self.moves.lock().contains_key(&place.segment)
+        };
+        Ok(places.into_iter().rev().find(leads_on))
     }
 
-    fn note_moves(&self, moves: &[Move]) -> Result<()> {
+    /// Notes where values are copied to.
+    pub fn note_moves(&self, moves: &[Move]) -> Result<()> {
         let mut lines: BTreeMap<SegmentId, Vec<u8>> = BTreeMap::new();
         for (old, new) in moves {
             let line = lines.entry(old.segment).or_default();
@@ -166,13 +174,16 @@ impl Engine {
             let wanted = choose(self.candidates(), thrift);
             let room = self.room_for_copies();
             let mut chosen = fitting(&wanted, room);
+            if let (true, Some(least)) = (chosen.is_empty(), wanted.first())
+                && thrift == Thrift::Space
+                && least.live_bytes * 2 < least.len
+            {
+                return Err(no_room(least, room));
+            }
+            // Those whose values are being shared just now have their turn later.
             chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
-            match (chosen.is_empty(), wanted.first()) {
-                (false, _) => {}
-                (true, Some(least)) if thrift == Thrift::Space && least.live_bytes * 2 < least.len => {
-                    return Err(no_room(least, room));
-                }
-                _ => return Ok(()),
+            if chosen.is_empty() {
+                return Ok(());
             }
             self.empty_segments(&mut chosen, pace)?;
             self.restore_reserve()?;

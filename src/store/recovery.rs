@@ -224,11 +224,12 @@ impl<'a> Recovery<'a> {
                 }
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
                     // A compaction that was stopped leaves a record cut off. The index points to what was synced alone.
+                    let ends = log && self.ends_here(synced, later)?;
                     if log || resume.is_some() || self.rebuilding {
-                        self.report(id, offset, reason, &salvage);
+                        self.report((id, offset, reason), (!ends || resume.is_some()).then_some(&salvage));
                     }
                     // What follows a hole was never acknowledged as durable; it must not outlive it.
-                    if log && self.ends_here(synced, later)? {
+                    if ends {
                         if resume.is_some() {
                             self.keep_cut(id, offset)?;
                         }

@@ -159,8 +159,12 @@ impl Recovery<'_> {
         }
     }
 
-    pub(super) fn report(&mut self, id: SegmentId, offset: u64, reason: &str, salvage: &Salvage) {
+    pub(super) fn report(&mut self, (id, offset, reason): (SegmentId, u64, &str), salvage: Option<&Salvage>) {
         let path = self.segments.path(id);
+        let Some(salvage) = salvage else {
+            let what = "the end of the log from here on was never known to be on the disk, and is cut off";
+            return self.damages.add(&format!("{}, offset {offset}: {reason}; {what}", path.display()));
+        };
         let read = salvage.found.iter().filter(|found| found.whole).count();
         let named = salvage.found.len() - read;
         let lost = salvage.lost.map_or_else(|| "an unknown number".to_owned(), |lost| lost.to_string());

@@ -193,20 +193,50 @@ fn full_disk_is_refused_when_the_write_is_made() {
     small.fixture.unmount();
 }
 
+/// Takes all room; the file that does.
+fn fill_up(store: &Path) -> PathBuf {
+    let full = store.join("another's file");
+    let mut piece = 1 << 20;
+    while piece > 0 {
+        let mut file = fs::File::options().append(true).create(true).open(&full).unwrap();
+        if file.write_all(&vec![1; piece]).is_err() {
+            piece /= 16;
+        }
+    }
+    full
+}
+
+#[test]
+fn full_disk_refuses_for_good_what_a_close_was_refused() {
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
+    put(&family.join("old"), b"acknowledged").unwrap();
+    for n in 0..20 {
+        let (full, new) = (fill_up(&small.store), family.join(format!("new{n}")));
+        let closed = [&family.join("old"), &new].map(|path| {
+            let mut file = File::create(path).unwrap();
+            let written = file.write_all(&[n; 5000]);
+            let closed = nix::unistd::close(file);
+            // There may be room before the kernel is done with the file.
+            written.is_ok() && closed.is_ok()
+        });
+        fs::remove_file(&full).unwrap();
+        assert!(closed == [false; 2], "{closed:?}");
+    }
+    small.fixture.unmount();
+    small.fixture.mount("");
+    assert_eq!(fs::read(family.join("old")).unwrap(), b"acknowledged");
+    assert_eq!(fs::read_dir(&family).unwrap().count(), 1);
+    small.fixture.unmount();
+}
+
 #[test]
 fn full_disk_is_no_reason_not_to_open() {
     let Some(mut small) = Small::new("48m") else { return };
     let family = small.family.clone();
     put(&family.join("small"), b"acknowledged").unwrap();
     small.fixture.unmount();
-    let full = small.store.join("another's file");
-    let mut piece = 1 << 20;
-    while piece > 0 {
-        let mut file = fs::File::options().append(true).create(true).open(&full).unwrap();
-        if std::io::Write::write_all(&mut file, &vec![1; piece]).is_err() {
-            piece /= 16;
-        }
-    }
+    let full = fill_up(&small.store);
     small.fixture.mount("");
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     fs::remove_file(family.join("small")).unwrap();
