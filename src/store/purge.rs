@@ -157,13 +157,16 @@ impl Engine {
             let wanted = choose(self.candidates(), thrift);
             let room = self.room_for_copies();
             let mut chosen = fitting(&wanted, room);
-            chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
-            match (chosen.is_empty(), wanted.first()) {
-                (false, _) => {}
-                (true, Some(least)) if thrift == Thrift::Space && least.live_bytes * 2 < least.len => {
+            match wanted.first().filter(|_| chosen.is_empty()) {
+                Some(least) if thrift == Thrift::Space && least.live_bytes * 2 < least.len => {
                     return Err(no_room(least, room));
                 }
-                _ => return Ok(()),
+                _ => {}
+            }
+            // What unflushed rows share values of stays until they are flushed.
+            chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
+            if chosen.is_empty() {
+                return Ok(());
             }
             self.empty_segments(&mut chosen, pace)?;
             self.restore_reserve()?;
