@@ -1,6 +1,7 @@
 # make demo        a mounted demo store in demo/mnt        make demo-stop    unmount it
 # make test        format, lints, all tests, docs          make bench        figures beside the floor and peers
-# make install     into PREFIX below DESTDIR               make deb          a Debian package in target/debian
+# make install     into PREFIX below DESTDIR               make uninstall    removes what that has put there
+# make deb         a Debian package in target/debian
 # make audit       licences, bans, sources and advisories of what is built in
 
 CELLFS = $(CURDIR)/target/release/cellfs
@@ -20,7 +21,7 @@ ZSHDIR = $(SHAREDIR)/zsh/site-functions
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-.PHONY: demo demo-stop test test-hbase torture bench build setup-test install deb audit
+.PHONY: demo demo-stop test test-hbase torture bench build setup-test install uninstall deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -64,12 +65,25 @@ bench: setup-test
 	cargo bench --locked --bench floor
 	cargo bench --locked --bench store
 
+UNITS = cellfs@.service cellfs-backup@.service cellfs-backup@.timer
+PAGES = $(notdir $(wildcard man/*.[1-9]))
+# All that `install` puts somewhere and `uninstall` removes.
+INSTALLED = $(BINDIR)/cellfs \
+    $(addprefix $(SBINDIR)/,mount.cellfs umount.cellfs mount.fuse.cellfs umount.fuse.cellfs) \
+    $(LIBDIR)/cellfs/backup $(LIBDIR)/cellfs/restore $(addprefix $(LIBDIR)/systemd/system/,$(UNITS)) \
+    $(LIBDIR)/sysusers.d/cellfs.conf $(LIBDIR)/tmpfiles.d/cellfs.conf $(SYSCONFDIR)/logrotate.d/cellfs \
+    $(SHAREDIR)/bash-completion/completions/cellfs $(ZSHDIR)/_cellfs $(SHAREDIR)/fish/vendor_completions.d/cellfs.fish \
+    $(SHAREDIR)/doc/cellfs/examples/srv-cellfs-demo.mount $(SHAREDIR)/doc/cellfs/README.md \
+    $(foreach page,$(PAGES),$(SHAREDIR)/man/man$(subst .,,$(suffix $(page)))/$(page).gz)
+
 # What a package holds; the program must have been built.
 install:
 	@test -x $(CELLFS) || { echo "build first: make build" >&2; exit 1; }
 	install -D -m 0755 $(CELLFS) $(DESTDIR)$(BINDIR)/cellfs
 	install -d $(DESTDIR)$(SBINDIR)
-	install -m 0755 mount-scripts/mount.cellfs mount-scripts/umount.cellfs $(DESTDIR)$(SBINDIR)
+	for helper in mount.cellfs umount.cellfs; do \
+	    sed 's|:/usr/local/bin$$|:/usr/local/bin:$(BINDIR)|' mount-scripts/$$helper >$(DESTDIR)$(SBINDIR)/$$helper && \
+	    chmod 0755 $(DESTDIR)$(SBINDIR)/$$helper || exit 1; done
 	ln -sf mount.cellfs $(DESTDIR)$(SBINDIR)/mount.fuse.cellfs
 	ln -sf umount.cellfs $(DESTDIR)$(SBINDIR)/umount.fuse.cellfs
 	install -D -m 0755 mount-scripts/backup.sh $(DESTDIR)$(LIBDIR)/cellfs/backup
@@ -91,6 +105,16 @@ install:
 	for page in man/*.[1-9]; do \
 	    directory=$(DESTDIR)$(SHAREDIR)/man/man$${page##*.}; mkdir -p $$directory && \
 	    gzip -9nc $$page >$$directory/$${page##*/}.gz || exit 1; done
+	@test -n "$(DESTDIR)" || printf '%s\n' 'For cellfs@.service, as root:' \
+	    '  systemd-sysusers $(LIBDIR)/sysusers.d/cellfs.conf     # the user cellfs' \
+	    '  systemd-tmpfiles --create $(LIBDIR)/tmpfiles.d/cellfs.conf' \
+	    '  systemctl daemon-reload'
+
+# Stores, the user cellfs and what it owns stay; a configuration file goes too.
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@for directory in $(LIBDIR)/cellfs $(SHAREDIR)/doc/cellfs/examples $(SHAREDIR)/doc/cellfs; do \
+	    test ! -d "$(DESTDIR)$$directory" || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$directory"; done
 
 deb: build
 	@packaging/debian/build.sh $(VERSION) $(DEB)

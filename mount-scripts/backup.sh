@@ -2,9 +2,10 @@
 # backup.sh [--keep-snapshot] STORE DESTINATION: brings a copy of a store up to date while programs go on writing to it.
 #
 # A snapshot is made, `rsync -aX` copies its .history (schema, every version, what was deleted and when) to
-# DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never copied again;
-# what was purged or has expired goes from the copy too. restore.sh makes a store of it. DESTINATION is made, or is empty, or has
-# the file .cellfs-backup that the first run leaves there: nothing else is ever deleted.
+# DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never
+# copied again; what was purged or has expired goes from the copy too. restore.sh makes a store of it. DESTINATION is made,
+# or is empty, or has the file .cellfs-backup that the first run leaves there, which also names the tables that were
+# disabled: nothing else is ever deleted.
 #
 # A snapshot that a run has left which was killed (backup-TIME-PID) is deleted by the next one; one that is kept is named
 # kept-TIME-PID. One run at a time brings a destination up to date.
@@ -37,11 +38,20 @@ command -v rsync >/dev/null || fail "rsync is not installed"
 # A daemon that this starts must not keep the lock of the destination when we are gone.
 cellfs() { command "${CELLFS:-cellfs}" "$@" 9<&-; }
 
-# field NAME: of the store's status; nothing if it has none.
+# field NAME: puts what the store's status has under that name into `value`, byte for byte; nothing if it has none.
 field() {
-  local text
+  local text encoded
+  value=
   text=$(cellfs status --json "$store") || return
-  printf %b "$(sed -n "s/.*\"$1\":\"\(\([^\"\\]\|\\.\)*\)\".*/\1/p" <<<"$text")"
+  encoded=$(sed -n 's/.*"'"$1"'":{"base64":"\([^"]*\)".*/\1/p' <<<"$text")
+  if [ -n "$encoded" ]; then
+    value=$(base64 -d <<<"$encoded" && echo .)
+  else
+    text=$(sed -n 's/.*"'"$1"'":"\(\([^"\]\|\\.\)*\)".*/\1/p' <<<"$text")
+    value=$(printf '%b.' "$(sed 's/\\\\/\\x5c/g; s/\\"/\\x22/g' <<<"$text")")
+  fi
+  # The dot kept line feeds at the end, which a substitution takes away.
+  value=${value%.}
 }
 
 # is_run PID: a run of this script that goes on.
@@ -50,7 +60,8 @@ is_run() { { tr "\0" "\n" <"/proc/$1/cmdline"; } 2>/dev/null | grep -Eq "(^|/)$(
 # pid_in NAME: the number at the end of a snapshot's name.
 pid_in() { [[ $1 =~ ^backup-[0-9]{8}T[0-9]{6}Z-([0-9]+)$ ]] && echo "${BASH_REMATCH[1]}"; }
 
-directory=$(field store) || fail "$store cannot be backed up"
+field store || fail "$store cannot be backed up"
+directory=$value
 
 marker=.cellfs-backup
 remote=
@@ -100,7 +111,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-mnt=$(field mount_point)
+field mount_point
+mnt=$value
 if [ -z "$mnt" ]; then
   own_mount=$(mktemp -d "${TMPDIR:-/tmp}/cellfs-backup.$$.XXXXXX")
   cellfs mount "$store" "$own_mount" -o ro || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
@@ -123,6 +135,15 @@ made=yes
 source=$mnt/.snapshot/$snapshot/.history
 status=0
 echo "made by backup.sh; restore.sh makes a store of it" >"$words"
+# What a table's state is, .history does not say. Names of namespaces and tables have nothing in them that needs a quote.
+for info in "$mnt/.snapshot/$snapshot"/*/*/.info/; do
+  [ -e "$info" ] || continue
+  if read -r first <"$info/describe" && [[ $first == *" is DISABLED"* ]]; then
+    table=${info%/.info/}
+    namespace=${table%/*}
+    echo "disabled ${namespace##*/}:${table##*/}" >>"$words"
+  fi
+done
 rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
 # shellcheck disable=SC2086 # several options are several words
 { rsync -aX --delete --filter="P /$marker" --chmod=u+w ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||

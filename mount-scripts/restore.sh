@@ -2,7 +2,8 @@
 # restore.sh BACKUP STORE: makes a store of what backup.sh has copied.
 #
 # BACKUP is a directory or HOST:DIRECTORY. STORE is made; into a store that has cells the backup's are brought besides.
-# Run again after an interruption: what is there already is not copied again.
+# Run again after an interruption: what is there already is not copied again. A table that was disabled is so again at
+# the end.
 #
 # CELLFS names the program, RSYNC_OPTIONS further options of rsync. Exit status: 0, or 1 with a sentence.
 set -euo pipefail
@@ -21,11 +22,10 @@ marker=.cellfs-backup
 backup=${1%/}
 store=$2
 command -v rsync >/dev/null || fail "rsync is not installed"
-rsync --list-only "$backup/$marker" >/dev/null 2>&1 ||
-  fail "$backup is no backup: it has no file $marker, which backup.sh leaves there"
-
 own_mount=
+words=$(mktemp)
 clean_up() {
+  rm -f "$words"
   if [ -n "$own_mount" ]; then
     "$cellfs" umount "$own_mount" && rmdir "$own_mount"
   fi
@@ -33,10 +33,22 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
+rsync "$backup/$marker" "$words" 2>/dev/null ||
+  fail "$backup is no backup: it has no file $marker, which backup.sh leaves there"
+mapfile -t disabled < <(sed -n 's/^disabled //p' "$words")
+
 mnt=
 if [ -e "$store" ]; then
   text=$("$cellfs" status --json "$store" 2>/dev/null || true)
-  mnt=$(printf %b "$(sed -n 's/.*"mount_point":"\(\([^"\\]\|\\.\)*\)".*/\1/p' <<<"$text")")
+  encoded=$(sed -n 's/.*"mount_point":{"base64":"\([^"]*\)".*/\1/p' <<<"$text")
+  if [ -n "$encoded" ]; then
+    mnt=$(base64 -d <<<"$encoded" && echo .)
+  else
+    text=$(sed -n 's/.*"mount_point":"\(\([^"\]\|\\.\)*\)".*/\1/p' <<<"$text")
+    mnt=$(printf '%b.' "$(sed 's/\\\\/\\x5c/g; s/\\"/\\x22/g' <<<"$text")")
+  fi
+  # The dot kept line feeds at the end, which a substitution takes away.
+  mnt=${mnt%.}
 fi
 if [[ $mnt =~ /cellfs-restore\.([0-9]+)\.[^/]*$ ]] && ! [ -e "/proc/${BASH_REMATCH[1]}" ]; then
   # A run that was killed has left it.
@@ -46,7 +58,14 @@ elif [ -z "$mnt" ]; then
   "$cellfs" mount "$store" "$own_mount" || { rmdir "$own_mount"; own_mount=; fail "$store cannot be mounted"; }
   mnt=$own_mount
 fi
+# A disabled table takes no cells. One that is not there yet, or is enabled, is no matter.
+for table in "${disabled[@]}"; do
+  "$cellfs" shell "$mnt" -e "enable '$table'" >/dev/null 2>&1 || true
+done
 # shellcheck disable=SC2086 # several options are several words
 rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
   fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
+for table in "${disabled[@]}"; do
+  "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
+done
 sync -f "$mnt" || fail "what was restored may not be on the disk"

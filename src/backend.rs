@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
-    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get,
+    Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -121,6 +121,8 @@ pub struct Status {
     pub disk_total: u64,
     pub disk_free: u64,
     pub disk_available: u64,
+    /// Bytes that may be written before what only takes room is refused.
+    pub disk_writable: u64,
 }
 
 /// What is stored of a family.
@@ -240,14 +242,12 @@ pub enum Existing {
     Replace,
 }
 
-/// Bringing a table of a snapshot back.
+/// Bringing tables of a snapshot back, all in one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restoration {
     pub snapshot: String,
-    /// The table in the snapshot.
-    pub table: TableName,
-    /// What it is called then.
-    pub to: TableName,
+    /// Tables in the snapshot, each with what it is called then.
+    pub tables: Vec<(TableName, TableName)>,
     pub existing: Existing,
 }
 
@@ -265,9 +265,23 @@ pub trait Backend: Send + Sync {
     /// Applies and makes durable one change of the catalogue.
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()>;
 
-    /// One row; without cells if nothing of it is visible.
-    fn get(&self, get: &Get) -> Result<RowResult>;
+    /// One row; without cells if nothing of it is visible. Holds the row: see [`Backend::get_pieces`].
+    fn get(&self, get: &Get) -> Result<RowResult> {
+        let mut result = RowResult { row: get.row.clone(), cells: Vec::new() };
+        let mut cells = Cells::default();
+        self.get_pieces(get, &mut |piece| {
+            result.cells.extend(cells.take(piece));
+            Ok(())
+        })?;
+        Ok(result)
+    }
+    /// One row piece by piece, with memory that does not grow with the row or its values; no piece if nothing of it is
+    /// visible. `take` must not call this backend.
+    fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()>;
+    /// Rows of a range, in order. Holds one row at a time: see [`Backend::scan_pieces`].
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>>;
+    /// As [`Backend::scan`], piece by piece, with memory that does not grow with the rows or their values.
+    fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()>;
     /// Applies the mutations of one row atomically if the condition holds.
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
 
@@ -346,7 +360,7 @@ pub trait Backend: Send + Sync {
     fn delete_snapshot(&self, name: &str) -> Result<()>;
     /// The store as it was: reads only, every change is refused. `NotFound` without such a snapshot.
     fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>>;
-    /// Makes a table of a snapshot's one; all of it or nothing is there, wherever the machine stops.
+    /// Makes tables of a snapshot's; all of them or none is there, wherever the machine stops.
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()>;
     fn status(&self) -> Result<Status>;
     /// Compares everything that is stored with its checksums, and the index with the log.
@@ -359,6 +373,15 @@ pub trait Backend: Send + Sync {
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
+    /// Whether puts and deletes are taken without waiting for room.
+    fn has_room(&self) -> bool {
+        true
+    }
+    /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can
+    /// be made.
+    fn check_room(&self) -> Result<()> {
+        Ok(())
+    }
     /// The store's clock.
     fn now(&self) -> Timestamp;
     /// A secret of the store that keys its hashes (inode numbers, shortened names).

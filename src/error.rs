@@ -25,6 +25,8 @@ pub enum ErrorKind {
     FamilyExists,
     /// No row, column, version, snapshot or file of that name.
     NotFound,
+    /// What a file that is open belongs to was deleted.
+    Stale,
     /// Something of that name exists.
     AlreadyExists,
     /// No extended attribute of that name.
@@ -79,6 +81,13 @@ pub enum ErrorKind {
     TimedOut,
     /// The operating system refused; the message has its words.
     Io,
+}
+
+/// Text for one line of a terminal, a log or a list of errors: control characters, which names and arguments may have,
+/// are escaped; nothing else is changed.
+pub fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 /// Message of the error that says that the reader of our output has gone.

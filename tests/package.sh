@@ -108,10 +108,12 @@ is_mounted && fail "still mounted after SIGTERM"
 in_root mount -t cellfs $store $mnt || fail "mount -t cellfs"
 [ "$(cat "$root$cell")" = one ] || fail "read"
 if in_root which logrotate >/dev/null; then
-  echo old >>"$root$store/cellfs.log"
+  log=$root/var/log/cellfs/var-lib-cellfs-demo.log
+  [ -e "$log" ] && [ ! -e "$root$store/cellfs.log" ] || fail "the log is not in /var/log/cellfs"
+  echo old >>"$log"
   in_root logrotate -f /etc/logrotate.d/cellfs || fail "logrotate"
-  until [ -e "$root$store/cellfs.log" ]; do :; done
-  grep -q old "$root$store/cellfs.log.1" || fail "the log was not rotated"
+  until [ -e "$log" ]; do :; done
+  grep -q old "$log.1" || fail "the log was not rotated"
 fi
 
 words=$(in_root dpkg -i /tmp/new.deb 2>&1) || fail "upgrade: $words"
@@ -133,6 +135,6 @@ in_root setpriv --reuid cellfs --regid cellfs --clear-groups cellfs scan $store 
 in_root rm -r $store
 in_root dpkg -P cellfs >/dev/null 2>&1 || fail "purge without stores"
 in_root getent passwd cellfs && fail "the user outlived the purge"
-[ ! -e "$root/var/lib/cellfs" ] && [ ! -e "$root/srv/cellfs" ] || fail "directories outlived the purge"
+[ ! -e "$root/var/lib/cellfs" ] && [ ! -e "$root/srv/cellfs" ] && [ ! -e "$root/var/log/cellfs" ] || fail "directories outlived the purge"
 find "$root/usr" "$root/etc" -xdev -name '*cellfs*' -newer "$root/tmp/old.deb" | grep . && fail "files outlived the purge"
 exit 0

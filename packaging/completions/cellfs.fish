@@ -151,7 +151,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_s
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "list" -d 'List snapshots'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "delete" -d 'Delete a snapshot'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "clone" -d 'Make a new table of one that a snapshot has'
-complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "restore" -d 'Bring tables back as they were; what they hold now goes for good'
+complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "restore" -d 'Bring tables back as they were, all in one step; what they hold now goes for good'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and not __fish_seen_subcommand_from create list delete clone restore help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l table -d 'Only this table: TABLE or NAMESPACE:TABLE' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l json -d 'Print JSON, one object a line'
@@ -173,7 +173,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "list" -d 'List snapshots'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a snapshot'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "clone" -d 'Make a new table of one that a snapshot has'
-complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Bring tables back as they were; what they hold now goes for good'
+complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "restore" -d 'Bring tables back as they were, all in one step; what they hold now goes for good'
 complete -c cellfs -n "__fish_cellfs_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand flush" -s h -l help -d 'Print help'
@@ -243,4 +243,4 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subc
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "list" -d 'List snapshots'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "delete" -d 'Delete a snapshot'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "clone" -d 'Make a new table of one that a snapshot has'
-complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "restore" -d 'Bring tables back as they were; what they hold now goes for good'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "restore" -d 'Bring tables back as they were, all in one step; what they hold now goes for good'

@@ -167,6 +167,8 @@ pub struct PurgeArgs {
     pub path: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: Option<String>,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: Option<OsString>,
     /// FAMILY or FAMILY:QUALIFIER
     pub column: Option<OsString>,
@@ -200,7 +202,7 @@ pub struct CreateArgs {
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// Families, each NAME or NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "FAMILY")]
     pub families: Vec<String>,
 }
 
@@ -210,10 +212,13 @@ pub struct PutArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY:QUALIFIER
     pub column: OsString,
-    /// The value; - reads standard input
+    /// The value; - reads standard input. Behind -- it may begin with -
+    #[arg(allow_negative_numbers = true)]
     pub value: OsString,
     /// Milliseconds since 1970; now (but after the newest version) if it is left out
     pub timestamp: Option<i64>,
@@ -221,7 +226,7 @@ pub struct PutArgs {
     #[arg(long)]
     pub ttl: Option<u64>,
     /// Only if the column holds this value now
-    #[arg(long, conflicts_with = "if_absent")]
+    #[arg(long, conflicts_with = "if_absent", allow_hyphen_values = true)]
     pub if_value: Option<OsString>,
     /// Only if the column has no value
     #[arg(long)]
@@ -234,8 +239,11 @@ pub struct GetArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY or FAMILY:QUALIFIER
+    #[arg(value_name = "COLUMN")]
     pub columns: Vec<OsString>,
     #[command(flatten)]
     pub read: ReadArgs,
@@ -266,13 +274,15 @@ pub struct DeleteArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY:QUALIFIER
     pub column: OsString,
     /// Only the version of this timestamp
     pub timestamp: Option<i64>,
     /// Only if the column holds this value now
-    #[arg(long, conflicts_with = "if_absent")]
+    #[arg(long, conflicts_with = "if_absent", allow_hyphen_values = true)]
     pub if_value: Option<OsString>,
     /// Only if the column has no value: leaves a tombstone of what may come with an older timestamp
     #[arg(long)]
@@ -285,6 +295,8 @@ pub struct DeleteallArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out
     pub column: Option<OsString>,
@@ -297,15 +309,16 @@ pub struct ScanArgs {
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// FAMILY or FAMILY:QUALIFIER
+    #[arg(value_name = "COLUMN")]
     pub columns: Vec<OsString>,
     /// First row
-    #[arg(long)]
+    #[arg(long, value_name = "ROW", allow_hyphen_values = true)]
     pub start: Option<OsString>,
     /// Row to stop before
-    #[arg(long)]
+    #[arg(long, value_name = "ROW", allow_hyphen_values = true)]
     pub stop: Option<OsString>,
     /// Only rows that start with this
-    #[arg(long, conflicts_with_all = ["start", "stop"])]
+    #[arg(long, conflicts_with_all = ["start", "stop"], allow_hyphen_values = true)]
     pub prefix: Option<OsString>,
     /// From the last row to the first
     #[arg(long)]
@@ -363,6 +376,7 @@ pub struct AlterArgs {
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
     /// Families to change or to add, each NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
+    #[arg(value_name = "FAMILY")]
     pub families: Vec<String>,
     /// Set an attribute or a setting of the table, for example READONLY=true
     #[arg(long, value_name = "NAME=VALUE")]

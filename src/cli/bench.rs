@@ -83,7 +83,7 @@ pub fn bench(args: &BenchArgs, json: bool) -> Result<Answer> {
     }
     output.finish()?;
     if let Some(message) = failed {
-        log::warn!("the mount was not measured: {}", message.escape_debug());
+        log::warn!("the mount was not measured: {}", message);
     }
     Ok(Answer::Yes)
 }
@@ -182,7 +182,7 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let daemon = Client::connect(&self.store).unwrap_or_default();
         if let Err(e) = unmount(&self.mount_point, Detach::Now) {
-            log::warn!("{}", e.message.escape_debug());
+            log::warn!("{}", e.message);
         }
         // Order: the daemon writes in the directory until it has ended.
         if daemon.is_some_and(|daemon| !daemon.wait_for_end(PHASE)) {

@@ -10,10 +10,11 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
-use super::output::{Output, print_row};
+use super::output::{CellPrinter, Form, Output};
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
+use crate::fs::Content;
 use crate::model::{
     CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec, RowMutations,
     Scan, TableName, Time, TimeRange, Timestamp, Value,
@@ -96,7 +97,7 @@ pub fn put(args: PutArgs) -> Result<Answer> {
     };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
-        value: Value::Bytes(value_argument(&args.value)?),
+        value: put_argument(&args.value)?,
         ttl_ms: args.ttl,
         mtime: None,
         ended_at: None,
@@ -106,6 +107,24 @@ pub fn put(args: PutArgs) -> Result<Answer> {
     mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
 }
 
+/// A long value from standard input lies in a file.
+fn put_argument(value: &OsStr) -> Result<Value> {
+    if value != "-" {
+        return Ok(Value::Bytes(value.as_bytes().to_vec()));
+    }
+    let (mut content, mut input) = (Content::empty(), std::io::stdin().lock());
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(content.value()),
+            Ok(len) => content.write(content.len(), &buffer[..len], &std::env::temp_dir())?,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("read standard input", &e)),
+        }
+    }
+}
+
+/// A value that is held whole.
 pub fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
     if value != "-" {
         return Ok(value.as_bytes().to_vec());
@@ -145,14 +164,15 @@ fn read_spec(columns: &[std::ffi::OsString], args: ReadArgs) -> Result<ReadSpec>
 pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let read = read_spec(&args.columns, args.read)?;
-    let result = backend.get(&Get { table, row: args.row.as_bytes().to_vec(), read })?;
-    let mut output = Output::new();
-    match result.cells.first() {
-        Some(cell) if args.value => output.bytes(&cell.value)?,
-        _ => print_row(&mut output, &result, json)?,
-    }
-    output.finish()?;
-    Ok(if result.cells.is_empty() { Answer::No } else { Answer::Yes })
+    let form = if args.value { Form::Value } else { form(json) };
+    let mut printer = CellPrinter::new(form);
+    let get = Get { table, row: args.row.as_bytes().to_vec(), read };
+    backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
+    printer.finish()
+}
+
+fn form(json: bool) -> Form {
+    if json { Form::Json } else { Form::Text }
 }
 
 pub fn delete(args: DeleteArgs) -> Result<Answer> {
@@ -204,14 +224,9 @@ pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
     (scan.reversed, scan.limit) = (args.reversed, args.limit);
     scan.read = read_spec(&args.columns, args.read)?;
     scan.read.raw = args.raw;
-    let mut output = Output::new();
-    let mut answer = Answer::No;
-    for row in backend.scan(&scan)? {
-        print_row(&mut output, &row?, json)?;
-        answer = Answer::Yes;
-    }
-    output.finish()?;
-    Ok(answer)
+    let mut printer = CellPrinter::new(form(json));
+    backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
+    printer.finish()
 }
 
 pub fn count(args: TableArgs, json: bool) -> Result<Answer> {

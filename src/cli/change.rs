@@ -36,7 +36,7 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
     }
     let sentences = all_without_effect(&table);
     backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
-    sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
+    sentences.iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
 }
 
@@ -88,7 +88,7 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
         ttl_ms: args.ttl,
         mtime: None,
         time_range: TimeRange::ALL,
-        returns: true,
+        returns: false,
     };
     mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), None)?;
     Ok(Answer::Yes)

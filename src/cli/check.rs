@@ -3,12 +3,13 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use super::Answer;
 use super::args::CheckArgs;
 use super::output::Output;
-use super::{Answer, printed};
 use crate::backend::Backend;
 use crate::daemon::client::Client;
 use crate::daemon::locate;
+use crate::error::printable;
 use crate::model::{CheckEvent, CheckSummary, Finding, Severity};
 use crate::store::{Repaired, Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
@@ -48,7 +49,7 @@ impl Report {
             return self.output.json(&json!({ "finding": finding }));
         }
         let note = if finding.severity == Severity::Note { "note: " } else { "" };
-        self.output.line(&printed(&format!("{note}{finding}")))
+        self.output.line(&printable(&format!("{note}{finding}")))
     }
 
     fn snapshot(&mut self, name: &str, summary: &CheckSummary) -> Result<()> {
@@ -56,7 +57,7 @@ impl Report {
             return self.output.json(&json!({ "snapshot": name, "summary": summary }));
         }
         let text = format!("snapshot {name}: {}, {} cells were read", verdict(summary), summary.entries);
-        self.output.line(&printed(&text))
+        self.output.line(&printable(&text))
     }
 
     fn summary(&mut self, summary: &CheckSummary) -> Result<()> {
@@ -74,7 +75,7 @@ impl Report {
 
     fn repaired(&mut self, repaired: &Repaired) -> Result<()> {
         if !self.json {
-            repaired.done.iter().try_for_each(|line| self.output.line(&printed(line)))?;
+            repaired.done.iter().try_for_each(|line| self.output.line(&printable(line)))?;
         }
         let Some(after) = &repaired.after else {
             let silent = self.json || !repaired.done.is_empty();
@@ -117,7 +118,7 @@ pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
     let daemon = Client::connect(&directory)?;
     if args.repair {
         if let Some(daemon) = daemon {
-            let at = &daemon.hello().mount_point;
+            let at = daemon.hello().shown_mount_point();
             let text = format!("the store is mounted at {at}: unmount it first (cellfs umount {at}), then repair it");
             return Err(Error::new(ErrorKind::Busy, text));
         }

@@ -15,6 +15,9 @@ use crate::model::{Cell, CellInfo, CellKind, ColumnKey, FileTime, ReadSpec, Scan
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
+/// Versions that are looked at at once.
+const PAGE: usize = 2000;
+
 /// Something that is stored of a column.
 struct Entry {
     timestamp: Timestamp,
@@ -42,7 +45,11 @@ pub fn log(args: &LogArgs, json: bool) -> Result<Answer> {
         }
     };
     let Some(column) = place.column().filter(|_| !matches!(place, Place::KeyFile(_))) else {
-        let text = "only cells have a history: give the path of one, or STORE TABLE/ROW/FAMILY/QUALIFIER";
+        let given = args.cell.as_deref().unwrap_or(args.path.as_os_str()).display();
+        let text = format!(
+            "{given} names no cell, and only cells have a history: give the path of one in a mount, or \
+             STORE TABLE/ROW/FAMILY/QUALIFIER"
+        );
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     };
     let entries = entries(backend.as_ref(), column, args.limit)?;
@@ -56,8 +63,7 @@ pub fn log(args: &LogArgs, json: bool) -> Result<Answer> {
 
 /// Newest first; a tombstone before what it covers.
 fn entries(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<Entry>> {
-    let shown = backend.list_versions(column, Versions::LiveAndKept, None, limit as usize)?;
-    let mut shown: BTreeMap<Timestamp, CellInfo> = shown.into_iter().map(|info| (info.timestamp, info)).collect();
+    let mut shown = shown(backend, column, limit as usize)?;
     let mut entries = Vec::new();
     for cell in stored(backend, column, limit)? {
         let timestamp = cell.timestamp;
@@ -80,6 +86,23 @@ fn entries(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<
     entries.sort_by_key(|entry| (std::cmp::Reverse(entry.timestamp), entry.info.is_some()));
     entries.truncate(limit as usize);
     Ok(entries)
+}
+
+/// What reads can see, by pages: an answer of the daemon has its limit.
+fn shown(backend: &dyn Backend, column: &ColumnKey, limit: usize) -> Result<BTreeMap<Timestamp, CellInfo>> {
+    let mut shown = BTreeMap::new();
+    let mut before = None;
+    while shown.len() < limit {
+        let wanted = PAGE.min(limit - shown.len());
+        let page = backend.list_versions(column, Versions::LiveAndKept, before, wanted)?;
+        before = page.last().map(|info| info.timestamp);
+        let ended = page.len() < wanted;
+        shown.extend(page.into_iter().map(|info| (info.timestamp, info)));
+        if ended {
+            break;
+        }
+    }
+    Ok(shown)
 }
 
 fn version(info: CellInfo) -> Entry {

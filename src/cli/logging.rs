@@ -4,16 +4,20 @@ use std::io::Write;
 
 use nix::sys::stat::fstat;
 
+use crate::error::printable;
+
 /// Starts the log; `RUST_LOG` says how much of it is written.
 pub fn start() {
     let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn"));
-    if is_journal() {
-        builder.format(|out, record| {
-            // One line an entry, whatever it names.
-            let text = record.args().to_string();
-            writeln!(out, "<{}>{}", priority(record.level()), text.escape_debug())
-        });
-    }
+    let journal = is_journal();
+    builder.format(move |out, record| {
+        // One line an entry, whatever it names.
+        let (text, level) = (printable(&record.args().to_string()), record.level());
+        if journal {
+            return writeln!(out, "<{}>{text}", priority(level));
+        }
+        writeln!(out, "[{} {level:<5} {}] {text}", out.timestamp(), record.target())
+    });
     builder.init();
 }
 

@@ -1,6 +1,7 @@
 //! The command line. Together with the shell the only room that prints.
 //!
-//! Exit status: 0 done, 1 a negative answer (nothing found, a condition that does not hold), 2 an error.
+//! Exit status: 0 done, 1 a negative answer (nothing found, a condition that does not hold), 2 an error; a session of
+//! the shell may give its own with `exit`.
 
 mod args;
 mod bench;
@@ -25,13 +26,26 @@ mod stats;
 mod status;
 mod tables;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::error::CLOSED;
-use crate::{Error, ErrorKind, Result};
+use crate::error::{CLOSED, printable};
+use crate::{ErrorKind, Result};
 use args::{Cli, Command};
+
+/// What each exit status means, for the man page.
+pub const EXIT_STATUS: [(&str, &str); 4] = [
+    ("0", "What was asked for was done, or found."),
+    (
+        "1",
+        "A negative answer: get, scan and log found nothing, the condition of put or delete (--if-value, \
+         --if-absent) did not hold, check found damage, a statement failed in shell --noninteractive.",
+    ),
+    ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
+    ("N", "What a session of shell gave with exit N."),
+];
 
 /// What a command found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +64,7 @@ pub fn grammar() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parse();
     // Order: before SQLite makes a file in a store, before a socket is bound: they are this user's alone.
     nix::sys::stat::umask(nix::sys::stat::Mode::S_IRWXG | nix::sys::stat::Mode::S_IRWXO);
     logging::start();
@@ -61,20 +75,26 @@ pub fn main() -> ExitCode {
         // `cellfs scan | head`: the reader has enough.
         Err(e) if e.kind == ErrorKind::Disconnected && e.message == CLOSED => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("cellfs: {}", printable(&e));
+            complain(&e.message);
             ExitCode::from(2)
         }
     }
 }
 
-/// Messages may name keys: control characters do not reach the terminal.
-fn printable(error: &Error) -> String {
-    printed(&error.message)
+/// A sentence on standard error; control characters of names do not reach the terminal.
+fn complain(sentence: &str) {
+    eprintln!("cellfs: {}", printable(sentence));
 }
 
-fn printed(text: &str) -> String {
-    let shown = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() };
-    text.chars().map(shown).collect()
+/// The command line; what clap says of a wrong one names its arguments.
+fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|e| {
+        let harmless = std::env::args_os().map(|argument| match argument.to_str() {
+            Some(text) => OsString::from(printable(text)),
+            None => OsString::from(argument.to_string_lossy().into_owned()),
+        });
+        Cli::try_parse_from(harmless).err().unwrap_or(e).exit()
+    })
 }
 
 fn run(cli: Cli) -> Result<Answer> {

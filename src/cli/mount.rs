@@ -75,7 +75,7 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
     }
     for option in change.kept.iter().filter(|option| !(*option == "allow_other" && mount.allow_other)) {
         let option = option.escape_debug();
-        eprintln!("cellfs: a remount changes ro, rw, exec and noexec alone; `{option}` is left as it was");
+        super::complain(&format!("a remount changes ro, rw, exec and noexec alone; `{option}` is left as it was"));
     }
     remount(&mount_point, change.read_only, change.no_exec)?;
     Ok(Answer::Yes)

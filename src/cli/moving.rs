@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 const PAGE: usize = 2000;
 /// Times that a column is copied while others write it.
 const TRIES: u32 = 100;
-/// Bytes of values that are copied at once; a single value may be larger.
+/// Bytes of names and values that are copied at once; a single value may be larger.
 const BATCH_BYTES: u64 = 16 << 20;
 
 pub fn mv(args: &MvArgs) -> Result<Answer> {
@@ -197,8 +197,8 @@ impl Mover {
         let mut rest = cells;
         while !rest.is_empty() {
             let mut bytes = 0;
-            let fits = |(_, cell): &&(Qualifier, CellInfo)| {
-                bytes += cell.len();
+            let fits = |(qualifier, cell): &&(Qualifier, CellInfo)| {
+                bytes += cell.len() + qualifier.len() as u64;
                 bytes <= BATCH_BYTES
             };
             let count = rest.iter().take_while(fits).count().max(1);

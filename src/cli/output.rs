@@ -5,8 +5,9 @@ use std::io::{BufWriter, StdoutLock, Write};
 use base64::Engine as _;
 use serde_json::{Map, Value as Json, json};
 
+use super::Answer;
 use crate::error::CLOSED;
-use crate::model::{Cell, CellKind, RowResult, to_string_binary};
+use crate::model::{Cell, CellKind, Cells, Piece, to_string_binary};
 use crate::{Error, ErrorKind, Result};
 
 /// Standard output, buffered; errors of it become ours.
@@ -52,7 +53,7 @@ pub fn json_bytes(bytes: &[u8]) -> Json {
 }
 
 /// One cell for people: row, column, timestamp, value, separated by tabs.
-pub fn cell_line(row: &[u8], cell: &Cell) -> String {
+fn cell_line(row: &[u8], cell: &Cell) -> String {
     let (row, qualifier) = (to_string_binary(row), to_string_binary(&cell.qualifier));
     let last = match cell.kind {
         CellKind::Put => to_string_binary(&cell.value),
@@ -62,7 +63,7 @@ pub fn cell_line(row: &[u8], cell: &Cell) -> String {
 }
 
 /// One cell for programs.
-pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
+fn cell_json(row: &[u8], cell: &Cell) -> Json {
     let mut object = Map::new();
     object.insert("row".into(), json_bytes(row));
     object.insert("family".into(), json!(cell.family));
@@ -78,13 +79,78 @@ pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
     Json::Object(object)
 }
 
-/// All cells of a result.
-pub fn print_row(output: &mut Output, result: &RowResult, json: bool) -> Result<()> {
-    for cell in &result.cells {
-        match json {
-            true => output.json(&cell_json(&result.row, cell))?,
-            false => output.line(&cell_line(&result.row, cell))?,
+/// How cells are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    /// Holds one value at a time: whether it is UTF-8 is known at its end.
+    Json,
+    /// The value of the first cell alone, byte for byte.
+    Value,
+}
+
+/// Prints cells as their pieces come; `Text` and `Value` hold no more than a piece.
+pub struct CellPrinter {
+    output: Output,
+    form: Form,
+    row: Vec<u8>,
+    whole: Cells,
+    /// Bytes of a value that have still to come.
+    missing: u64,
+    /// Cells that have begun.
+    pub count: u64,
+}
+
+impl CellPrinter {
+    pub fn new(form: Form) -> Self {
+        Self { output: Output::new(), form, row: Vec::new(), whole: Cells::default(), missing: 0, count: 0 }
+    }
+
+    pub fn take(&mut self, piece: Piece) -> Result<()> {
+        if let Piece::Row(row) = piece {
+            self.row = row;
+            return Ok(());
+        }
+        self.count += u64::from(matches!(piece, Piece::Cell(_) | Piece::Head(..)));
+        match self.form {
+            Form::Json => match self.whole.take(piece) {
+                Some(cell) => self.output.json(&cell_json(&self.row, &cell)),
+                None => Ok(()),
+            },
+            Form::Text => self.text(&piece),
+            Form::Value if self.count == 1 => self.value(&piece),
+            Form::Value => Ok(()),
         }
     }
-    Ok(())
+
+    fn text(&mut self, piece: &Piece) -> Result<()> {
+        match piece {
+            Piece::Cell(cell) => self.output.line(&cell_line(&self.row, cell)),
+            Piece::Head(cell, len) => {
+                self.missing = *len;
+                self.output.bytes(cell_line(&self.row, cell).as_bytes())
+            }
+            Piece::Value(bytes) => {
+                self.missing = self.missing.saturating_sub(bytes.len() as u64);
+                self.output.bytes(to_string_binary(bytes).as_bytes())?;
+                if self.missing == 0 { self.output.line("") } else { Ok(()) }
+            }
+            Piece::Row(_) | Piece::End => Ok(()),
+        }
+    }
+
+    fn value(&mut self, piece: &Piece) -> Result<()> {
+        match piece {
+            Piece::Cell(cell) => self.output.bytes(&cell.value),
+            Piece::Value(bytes) => self.output.bytes(bytes),
+            Piece::Row(_) | Piece::Head(..) | Piece::End => Ok(()),
+        }
+    }
+
+    /// Writes out what is left; whether there was a cell.
+    pub fn finish(self) -> Result<Answer> {
+        let answer = if self.count > 0 { Answer::Yes } else { Answer::No };
+        self.output.finish()?;
+        Ok(answer)
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend};
+use crate::store::Store;
 use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
@@ -15,7 +16,11 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     let path = locate::absolute(path)?;
     let inside = locate::mounts()?.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
-        let text = format!("{} is in no mount of cellfs; mount the store, or give STORE TABLE", path.display());
+        let shown = path.display();
+        let text = match Store::exists(&path) {
+            true => format!("{shown} is a store: say what in it is meant, after it, beginning with a table"),
+            false => format!("{shown} is in no mount of cellfs; mount the store, or give it and what in it is meant"),
+        };
         Error::new(ErrorKind::NotFound, text)
     })?;
     let backend = open_backend(&mount.source, Absent::Refuse)?;

@@ -4,6 +4,7 @@ use super::Answer;
 use super::args::ShellArgs;
 use crate::Result;
 use crate::daemon::{Absent, open_backend};
+use crate::error::printable;
 use crate::shell::{End, OnError, Source, run};
 
 pub fn shell(args: &ShellArgs) -> Result<Answer> {
@@ -17,7 +18,9 @@ pub fn shell(args: &ShellArgs) -> Result<Answer> {
     match run(backend, &source, on_error)? {
         End::Status(status) => Ok(Answer::Status(status)),
         End::Failed(text) => {
-            eprintln!("ERROR: {text}");
+            // HBase's words may have several lines.
+            let lines: Vec<String> = text.lines().map(printable).collect();
+            eprintln!("ERROR: {}", lines.join("\n"));
             Ok(Answer::No)
         }
     }

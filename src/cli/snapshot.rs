@@ -1,5 +1,7 @@
 //! snapshot: create, list, delete, clone, restore.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::Answer;
@@ -20,7 +22,7 @@ pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
         SnapshotAction::Delete { store, name } => open_backend(&store, Absent::Refuse)?.delete_snapshot(&name)?,
         SnapshotAction::Clone { store, name, table, new } => {
             let (table, to) = (TableName::parse(&table)?, TableName::parse(&new)?);
-            let restoration = Restoration { snapshot: name, table, to, existing: Existing::Refuse };
+            let restoration = Restoration { snapshot: name, tables: vec![(table, to)], existing: Existing::Refuse };
             open_backend(&store, Absent::Refuse)?.restore(&restoration, Origin::default())?;
         }
         SnapshotAction::Restore { store, name, tables } => {
@@ -32,12 +34,10 @@ pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
                 let text = format!("table {absent} is not in snapshot {name}; nothing was restored");
                 return Err(Error::new(ErrorKind::NoSuchTable, text));
             }
-            for table in if chosen.is_empty() { known } else { chosen } {
-                let to = table.clone();
-                let restoration = Restoration { snapshot: name.clone(), table, to, existing: Existing::Replace };
-                let restored = backend.restore(&restoration, Origin::default());
-                restored.map_err(|e| e.context(format!("restore {}", restoration.to)))?;
-            }
+            let chosen: BTreeSet<TableName> = if chosen.is_empty() { known } else { chosen }.into_iter().collect();
+            let tables = chosen.into_iter().map(|table| (table.clone(), table)).collect();
+            let restoration = Restoration { snapshot: name, tables, existing: Existing::Replace };
+            backend.restore(&restoration, Origin::default())?;
         }
     }
     Ok(Answer::Yes)
@@ -59,8 +59,7 @@ fn list(snapshots: &[SnapshotInfo], json: bool) -> Result<Answer> {
             }))?;
             continue;
         }
-        let made =
-            jiff::Timestamp::from_millisecond(made_at.0).map_or_else(|_| made_at.to_string(), |t| format!("{t:.3}"));
+        let made = made_at.iso();
         let what = table.as_ref().map_or_else(|| format!("{} tables", tables.len()), |table| format!("table {table}"));
         output.line(&format!("{name}\t{made}\t{what}\t{cells} cells\t{bytes} bytes"))?;
     }

@@ -51,7 +51,7 @@ fn collect(args: &StatsArgs) -> Result<Stats> {
     let client = if directory.exists() { Client::connect(&directory)? } else { None };
     let mounted = client.as_ref().map(|client| {
         let hello = client.hello();
-        let (mount_point, version, pid) = (hello.mount_point.clone(), hello.version.clone(), hello.pid);
+        let (mount_point, version, pid) = (hello.shown_mount_point(), hello.version.clone(), hello.pid);
         Ok::<_, Error>(Mounted { mount_point, version, pid, numbers: client.numbers()? })
     });
     let mounted = mounted.transpose()?;

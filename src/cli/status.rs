@@ -1,13 +1,16 @@
 //! status.
 
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::json;
 
 use super::Answer;
 use super::args::StoreArgs;
-use super::output::Output;
+use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
+use crate::error::printable;
 
 pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&args.store)?;
@@ -18,16 +21,16 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     if json {
         let mut object = serde_json::to_value(&status).unwrap_or_default();
         object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
-        object["store"] = json!(directory.display().to_string());
-        object["mount_point"] = json!(hello.as_ref().map(|hello| &hello.mount_point));
+        object["store"] = json_bytes(directory.as_os_str().as_bytes());
+        object["mount_point"] = json!(hello.as_ref().map(|hello| json_bytes(&hello.mount_point)));
         object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
         output.json(&object)?;
         output.finish()?;
         return Ok(Answer::Yes);
     }
-    let mounted =
-        hello.map_or_else(|| "not mounted".to_owned(), |h| format!("mounted at {} by pid {}", h.mount_point, h.pid));
-    let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {value}"));
+    let mounted = hello
+        .map_or_else(|| "not mounted".to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
+    let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
     line("store", format!("{} ({mounted})", directory.display()))?;
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
     let (bytes, live) = (status.segment_bytes, status.live_bytes);
@@ -40,7 +43,8 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
-    line("disk", format!("{} of {} bytes free", status.disk_available, status.disk_total))?;
+    let full = if status.disk_writable == 0 { "; full: only removing and purging are done" } else { "" };
+    line("disk", format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))?;
     if let Some(error) = status.poisoned {
         line("POISONED", error)?;
     }

@@ -31,7 +31,7 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
     let schema = TableSchema::new(name, families.into_values());
     let sentences = all_without_effect(&schema);
     open_backend(&args.store, Absent::Make)?.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
-    sentences.iter().for_each(|sentence| eprintln!("cellfs: {sentence}"));
+    sentences.iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
 }
 

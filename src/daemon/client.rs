@@ -2,21 +2,24 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::line::{Line, answer, out_of_step};
 use super::locate::{self, MountEntry};
 use super::numbers::DaemonNumbers;
+use super::parts;
+use super::pieces::{RemoteRows, more_pieces};
 use super::protocol::{Hello, Request, Response, send};
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
-    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get,
+    Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    VALUE_PIECE,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -47,7 +50,7 @@ impl Client {
 
     /// Whether this mount is the daemon's own: a store may be mounted elsewhere by now, and a mount bound elsewhere.
     pub fn serves(&self, mount: &MountEntry) -> bool {
-        self.hello.mount_point == mount.mount_point.display().to_string()
+        self.hello.mount_point() == mount.mount_point
     }
 
     /// What the daemon has counted since its start.
@@ -60,12 +63,39 @@ impl Client {
 
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
-        // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
-        let ended = self.line.lock().ends_within(timeout);
-        if ended {
-            self.wait_for_lock();
+        let until = Instant::now() + timeout;
+        loop {
+            // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
+            let left = until.saturating_duration_since(Instant::now()).max(LOCK_INTERVAL);
+            if !self.line.lock().ends_within(left) {
+                return false;
+            }
+            // It may only have given way to another client.
+            match self.dial_again() {
+                Ok(line) => *self.line.lock() = line,
+                Err(_) => break,
+            }
         }
-        ended
+        self.wait_for_lock();
+        true
+    }
+
+    /// Another connection to the same daemon.
+    fn dial_again(&self) -> Result<Line> {
+        let mut line = self.another_line()?;
+        if line.greet()?.pid != self.hello.pid {
+            return Err(Error::new(ErrorKind::Disconnected, "the daemon has been started anew; run the command again"));
+        }
+        Ok(line)
+    }
+
+    /// The connection. One that was idle may have given way to another client: then a new one.
+    fn line(&self) -> Result<MutexGuard<'_, Line>> {
+        let mut line = self.line.lock();
+        if line.is_closed() {
+            *line = self.dial_again()?;
+        }
+        Ok(line)
     }
 
     /// The kernel closes what a process had open one after the other: its connections may go before its lock.
@@ -81,13 +111,23 @@ impl Client {
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {
-        let mut line = self.line.lock();
+        let mut line = self.line()?;
         send(&mut *line, request)?;
         answer(&mut *line)
     }
 
     fn another_line(&self) -> Result<Line> {
         Line::to(&self.store)?.ok_or_else(|| Error::new(ErrorKind::Disconnected, "the daemon is gone"))
+    }
+
+    /// Asks on a connection of its own: if `take` has enough, nothing is left over on the other.
+    fn pieces(&self, request: &Request, take: TakePiece<'_>) -> Result<()> {
+        let mut line = self.another_line()?;
+        send(&mut line, request)?;
+        while let Some(pieces) = more_pieces(&mut line)? {
+            pieces.into_iter().try_for_each(&mut *take)?;
+        }
+        Ok(())
     }
 
     fn done(&self, request: &Request) -> Result<()> {
@@ -106,30 +146,6 @@ pub fn is_dead(mount: &MountEntry) -> Result<bool> {
         Err(e) if e.kind == ErrorKind::TimedOut => Err(e),
         // It may be another user's, or serve elsewhere now, or its store may have gone.
         _ => Ok(locate::is_dead(&mount.mount_point)),
-    }
-}
-
-/// Rows of one scan, from a connection of its own.
-struct RemoteRows {
-    line: Line,
-    ended: bool,
-}
-
-impl Iterator for RemoteRows {
-    type Item = Result<RowResult>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let row = match answer(&mut self.line) {
-            Ok(Response::Row(row)) => Some(Ok(row)),
-            Ok(Response::End) => None,
-            Ok(_) => Some(Err(out_of_step())),
-            Err(e) => Some(Err(e)),
-        };
-        self.ended = !matches!(row, Some(Ok(_)));
-        row
     }
 }
 
@@ -153,13 +169,27 @@ impl Backend for Client {
     }
 
     fn get(&self, get: &Get) -> Result<RowResult> {
-        expect!(self, Request::Get(get.clone()), Response::Row(row) => row)
+        let mut line = self.line()?;
+        send(&mut *line, &Request::Get(get.clone()))?;
+        let (mut result, mut cells) = (RowResult { row: get.row.clone(), cells: Vec::new() }, Cells::default());
+        while let Some(pieces) = more_pieces(&mut line)? {
+            result.cells.extend(pieces.into_iter().filter_map(|piece| cells.take(piece)));
+        }
+        Ok(result)
+    }
+
+    fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
+        self.pieces(&Request::Get(get.clone()), take)
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
         let mut line = self.another_line()?;
         send(&mut line, &Request::Scan(scan.clone()))?;
-        Ok(Box::new(RemoteRows { line, ended: false }))
+        Ok(Box::new(RemoteRows::from(line)))
+    }
+
+    fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
+        self.pieces(&Request::Scan(scan.clone()), take)
     }
 
     fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
@@ -175,8 +205,17 @@ impl Backend for Client {
         }
     }
 
-    fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        expect!(self, Request::Mutate(mutations, condition), Response::Mutated(done) => done)
+    fn mutate(&self, mut mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
+        mutations.check_values(self.hello.value_limit)?;
+        let large = parts::take_out(&mut mutations);
+        let places = large.iter().map(|large| large.place).collect();
+        let mut line = self.line()?;
+        send(&mut *line, &Request::Mutate(mutations, condition, places))?;
+        large.iter().try_for_each(|large| large.send(&mut *line))?;
+        match answer(&mut *line)? {
+            Response::Mutated(done) => Ok(done),
+            _ => Err(out_of_step()),
+        }
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
@@ -184,7 +223,19 @@ impl Backend for Client {
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-        expect!(self, Request::ReadValue(cell.clone(), offset, len as u64), Response::Bytes(bytes) => bytes)
+        let end = cell.len().min(offset.saturating_add(len as u64));
+        let mut value = Vec::new();
+        while offset + (value.len() as u64) < end {
+            let at = offset + value.len() as u64;
+            let wanted = (end - at).min(VALUE_PIECE as u64);
+            let request = Request::ReadValue(cell.clone(), at, wanted);
+            let bytes = expect!(self, request, Response::Bytes(bytes) => bytes)?;
+            if bytes.is_empty() {
+                break;
+            }
+            value.extend_from_slice(&bytes);
+        }
+        Ok(value)
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
@@ -287,7 +338,7 @@ impl Backend for Client {
     }
 
     fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>> {
-        let text = format!("read snapshot {name} below {}/.snapshot/{name}", self.hello.mount_point);
+        let text = format!("read snapshot {name} below {}/.snapshot/{name}", self.hello.shown_mount_point());
         Err(Error::new(ErrorKind::Unsupported, text))
     }
 

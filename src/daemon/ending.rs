@@ -63,7 +63,7 @@ fn end(ending: &Arc<Ending>) {
     ending.service.stopping();
     ending.commit();
     if let Err(e) = unmount(&ending.mount_point, Detach::Now) {
-        log::error!("{}", e.message.escape_debug());
+        log::error!("{}", e.message);
     }
     let ending = Arc::clone(ending);
     let thread = std::thread::Builder::new().name("grace".into()).spawn(move || {
@@ -79,7 +79,7 @@ fn end(ending: &Arc<Ending>) {
 impl Ending {
     fn commit(&self) {
         if let Err(e) = self.fs.commit_all() {
-            log::error!("at the end: {}", e.message.escape_debug());
+            log::error!("at the end: {}", e.message);
         }
     }
 
@@ -94,7 +94,7 @@ impl Ending {
         let Some(path) = &self.log else { return };
         match redirect_log(path) {
             Ok(()) => log::info!("the log goes on in a new file"),
-            Err(e) => log::error!("the log stays in the old file: {}", e.message.escape_debug()),
+            Err(e) => log::error!("the log stays in the old file: {}", e.message),
         }
     }
 }

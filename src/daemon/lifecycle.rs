@@ -93,7 +93,7 @@ fn run_child(request: MountRequest, writer: File) -> ! {
     if let Err(error) = serve(request, Box::new(ready)) {
         // The log is that of the daemon which holds the store.
         if error.kind != ErrorKind::Locked {
-            log::error!("{}", error.message.escape_debug());
+            log::error!("{}", error.message);
         }
         if let Some(writer) = writer.lock().take() {
             report(writer, &error);
@@ -203,6 +203,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
     let control = Control {
+        large: parking_lot::Mutex::default(),
         backend: Arc::clone(&backend),
         invalidations,
         closing,
@@ -230,7 +231,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let served = mounted.serve().or_else(|e| match locate::mount_at(&mount_point) {
         // Two threads may see the end of one unmount differently.
         Ok(None) => {
-            log::warn!("at the end of the mount: {}", e.message.escape_debug());
+            log::warn!("at the end of the mount: {}", e.message);
             Ok(())
         }
         _ => Err(e),
@@ -274,7 +275,7 @@ fn open_store(options: &StoreOptions) -> Result<Store> {
 }
 
 fn in_use(store: &Path, daemon: &Client) -> Error {
-    let (pid, mount_point) = (daemon.hello().pid, &daemon.hello().mount_point);
+    let (pid, mount_point) = (daemon.hello().pid, daemon.hello().shown_mount_point());
     let text =
         format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
     Error::new(ErrorKind::Locked, text)

@@ -4,11 +4,12 @@
 //! as long as that is answered it is at work, and the question may take as long as it likes.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::sockopt::{PeerCredentials, SendTimeout};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, setsockopt, socket};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -71,6 +72,13 @@ impl Line {
     /// Waits for the end of the stream; true when it has come within `timeout`. Nothing may have been asked.
     pub fn ends_within(&mut self, timeout: Duration) -> bool {
         self.stream.set_read_timeout(Some(timeout)).is_ok() && matches!(self.stream.read(&mut [0]), Ok(0))
+    }
+
+    /// Whether the other end has hung up.
+    pub fn is_closed(&self) -> bool {
+        let mut asked = [PollFd::new(self.stream.as_fd(), PollFlags::POLLIN)];
+        poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+            && asked[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))
     }
 
     /// Fails if the daemon does not greet on a connection of its own.
@@ -174,7 +182,7 @@ mod tests {
         Response::Hello(Hello {
             version: String::new(),
             pid: 1,
-            mount_point: String::new(),
+            mount_point: Vec::new(),
             read_only: false,
             value_limit: 0,
             now: crate::model::Timestamp(0),

@@ -23,7 +23,7 @@ impl Made {
     pub fn undo(self) {
         let Some(store) = self.0.first() else { return };
         if let Err(e) = Store::remove_unused(store) {
-            return log::debug!("{} stays: {}", store.display(), e.message.escape_debug());
+            return log::debug!("{} stays: {}", store.display(), e.message);
         }
         for directory in &self.0 {
             // Another program may have made something there.

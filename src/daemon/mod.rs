@@ -1,12 +1,15 @@
 //! The process that serves a mount: daemonizing, readiness, signals, and the control socket on both ends.
 
 pub mod client;
+mod crowd;
 mod ending;
 mod lifecycle;
 mod line;
 pub mod locate;
 mod made;
 mod numbers;
+mod parts;
+mod pieces;
 mod protocol;
 mod server;
 mod service;

@@ -1,6 +1,11 @@
 //! Messages of the control socket: each a 4-byte little-endian length and a postcard-encoded value.
+//!
+//! Rows and values go in pieces, so that neither end holds more than a few messages, whatever is stored.
 
+use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,16 +15,29 @@ use crate::backend::{
     CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
     RowListing, SnapshotInfo, Status, VersionRun, Versions,
 };
+use crate::error::printable;
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Qualifier, RowKey,
-    RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Piece, Qualifier,
+    RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
-/// Largest message, bytes: a value of the greatest limit and what surrounds it.
-const MESSAGE_MAX: usize = (1 << 30) + (1 << 20);
-/// A message is read in pieces of this size, so that a false length cannot take memory.
+/// Largest message, bytes. What is not sent in pieces has to fit: the catalogue, a batch of small puts, what is appended
+/// to a value.
+const MESSAGE_MAX: usize = 64 << 20;
+/// A message is read in pieces of this size, so that a false length cannot take memory. A longer one is large.
 const PIECE: usize = 1 << 20;
+/// Answers of a get or a scan are sent when they have come to so many bytes.
+pub const ANSWER_BYTES: usize = 256 << 10;
+/// A longer value of a put follows its request in [`Part`]s of so many bytes.
+pub const PART: usize = 256 << 10;
+
+/// Bytes of a value of a put, behind the request.
+#[derive(Serialize, Deserialize)]
+pub struct Part(pub Vec<u8>);
+
+/// Where a value that follows in parts belongs: number of the mutation, of its cell, length in bytes.
+pub type LargeValue = (u32, u32, u64);
 
 /// What a client asks.
 #[derive(Serialize, Deserialize)]
@@ -29,7 +47,8 @@ pub enum Request {
     Alter(CatalogueChange),
     Get(Get),
     Scan(Scan),
-    Mutate(RowMutations, Option<Condition>),
+    /// The large values follow as [`Part`]s, in this order.
+    Mutate(RowMutations, Option<Condition>, Vec<LargeValue>),
     Newest(ColumnKey, TimeRange),
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
@@ -65,7 +84,7 @@ impl Request {
                 false
             }
             Self::Get(get) => in_row(&get.table, &get.row),
-            Self::Mutate(mutations, _) => in_row(&mutations.table, &mutations.row),
+            Self::Mutate(mutations, ..) => in_row(&mutations.table, &mutations.row),
             Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
             Self::ListFamilies(table, row, ..)
             | Self::ListColumns(table, row, ..)
@@ -80,7 +99,8 @@ impl Request {
 pub struct Hello {
     pub version: String,
     pub pid: u32,
-    pub mount_point: String,
+    /// The path's bytes, which need not be UTF-8.
+    pub mount_point: Vec<u8>,
     /// Mounted with the option `ro`.
     pub read_only: bool,
     pub value_limit: u64,
@@ -88,13 +108,25 @@ pub struct Hello {
     pub hash_key: [u8; 16],
 }
 
-/// What it answers. A scan is answered with `Row`s and an `End`, a check with `Checked`s.
+impl Hello {
+    /// Where the daemon serves the store.
+    pub fn mount_point(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.mount_point))
+    }
+
+    /// The same for people, without control characters.
+    pub fn shown_mount_point(&self) -> String {
+        printable(&self.mount_point().display().to_string())
+    }
+}
+
+/// What it answers. A get and a scan are answered with `Pieces` and an `End`, a check with `Checked`s.
 #[derive(Serialize, Deserialize)]
 pub enum Response {
     Hello(Hello),
     Done,
     Catalogue(Catalogue),
-    Row(RowResult),
+    Pieces(Vec<Piece>),
     End,
     Mutated(Mutated),
     Cell(Option<CellInfo>),
@@ -128,6 +160,11 @@ pub fn send<T: Serialize>(stream: &mut impl Write, message: &T) -> Result<()> {
 
 /// Reads one message; `None` when the other end has closed.
 pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>> {
+    receive_large(stream, &mut || {})
+}
+
+/// As [`receive`]; `large` is called before more than a piece of a message is read.
+pub fn receive_large<T: DeserializeOwned>(stream: &mut impl Read, large: &mut dyn FnMut()) -> Result<Option<T>> {
     let mut length = [0; 4];
     match stream.read_exact(&mut length) {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -136,6 +173,9 @@ pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>>
     let length = u32::from_le_bytes(length) as usize;
     if length > MESSAGE_MAX {
         return Err(too_long());
+    }
+    if length > PIECE {
+        large();
     }
     let mut frame = Vec::new();
     while frame.len() < length {
@@ -155,7 +195,11 @@ fn lost(source: &std::io::Error) -> Error {
 }
 
 fn too_long() -> Error {
-    Error::new(ErrorKind::ValueTooLarge, format!("a message of the control socket has at most {MESSAGE_MAX} bytes"))
+    let text = format!(
+        "this is more than the {MESSAGE_MAX} bytes that go over the control socket at once: do it in smaller steps, or \
+         write the file in the mount"
+    );
+    Error::new(ErrorKind::ValueTooLarge, text)
 }
 
 #[cfg(test)]

@@ -1,30 +1,32 @@
 //! The control socket from inside: one thread a connection, a bounded number of them.
 //!
-//! An answer to a change is sent after the kernel has taken the invalidations that it caused.
+//! An answer to a change is sent after the kernel has taken the invalidations that it caused. However large rows and
+//! values are, a connection holds some messages of a few hundred KiB; large requests are taken one at a time.
 
-use std::io::BufWriter;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
+use super::crowd::{Crowd, Place};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
-use super::protocol::{Hello, Request, Response, receive, send};
+use super::parts;
+use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
 use crate::backend::Backend;
 use crate::fs::{Closing, Fs, Invalidations};
-use crate::model::Timestamp;
+use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the socket in the store's directory, which is its owner's alone.
 const SOCKET: &str = "control.sock";
-/// Most connections at once.
-const CONNECTIONS_MAX: usize = 64;
 /// How long an answer waits for the kernel to take invalidations.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long nobody is let in after a failure to.
@@ -43,6 +45,8 @@ pub struct Control {
     pub fs: Arc<Fs>,
     pub started_at: Timestamp,
     pub commands: Commands,
+    /// Held by the connection whose request is more than a piece.
+    pub large: Mutex<()>,
 }
 
 /// The socket's address through an open descriptor of the directory: a path of any length fits.
@@ -78,7 +82,7 @@ pub fn remove(store: &Path) {
 }
 
 fn accept(listener: &UnixListener, control: &Arc<Control>) {
-    let open = Arc::new(AtomicUsize::new(0));
+    let crowd = Arc::default();
     for stream in listener.incoming() {
         let stream = match stream {
             Ok(stream) => stream,
@@ -93,20 +97,18 @@ fn accept(listener: &UnixListener, control: &Arc<Control>) {
             refuse(stream, "the store belongs to another user; ask as its owner or as root");
             continue;
         }
-        if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
-            refuse(stream, "the daemon has too many connections; end a command or a shell that uses the store");
+        let Ok(Some(place)) = Crowd::enter(&crowd, &stream) else {
+            refuse(stream, "the daemon has too many connections, all at work; end a command that uses the store");
             continue;
-        }
-        open.fetch_add(1, Ordering::Relaxed);
-        let (control, counter) = (Arc::clone(control), Arc::clone(&open));
+        };
+        let control = Arc::clone(control);
         let spawned = std::thread::Builder::new().name("client".into()).spawn(move || {
-            if let Err(e) = serve(&stream, &control) {
-                log::debug!("a client left: {}", e.message.escape_debug());
+            if let Err(e) = serve(&stream, &control, &place) {
+                log::debug!("a client left: {}", e.message);
             }
-            counter.fetch_sub(1, Ordering::Relaxed);
         });
-        if spawned.is_err() {
-            open.fetch_sub(1, Ordering::Relaxed);
+        if let Err(e) = spawned {
+            log::error!("a client could not be let in: {e}");
         }
     }
 }
@@ -121,25 +123,57 @@ fn refuse(mut stream: UnixStream, text: &str) {
     let _ = send(&mut stream, &Response::Failed(Error::new(ErrorKind::AccessDenied, text)));
 }
 
-fn serve(stream: &UnixStream, control: &Control) -> Result<()> {
+fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
     let first = PollTimeout::try_from(READ_TIMEOUT).unwrap_or(PollTimeout::MAX);
     let mut asked = is_asked(stream, first);
-    while asked && let Some(request) = receive(&mut input)? {
-        let request: Request = request;
-        control.commands.count(&request);
-        control.closing.wait(|column| request.may_concern(column));
-        match request {
-            Request::Scan(scan) => stream_rows(&mut output, control, &scan)?,
-            Request::Check => stream_check(&mut output, control)?,
-            request => send(&mut output, &answer(control, request).unwrap_or_else(Response::Failed))?,
-        }
+    while asked && place.begin() {
+        let mut large: Option<MutexGuard<'_, ()>> = None;
+        let request = receive_large(&mut input, &mut || large = Some(control.large.lock()))?;
+        let Some(request) = request else { return Ok(()) };
+        serve_one((&mut input, &mut output), control, request)?;
+        drop(large);
         // Between messages it may be silent as long as it likes: people at a shell think.
-        asked = is_asked(stream, PollTimeout::NONE);
+        asked = place.rest() && is_asked(stream, PollTimeout::NONE);
     }
     Ok(())
+}
+
+fn serve_one((input, output): (&mut UnixStream, &mut UnixStream), control: &Control, request: Request) -> Result<()> {
+    control.commands.count(&request);
+    control.closing.wait(|column| request.may_concern(column));
+    let response = match request {
+        Request::Get(get) => return stream_pieces(output, |take| control.backend.get_pieces(&get, take)),
+        Request::Scan(scan) => return stream_pieces(output, |take| control.backend.scan_pieces(&scan, take)),
+        Request::Check => return stream_check(output, control),
+        Request::Mutate(mutations, condition, places) if !places.is_empty() => {
+            mutate_large(input, control, (mutations, condition), &places)?
+        }
+        request => answer(control, request),
+    };
+    let response = response.unwrap_or_else(Response::Failed);
+    match send(output, &response) {
+        // Nothing of it was sent.
+        Err(e) if e.kind == ErrorKind::ValueTooLarge => {
+            let done = matches!(response, Response::Mutated(_));
+            send(output, &Response::Failed(if done { e.context("it is done, but the answer is too long") } else { e }))
+        }
+        sent => sent,
+    }
+}
+
+/// Puts whose values come behind the request. The outer error is the connection's.
+fn mutate_large(
+    input: &mut UnixStream,
+    control: &Control,
+    (mut mutations, condition): (RowMutations, Option<Condition>),
+    places: &[LargeValue],
+) -> Result<Result<Response>> {
+    let limits = (control.backend.value_limit(), control.fs.options().spill_dir.as_path());
+    let whole = parts::put_back(input, &mut mutations, places, limits)?;
+    Ok(whole.and_then(|()| answer(control, Request::Mutate(mutations, condition, Vec::new()))))
 }
 
 /// Waits for the next message, or for the end of the connection; false if there is neither in time.
@@ -153,20 +187,26 @@ fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
     }
 }
 
-fn stream_rows(output: &mut UnixStream, control: &Control, scan: &crate::model::Scan) -> Result<()> {
-    let mut output = BufWriter::with_capacity(256 << 10, output);
-    let sent = control.backend.scan(scan).and_then(|rows| {
-        for row in rows {
-            send(&mut output, &Response::Row(row?))?;
+/// Answers with pieces, many in a message, and holds no more than one message of them.
+fn stream_pieces(output: &mut UnixStream, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
+    let (mut held, mut bytes) = (Vec::new(), 0);
+    let mut lost = false;
+    let done = read(&mut |piece: Piece| {
+        bytes += piece.size();
+        held.push(piece);
+        if bytes < ANSWER_BYTES {
+            return Ok(());
         }
-        Ok(())
+        bytes = 0;
+        send(output, &Response::Pieces(std::mem::take(&mut held))).inspect_err(|_| lost = true)
     });
-    match sent {
-        Err(e) if e.kind == ErrorKind::Disconnected => return Err(e),
-        Err(e) => send(&mut output, &Response::Failed(e))?,
-        Ok(()) => send(&mut output, &Response::End)?,
+    if lost {
+        return done;
     }
-    std::io::Write::flush(&mut output).map_err(|e| Error::io("the control socket", &e))
+    if !held.is_empty() {
+        send(output, &Response::Pieces(held))?;
+    }
+    send(output, &done.map_or_else(Response::Failed, |()| Response::End))
 }
 
 fn stream_check(output: &mut UnixStream, control: &Control) -> Result<()> {
@@ -188,10 +228,10 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),
         Request::Catalogue => Response::Catalogue(backend.catalogue()?.as_ref().clone()),
-        Request::Get(get) => Response::Row(backend.get(&get)?),
         Request::Newest(column, range) => Response::Cell(backend.newest(&column, range)?),
         Request::ReadValue(cell, offset, len) => {
-            Response::Bytes(backend.read_value(&cell, offset, usize::try_from(len).unwrap_or(usize::MAX))?)
+            let len = usize::try_from(len).unwrap_or(usize::MAX).min(VALUE_PIECE);
+            Response::Bytes(backend.read_value(&cell, offset, len)?)
         }
         Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
         Request::ListFamilies(table, row, range, which) => {
@@ -223,7 +263,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
         Request::Snapshots => Response::Snapshots(backend.snapshots()?),
-        Request::Scan(_) | Request::Check => {
+        Request::Get(_) | Request::Scan(_) | Request::Check => {
             return Err(Error::new(ErrorKind::Unsupported, "this is answered piece by piece"));
         }
         change => apply(backend, change)?,
@@ -264,7 +304,9 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
     let nobody = crate::model::Origin::default();
     match request {
         Request::Alter(change) => backend.alter(change, nobody)?,
-        Request::Mutate(mutations, condition) => return Ok(Response::Mutated(backend.mutate(mutations, condition)?)),
+        Request::Mutate(mutations, condition, _) => {
+            return Ok(Response::Mutated(backend.mutate(mutations, condition)?));
+        }
         Request::RenameCell(rename) => return Ok(Response::Cell(Some(backend.rename_cell(&rename)?))),
         Request::SetAttributes(column, cell, mtime, ttl) => {
             return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
@@ -286,7 +328,7 @@ fn hello(control: &Control) -> Hello {
     Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
-        mount_point: control.mount_point.display().to_string(),
+        mount_point: control.mount_point.as_os_str().as_bytes().to_vec(),
         read_only: control.read_only,
         value_limit: control.backend.value_limit(),
         now: control.backend.now(),

@@ -105,7 +105,7 @@ impl Service {
                 let text = "Unmounted; serving programs that still have files open";
                 self.tell(&[NotifyState::Watchdog, NotifyState::Status(text)]);
             }
-            Err(e) => log::error!("the mount does not answer: {}", e.message.escape_debug()),
+            Err(e) => log::error!("the mount does not answer: {}", e.message),
         }
     }
 

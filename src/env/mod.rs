@@ -72,6 +72,10 @@ pub trait Env: Send + Sync {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     /// Makes the directory and its parents; fine if it exists.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Names in a directory that are symbolic links; fine if there is no directory.
+    fn links(&self, _dir: &Path) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
     /// Makes sure that a directory is this user's and nobody else can look into it.
     fn claim_dir(&self, _dir: &Path) -> io::Result<()> {
         Ok(())
@@ -102,10 +106,13 @@ pub trait Env: Send + Sync {
             self.remove(&temporary)?;
         }
         let file = self.create_new(&temporary)?;
-        file.write_at(data, 0)?;
         // Order: contents before the name, the name before anyone relies on it.
-        file.sync()?;
-        self.rename(&temporary, path)?;
+        let named = file.write_at(data, 0).and_then(|()| file.sync()).and_then(|()| self.rename(&temporary, path));
+        if let Err(e) = named {
+            // A leftover would take room where there may be none.
+            let _ = self.remove(&temporary);
+            return Err(e);
+        }
         match path.parent() {
             Some(dir) => self.sync_dir(dir),
             None => Ok(()),

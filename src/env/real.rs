@@ -106,6 +106,21 @@ impl Env for RealEnv {
         Ok(names)
     }
 
+    fn links(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(dir) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut links = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_symlink() {
+                links.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(links)
+    }
+
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -173,5 +188,29 @@ impl Env for RealEnv {
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_could_not_be_replaced_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("catalogue");
+        std::fs::create_dir_all(path.join("in the way")).unwrap();
+        RealEnv.replace_file(&path, b"text").unwrap_err();
+        assert_eq!(RealEnv.list(directory.path()).unwrap(), ["catalogue"]);
+    }
+
+    #[test]
+    fn links_are_found_and_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reserve");
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert_eq!(RealEnv.links(directory.path()).unwrap(), ["reserve"]);
+        assert!(RealEnv.links(&directory.path().join("absent")).unwrap().is_empty());
+        assert!(RealEnv.read_file(&path).is_err());
     }
 }

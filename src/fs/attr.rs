@@ -9,6 +9,7 @@ use super::Fs;
 use super::changes::Moment;
 use super::content::Session;
 use super::nodes::{Node, NodeState, ROOT_INO};
+use super::snapshots::stale;
 use crate::model::{CellInfo, FileTime};
 use crate::tree::place::{InfoPlace, NodeKey, Place, View};
 use crate::tree::resolve::Facts;
@@ -209,7 +210,7 @@ impl Fs {
         self.current(node, &mut state)?;
         match state.session {
             Some(_) => Ok(Some((self.attr_of(node, key, &state, None), Duration::ZERO))),
-            None => Err(Error::new(ErrorKind::NotFound, "it is not there any more")),
+            None => Err(stale(key, Error::new(ErrorKind::NotFound, "it is not there any more"))),
         }
     }
 
@@ -309,9 +310,7 @@ impl Fs {
         if node.opens() == 0 || state.session.is_some() {
             return Ok(());
         }
-        let (content, mtime, ttl_ms) = (self.load(last)?, None, None);
-        let session = Session { content, mtime, ttl_ms, appends: None, changed_at: last.mtime(), dirty_handles: 0 };
-        state.session = Some(Box::new(session));
+        state.session = Some(Box::new(Session::new(self.load(last)?, last.mtime())));
         state.unlinked = true;
         self.nodes.detach(node);
         Ok(())

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::content::{Content, MEMORY_MAX, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
+use super::snapshots::stale;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey};
 use crate::tree::place::{NodeKey, Place, View};
@@ -61,14 +62,8 @@ impl Fs {
         let mut own = file.state.lock();
         let was_dirty = own.written || own.emptied;
         let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
-        state.session = Some(Box::new(Session {
-            content: Content::empty(),
-            mtime: None,
-            ttl_ms: None,
-            appends,
-            changed_at: self.time_of_change(),
-            dirty_handles: dirty,
-        }));
+        let empty = Session::new(Content::empty(), self.time_of_change());
+        state.session = Some(Box::new(Session { appends, dirty_handles: dirty, ..empty }));
         own.emptied = true;
     }
 
@@ -166,9 +161,10 @@ impl Fs {
             cell
         };
         let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
-        let cell = cell.ok_or_else(gone)?;
+        let key = file.node.key();
+        let cell = cell.ok_or_else(gone).map_err(|e| stale(&key, e))?;
         // Order: without the node's lock, so that a slow read stops nobody.
-        self.tree_of(&file.node.key())?.backend.read_value(&cell, offset, len)
+        self.tree_of_open(&key)?.backend.read_value(&cell, offset, len).map_err(|e| stale(&key, e))
     }
 
     /// Writes into the node's session, at its end if `append`; returns the number of bytes taken.
@@ -179,6 +175,9 @@ impl Fs {
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };
         self.closing.ended(number);
+        let scratch = matches!(file.node.key().place, Place::Scratch(_));
+        // Order: before the node's lock, as it may wait.
+        let has_room = if scratch { Ok(()) } else { self.tree.backend.check_room() };
         let mut state = file.node.state();
         let session = self.session(&file.node, &mut state)?;
         let at = if append { session.content.len() } else { offset };
@@ -193,10 +192,12 @@ impl Fs {
             return Err(self.too_large());
         }
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
-        session.content.write(offset, data, &self.options.spill_dir)?;
+        let taken = has_room.and_then(|()| session.content.write(offset, data, &self.options.spill_dir));
+        session.refused = taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
         session.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, &file);
+        taken?;
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
     }
 
@@ -222,7 +223,7 @@ impl Fs {
         {
             let ttl_ms = Some(meta.ttl_ms);
             let mtime = Some(meta.mtime);
-            let session = Session { content, mtime, ttl_ms, appends: None, changed_at: meta.mtime, dirty_handles: 0 };
+            let session = Session { mtime, ttl_ms, ..Session::new(content, meta.mtime) };
             state.session = Some(Box::new(session));
         }
         if state.session.is_none() {
@@ -231,8 +232,8 @@ impl Fs {
                 let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
                 let cell = cell.ok_or_else(gone)?;
                 let (content, changed_at) = (self.load(&cell)?, cell.mtime());
-                let (mtime, ttl_ms, appends) = (None, None, Some(content.len()));
-                let session = Session { content, mtime, ttl_ms, appends, changed_at, dirty_handles: 0 };
+                let appends = Some(content.len());
+                let session = Session { appends, ..Session::new(content, changed_at) };
                 state.session = Some(Box::new(session));
             }
         }

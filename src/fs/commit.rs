@@ -83,6 +83,12 @@ impl Fs {
         if let Place::Scratch(place) = &key.place {
             return self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)));
         }
+        if session.refused {
+            return Err(Error::new(
+                ErrorKind::NoSpace,
+                "a write to this file was refused for lack of room: nothing of it is stored",
+            ));
+        }
         let target = self.commit_target(file, own.committed, session)?;
         if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
             return self.commit_append(file, state, own, (column, target.time, from));

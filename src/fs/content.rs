@@ -77,6 +77,15 @@ pub struct Session {
     pub changed_at: FileTime,
     /// Handles that have something to commit.
     pub dirty_handles: u32,
+    /// The last write was refused for lack of room: what there is would be a part of a value.
+    pub refused: bool,
+}
+
+impl Session {
+    /// Bytes that nobody has changed, last changed at a time.
+    pub fn new(content: Content, changed_at: FileTime) -> Self {
+        Self { content, mtime: None, ttl_ms: None, appends: None, changed_at, dirty_handles: 0, refused: false }
+    }
 }
 
 impl Content {
@@ -96,6 +105,10 @@ impl Content {
             Content::Memory(bytes) => bytes.len() as u64,
             Content::Spilled { len, .. } => *len,
         }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// At most `len` bytes from `offset`.

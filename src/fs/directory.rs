@@ -119,7 +119,7 @@ impl Fs {
         loop {
             if cursor.page.is_empty() && !cursor.ended {
                 cursor.seen = self.changes.now();
-                let page = self.tree_of(&key)?.page(&key, cursor.fetched.as_deref(), PAGE)?;
+                let page = self.tree_of_open(&key)?.page(&key, cursor.fetched.as_deref(), PAGE)?;
                 cursor.ended = page.len() < PAGE;
                 if let Some(last) = page.last() {
                     cursor.fetched = Some(last.cursor.clone());

@@ -9,6 +9,7 @@ pub fn errno(error: &Error) -> i32 {
         ErrorKind::NamespaceExists | ErrorKind::TableExists | ErrorKind::FamilyExists | ErrorKind::AlreadyExists => {
             libc::EEXIST
         }
+        ErrorKind::Stale => libc::ESTALE,
         ErrorKind::TableDisabled | ErrorKind::AccessDenied => libc::EACCES,
         ErrorKind::NoSuchFamily | ErrorKind::NotPermitted | ErrorKind::Constraint => libc::EPERM,
         ErrorKind::NoAttribute => libc::ENODATA,

@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
 pub use closing::Closing;
+pub use content::Content;
 pub use counters::{Operation, OperationNumbers};
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::Caller;
+use crate::error::printable;
 use crate::model::Timestamp;
 
 /// How many are kept.
@@ -23,11 +24,10 @@ pub(super) struct Refusals {
 impl Refusals {
     /// Keeps one line: time, uid, pid, what was asked, sentence. Control characters are escaped.
     pub(super) fn record(&self, at: Timestamp, caller: Caller, what: &str, sentence: &str) {
-        let time = jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| format!("{t:.3}"));
         let mut line = String::new();
         let sentence = printable(sentence);
         // Writing to a string cannot fail.
-        let _ = write!(line, "{time} uid={} pid={} {what}: {sentence}", caller.uid, caller.pid);
+        let _ = write!(line, "{} uid={} pid={} {what}: {sentence}", at.iso(), caller.uid, caller.pid);
         if line.len() > LINE_MAX {
             let cut = (0..=LINE_MAX).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
             line.truncate(cut);
@@ -54,10 +54,4 @@ impl Refusals {
         }
         text.into_bytes()
     }
-}
-
-/// Control characters as escapes; nothing else is changed.
-fn printable(sentence: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    sentence.chars().map(shown).collect()
 }

@@ -57,11 +57,26 @@ impl Fs {
         Ok(tree)
     }
 
+    /// As [`Fs::tree_of`], for a file or directory that is open: `Stale` if its snapshot was deleted.
+    pub(super) fn tree_of_open(&self, key: &NodeKey) -> Result<Arc<Tree>> {
+        self.tree_of(key).map_err(|e| stale(key, e))
+    }
+
     /// What is at a place; `None` when nothing is.
     pub(super) fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
         match self.tree_of(key) {
             Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
             tree => tree?.facts(key),
         }
+    }
+}
+
+/// What is gone of a snapshot is gone with all of it.
+pub(super) fn stale(key: &NodeKey, error: Error) -> Error {
+    match &key.snapshot {
+        Some(id) if error.kind == ErrorKind::NotFound => {
+            Error::new(ErrorKind::Stale, format!("snapshot {} was deleted while this file was open", id.name))
+        }
+        _ => error,
     }
 }

@@ -10,8 +10,8 @@ use crate::Result;
 const UNUSED: i64 = 1000;
 
 impl Index {
-    /// Gives pages that nothing uses back to the filesystem, where they are a good part of the file.
-    pub fn give_back(&self) -> Result<()> {
+    /// Gives pages that nothing uses back to the filesystem, where they are a good part of the file; `all`: in any case.
+    pub fn give_back(&self, all: bool) -> Result<()> {
         let number = |writer: &Connection, pragma: &str| -> Result<i64> {
             writer.query_row(pragma, [], |row| row.get(0)).map_err(sql("measure"))
         };
@@ -19,7 +19,7 @@ impl Index {
         loop {
             let writer = self.writer.lock();
             let free = number(&writer, "PRAGMA freelist_count")?;
-            if free == 0 || (!any && (free < UNUSED || free * 4 < number(&writer, "PRAGMA page_count")?)) {
+            if free == 0 || (!all && !any && (free < UNUSED || free * 4 < number(&writer, "PRAGMA page_count")?)) {
                 break;
             }
             let _paused = self.readers.pause();
@@ -47,6 +47,15 @@ impl Index {
         let bytes = u64::from(pages) * 4096;
         let text = format!("PRAGMA wal_autocheckpoint={pages}; PRAGMA journal_size_limit={bytes};");
         self.writer.lock().execute_batch(&text).map_err(sql("set up"))
+    }
+
+    /// Lets the index have so many pages more, as if the disk were full then.
+    #[cfg(test)]
+    pub fn limit_growth(&self, pages: i64) {
+        let writer = self.writer.lock();
+        let now: i64 = writer.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        let limit = format!("PRAGMA max_page_count={}", now + pages);
+        writer.query_row(&limit, [], |row| row.get::<_, i64>(0)).unwrap();
     }
 
     /// Gives the room of that log back to the disk, if nobody reads from it and the index has room for what is in it.

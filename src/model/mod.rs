@@ -9,6 +9,7 @@ mod check;
 pub mod describe;
 mod mutation;
 mod name;
+mod piece;
 mod query;
 mod schema;
 mod text;
@@ -25,11 +26,12 @@ pub use cell::{
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
-    Origin, PutCell, RowMutations, Time, Value,
+    Origin, PutCell, RowMutations, Time, Value, check_value_len,
 };
 pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,
 };
+pub use piece::{Cells, Piece, Results, TakePiece, VALUE_PIECE};
 pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
 pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes};
 pub use text::{to_bytes_binary, to_string_binary};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, CellInfo, FileTime, Qualifier, RowKey, SeqNo, TableName, TimeRange, Timestamp};
+use crate::{Error, ErrorKind, Result};
 
 /// When a write counts as done (HBase: Durability), weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -184,6 +185,33 @@ pub struct RowMutations {
     /// `None`: the table's, else SYNC_WAL.
     pub durability: Option<Durability>,
     pub origin: Origin,
+}
+
+impl RowMutations {
+    /// Refuses values of puts that are longer than a store takes ([`ErrorKind::ValueTooLarge`]).
+    pub fn check_values(&self, limit: u64) -> Result<()> {
+        for mutation in &self.mutations {
+            let cells = match mutation {
+                Mutation::Put(cells) => cells.as_slice(),
+                Mutation::Restore(cell) => std::slice::from_ref(&**cell),
+                Mutation::Delete(_) | Mutation::Increment(_) | Mutation::Append(_) => &[],
+            };
+            for cell in cells {
+                check_value_len(&cell.family, &cell.qualifier, cell.value.len(), limit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a value of `len` bytes where `limit` is the most ([`ErrorKind::ValueTooLarge`]).
+pub fn check_value_len(family: &str, qualifier: &[u8], len: u64, limit: u64) -> Result<()> {
+    if len <= limit {
+        return Ok(());
+    }
+    let (family, qualifier) = (family.escape_debug(), qualifier.escape_ascii());
+    let text = format!("The value of {family}:{qualifier} is {len} bytes; this store takes {limit} at most");
+    Err(Error::new(ErrorKind::ValueTooLarge, text))
 }
 
 /// Comparison operators (HBase: CompareOperator). A condition reads `given OP stored`, a filter `stored OP given`.

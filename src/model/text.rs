@@ -7,7 +7,10 @@ pub fn to_string_binary(bytes: &[u8]) -> String {
         match byte {
             b'\\' => text.push_str("\\x5C"),
             0x20..=0x7E => text.push(char::from(*byte)),
-            _ => text.push_str(&format!("\\x{byte:02X}")),
+            _ => {
+                let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default().to_ascii_uppercase();
+                text.extend(['\\', 'x', digit(byte >> 4), digit(byte & 15)]);
+            }
         }
     }
     text

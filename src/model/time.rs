@@ -13,6 +13,11 @@ impl Timestamp {
     pub const MAX: Timestamp = Timestamp(i64::MAX - 1);
     pub const ZERO: Timestamp = Timestamp(0);
 
+    /// As a date and a time of day in UTC, for people; the number where there is no such date.
+    pub fn iso(self) -> String {
+        jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.to_string(), |time| format!("{time:.3}"))
+    }
+
     /// The next millisecond, saturating at [`Timestamp::MAX`].
     #[must_use]
     pub fn next(self) -> Timestamp {

@@ -1,10 +1,9 @@
 //! Cells of one row on their way into results: limits of versions and of families, batches.
 
-use super::ValueLoader;
 use super::filter::{Direction, Included};
 use super::row::RowRequest;
 use crate::Result;
-use crate::model::{Cell, FamilySchema, ReadSpec, RowResult, StoredCell};
+use crate::model::{Cell, FamilySchema, Piece, ReadSpec, StoredCell, VALUE_PIECE};
 
 /// Place in the cells of one row and family, counted after the filter.
 pub(super) struct FamilyCursor {
@@ -50,42 +49,91 @@ impl FamilyCursor {
     }
 }
 
-/// Collects the cells of one row into results of at most `size` cells.
+/// What becomes of the cells of a row while it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Showing {
+    /// Each goes out at once: memory does not grow with the row.
+    Now,
+    /// They wait, without their values, until the row is judged.
+    Later,
+    /// None is shown: the row is read for the filter's sake only.
+    Never,
+}
+
+/// The cells of one row on their way out, in results of at most `size` cells.
 pub(super) struct Batches<'a> {
     row: &'a [u8],
     size: Option<usize>,
+    showing: Showing,
+    /// Cells that wait.
     pub held: Vec<Included>,
+    /// Cells of the result that has begun.
+    open: usize,
     pub emitted: bool,
 }
 
+/// A longer value is not kept by a cell that waits, but read again.
+const HELD_VALUE_MAX: usize = 256;
+
 impl<'a> Batches<'a> {
-    pub fn new(row: &'a [u8], size: Option<usize>) -> Self {
-        Self { row, size, held: Vec::new(), emitted: false }
+    pub fn new(row: &'a [u8], size: Option<usize>, showing: Showing) -> Self {
+        Self { row, size, showing, held: Vec::new(), open: 0, emitted: false }
     }
 
-    pub fn add<S>(&mut self, included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
-        self.held.push(included);
-        if self.size.is_some_and(|size| self.held.len() >= size) { self.flush(request) } else { Ok(()) }
-    }
-
-    pub fn flush<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
-        if self.held.is_empty() {
-            return Ok(());
+    pub fn add<S>(&mut self, mut included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
+        match self.showing {
+            Showing::Now => return self.show(included, request),
+            Showing::Later => {
+                included.value = included.value.filter(|value| value.len() <= HELD_VALUE_MAX);
+                self.held.push(included);
+            }
+            Showing::Never => {}
         }
-        let held = std::mem::take(&mut self.held);
-        let cells = held.into_iter().map(|c| cell(c, request.loader)).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// The row is over, and what waits is shown.
+    pub fn finish<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
+        for included in std::mem::take(&mut self.held) {
+            self.show(included, request)?;
+        }
+        self.end(request)
+    }
+
+    fn end<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
+        if std::mem::take(&mut self.open) > 0 { (request.emit)(Piece::End) } else { Ok(()) }
+    }
+
+    fn show<S>(&mut self, included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
+        if self.open == 0 {
+            (request.emit)(Piece::Row(self.row.to_vec()))?;
+        }
+        self.open += 1;
         self.emitted = true;
-        (request.emit)(RowResult { row: self.row.to_vec(), cells })
+        emit(included, request)?;
+        if self.size.is_some_and(|size| self.open >= size) { self.end(request) } else { Ok(()) }
     }
 }
 
-fn cell(included: Included, loader: &mut dyn ValueLoader) -> Result<Cell> {
-    let Included { family, cell, value, key_only } = included;
+fn emit<S>(included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
+    let Included { family, cell: stored, value, key_only } = included;
+    let empty = key_only || !stored.kind.is_put();
+    let len = if empty { 0 } else { stored.value.len as usize };
     let value = match value {
-        _ if key_only || !cell.kind.is_put() => Vec::new(),
-        Some(value) => value,
-        None => loader.load(&cell)?,
+        _ if empty => Vec::new(),
+        Some(value) if len <= VALUE_PIECE => value,
+        _ if len <= VALUE_PIECE => request.loader.load(&stored)?,
+        _ => Vec::new(),
     };
-    let StoredCell { qualifier, timestamp, kind, tags, .. } = cell;
-    Ok(Cell { family, qualifier, timestamp, kind, tags, value })
+    let (qualifier, tags) = (stored.qualifier.clone(), stored.tags.clone());
+    let cell = Cell { family, qualifier, timestamp: stored.timestamp, kind: stored.kind, tags, value };
+    if len <= VALUE_PIECE {
+        return (request.emit)(Piece::Cell(cell));
+    }
+    (request.emit)(Piece::Head(cell, len as u64))?;
+    for offset in (0..len).step_by(VALUE_PIECE) {
+        let bytes = request.loader.load_part(&stored, offset as u64, VALUE_PIECE)?;
+        (request.emit)(Piece::Value(bytes))?;
+    }
+    Ok(())
 }

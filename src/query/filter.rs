@@ -8,6 +8,8 @@ use crate::model::StoredCell;
 /// Bytes of values, read when a filter looks at them or a cell is returned.
 pub trait ValueLoader {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>>;
+    /// At most `len` bytes from `offset`; fewer only at the end.
+    fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>>;
 }
 
 /// A visible cell that a filter judges; its value is loaded at most once.

@@ -1,12 +1,12 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
 use super::build::build;
-use super::collect::{Batches, FamilyCursor};
+use super::collect::{Batches, FamilyCursor, Showing};
 use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use super::parse::{Expression, parse};
 use super::{Argument, ValueLoader};
 use crate::model::{
-    FamilySchema, ReadSpec, RowKey, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp, after_prefix,
+    FamilySchema, ReadSpec, RowKey, Scan, StoredCell, TableSchema, TakePiece, TimeRange, Timestamp, after_prefix,
 };
 use crate::visibility::{CellSource, FamilyReader, ReadRules, View};
 use crate::{Error, ErrorKind, Result};
@@ -35,8 +35,9 @@ pub struct RowRequest<'a, S> {
     /// Opens the cells of a family of the row, before its first cell.
     pub open: &'a mut dyn FnMut(&FamilySchema) -> Result<S>,
     pub loader: &'a mut dyn ValueLoader,
-    /// Takes each result; several of one row if the scan has a batch limit.
-    pub emit: &'a mut dyn FnMut(RowResult) -> Result<()>,
+    /// Takes each result piece by piece; several of one row if the scan has a batch limit. After an error the pieces
+    /// that were taken stand for no whole result.
+    pub emit: TakePiece<'a>,
 }
 
 struct Family {
@@ -167,22 +168,39 @@ impl RowQuery {
 
     /// Reads a row that [`Self::enter`] let pass.
     pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
-        let mut batches = Batches::new(request.row, self.batch);
+        let showing = self.showing();
+        let mut batches = Batches::new(request.row, self.batch, showing);
         self.read_families(Need::Essential, &mut request, &mut batches)?;
-        if std::mem::take(&mut self.discards) {
-            return Ok(self.after_row());
-        }
-        if self.passes(&mut batches.held) {
+        if showing == Showing::Later && self.passes(&mut batches.held) {
             if self.families.iter().any(|f| f.need == Need::Joined) {
                 self.read_families(Need::Joined, &mut request, &mut batches)?;
                 batches.held.sort_by(|a, b| a.family.cmp(&b.family));
             }
-            batches.flush(&mut request)?;
+            batches.finish(&mut request)?;
+        }
+        if showing == Showing::Now {
+            batches.finish(&mut request)?;
         }
         if batches.emitted {
             self.rows_left = self.rows_left.map(|n| n.saturating_sub(1));
         }
         Ok(self.after_row())
+    }
+
+    /// What becomes of the cells of the row that was entered, for as much as is known before they are read.
+    fn showing(&mut self) -> Showing {
+        if std::mem::take(&mut self.discards) {
+            return Showing::Never;
+        }
+        let Some(filter) = &mut self.filter else { return Showing::Now };
+        if filter.judges_rows() || self.families.iter().any(|f| f.need == Need::Joined) {
+            Showing::Later
+        // Of the others only those that judge keys exclude rows, and they have seen the key.
+        } else if filter.excludes_row() {
+            Showing::Never
+        } else {
+            Showing::Now
+        }
     }
 
     fn read_families<S: CellSource>(

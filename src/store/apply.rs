@@ -21,6 +21,9 @@ use crate::{Error, ErrorKind, Result};
 /// Columns of a batch that are told one by one.
 const EVENTS: usize = 64;
 
+/// Bytes that a cell takes beside its value in log and index, about.
+const CELL: u64 = 300;
+
 /// A cell of a batch and the row it belongs to.
 pub struct RowCell<'a> {
     pub row: &'a [u8],
@@ -38,6 +41,7 @@ impl Engine {
         if !mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_))) {
             self.writable(table)?;
         }
+        self.await_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))));
         self.make_room()?;
         let lock = self.lock_row(table, &row);
         let snapshot = self.snapshot();
@@ -135,12 +139,17 @@ impl Engine {
             self.read_point.store(appended.seq.0, Ordering::Release);
         };
         // What adds no bytes of values is what makes room in the end.
-        let frees = cells.iter().all(|cell| cell.value.stored_len() == 0);
+        let bytes: u64 = cells.iter().map(|cell| cell.value.stored_len()).sum();
+        let frees = bytes == 0;
         let appended = match frees {
-            true => self.delete_with_reserve(|| self.log.append(&cells, &mut publish)),
-            false => self.check_reserve().and_then(|()| self.log.append(&cells, &mut publish)),
+            true => {
+                self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&cells, &mut publish)))
+            }
+            false => self.check_reserve(bytes).and_then(|()| self.log.append(&cells, &mut publish)),
         };
         let seq = appended.inspect_err(|_| self.unshare(&shared))?;
+        let tombstones = cells.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
+        self.disk.note_written(bytes + CELL * cells.len() as u64, tombstones);
         let now = self.now();
         let info = |at: usize| version_info(&cells[at], handles[at], seq, rules[at], now);
         Ok((seq, places.into_iter().filter(|&at| cells[at].kind.is_put()).map(info).collect()))

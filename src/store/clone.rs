@@ -1,4 +1,4 @@
-//! Bringing a table of a snapshot back: its stored cells are copied into new segments as they are, tombstones,
+//! Bringing tables of a snapshot back: their stored cells are copied into new segments as they are, tombstones,
 //! numbers and all, under families of their own, and shown in one step.
 
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use super::engine::{Engine, known_table};
 use super::flush::Counted;
 use super::memtable::{Indexed, Memtables};
 use crate::Result;
-use crate::backend::Restoration;
+use crate::backend::{Existing, Restoration};
 use crate::index::{Change, Direction, IndexRow, key};
-use crate::model::{FamilyId, Generation, Origin, TableSchema};
+use crate::model::{FamilyId, Generation, Origin, TableId, TableName, TableSchema};
 use crate::wal::{Entry, Rewriter};
 
 /// Cells that are copied before they are indexed.
@@ -27,25 +27,40 @@ struct Copying<'a> {
 }
 
 impl Engine {
-    /// Makes a table of one that `from`, an opened snapshot, has.
+    /// Makes tables of those that `from`, an opened snapshot, has.
     pub fn restore_from(&self, from: &Engine, restoration: &Restoration, origin: Origin) -> Result<()> {
         self.log.check_poison()?;
+        let mut staged = Vec::new();
+        let filled = restoration.tables.iter().try_for_each(|(table, to)| {
+            let filled = self.fill_one(from, (table, to), restoration.existing, &mut staged);
+            filled.map_err(|e| e.context(format!("restore {to}")))
+        });
+        let shown = filled.and_then(|()| self.publish(&staged, restoration.existing, origin));
+        if shown.is_err() {
+            // What stays staged is given up when the store is opened.
+            let _ = self.unstage(&staged);
+        }
+        shown
+    }
+
+    fn fill_one(
+        &self,
+        from: &Engine,
+        (table, to): (&TableName, &TableName),
+        existing: Existing,
+        staged: &mut Vec<TableId>,
+    ) -> Result<()> {
         let there = from.catalogue.load_full();
-        let old = known_table(&there, &restoration.table)?.clone();
-        let name = restoration.to.clone();
+        let old = known_table(&there, table)?.clone();
+        let name = to.clone();
         let namespace = there.namespaces.get(&*name.namespace).cloned();
         let namespace = match namespace.or_else(|| self.catalogue.load().namespaces.get(&*name.namespace).cloned()) {
             Some(namespace) => namespace,
             None => return Err(no_namespace(&name.namespace)),
         };
-        let staged = self.stage(&TableSchema { name, ..old.clone() }, &there, &namespace, restoration.existing)?;
-        let filled = self.with_reserve(|| self.fill_staged(from, &old, &staged));
-        let shown = filled.and_then(|()| self.publish(staged.id, restoration.existing, origin));
-        if shown.is_err() {
-            // What stays staged is given up when the store is opened.
-            let _ = self.unstage(staged.id);
-        }
-        shown
+        let new = self.stage(&TableSchema { name, ..old.clone() }, &there, &namespace, existing)?;
+        staged.push(new.id);
+        self.with_reserve(|| self.fill_staged(from, &old, &new))
     }
 
     fn fill_staged(&self, from: &Engine, old: &TableSchema, staged: &TableSchema) -> Result<()> {

@@ -32,18 +32,27 @@ impl Engine {
             Some(name) => vec![family(schema, name)?],
             None => schema.families.values().collect(),
         };
-        for family in families {
-            let _one = self.compacting.lock();
-            if let Some(extent) = self.requested(family, kind) {
-                self.compact_extent(table, family, extent, &mut Pace::full(self))?;
-            }
+        families.into_iter().try_for_each(|family| self.compact_family(table, family, kind))?;
+        self.compact_segments(kind)
+    }
+
+    /// Compacts a family at full speed.
+    pub fn compact_family(&self, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
+        let _one = self.compacting.lock();
+        match self.requested(family, kind) {
+            Some(extent) => self.compact_extent(table, family, extent, &mut Pace::full(self)),
+            None => Ok(()),
         }
-        if kind == CompactionKind::Major {
+    }
+
+    /// Makes room of what compactions have dropped, at full speed.
+    pub fn compact_segments(&self, kind: CompactionKind) -> Result<()> {
+        let thrift = if kind == CompactionKind::Major { Thrift::Space } else { Thrift::Work };
+        if thrift == Thrift::Space {
             self.seal_mostly_dead()?;
         }
-        let thrift = if kind == CompactionKind::Major { Thrift::Space } else { Thrift::Work };
         self.purge_segments(&mut Pace::full(self), thrift)?;
-        self.with_reserve(|| self.index.give_back())
+        self.with_reserve(|| self.index.give_back(thrift == Thrift::Space))
     }
 
     /// Closes the segment that is written if little of it is alive, so that it can be emptied as the others are. Only
@@ -194,14 +203,19 @@ impl Engine {
         Ok(!gone.is_empty())
     }
 
+    /// What goes without a compaction: dropped families, what has expired.
+    pub fn tidy(&self, pace: &mut Pace<'_>) -> Result<()> {
+        self.forget_dropped()?;
+        self.drop_undeclared(pace)?;
+        self.settle_shares()?;
+        self.expire_segments(pace)
+    }
+
     /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, then
     /// segments with little in them.
     pub fn compact_as_needed(&self) -> Result<()> {
         let mut pace = Pace::background(self);
-        self.forget_dropped()?;
-        self.drop_undeclared(&mut pace)?;
-        self.settle_shares()?;
-        self.expire_segments(&mut pace)?;
+        self.tidy(&mut pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
             for family in table.families.values() {
@@ -216,7 +230,7 @@ impl Engine {
             }
         }
         self.purge_segments(&mut pace, Thrift::Work)?;
-        self.with_reserve(|| self.index.give_back())
+        self.with_reserve(|| self.index.give_back(false))
     }
 
     /// What is to be compacted of a family now.

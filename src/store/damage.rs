@@ -1,5 +1,7 @@
-//! What was found to be damaged: while the store was opened, and by reads since then. Both go to the log and to the
-//! status.
+//! What was found to be damaged: while the store was opened, by reads since then, and by the last check. All of it goes
+//! to the status, the first two to the log.
+//!
+//! The file `damage` is there while the last check has found some: JSON, when that was, how many, and the first.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +9,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use serde::{Deserialize, Serialize};
+
+use crate::env::Env;
+use crate::model::{CheckEvent, Severity, Timestamp};
 use crate::{Error, ErrorKind};
 
 /// What is the same error again is told this often.
@@ -18,6 +24,62 @@ pub struct Met {
     store: PathBuf,
     count: AtomicU64,
     last: Mutex<Option<Told>>,
+    /// What the last check has found.
+    checked: Mutex<Option<String>>,
+}
+
+/// The contents of the file `damage`.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    cellfs_damage_format: u32,
+    checked_at_ms: i64,
+    damages: u64,
+    first: String,
+}
+
+impl Stored {
+    fn sentence(&self) -> String {
+        let time = Timestamp(self.checked_at_ms);
+        format!("the check of {} found {} damages, the first: {}", time.iso(), self.damages, self.first)
+    }
+}
+
+/// Takes what a check tells, and keeps the first damage for the note.
+#[derive(Debug, Default)]
+pub struct FirstDamage(Option<String>);
+
+impl FirstDamage {
+    pub fn look(&mut self, event: &CheckEvent) {
+        if let CheckEvent::Finding(finding) = event
+            && finding.severity == Severity::Damage
+            && self.0.is_none()
+        {
+            self.0 = Some(finding.to_string());
+        }
+    }
+
+    /// Notes in the store what a check has found, or that it has found nothing; what the status says of it then.
+    pub fn note(&self, env: &dyn Env, store: &Path, damages: u64) -> Option<String> {
+        let path = store.join(FILE);
+        let Some(first) = self.0.clone().filter(|_| damages > 0) else {
+            // It is not there, mostly.
+            let _ = env.remove(&path);
+            return None;
+        };
+        let stored = Stored { cellfs_damage_format: 1, checked_at_ms: env.now().0, damages, first };
+        let text = serde_json::to_string_pretty(&stored).unwrap_or_default() + "\n";
+        if let Err(e) = env.replace_file(&path, text.as_bytes()) {
+            log::warn!("{} cannot be written: {e}", path.display());
+        }
+        Some(stored.sentence())
+    }
+}
+
+const FILE: &str = "damage";
+
+fn noted(env: &dyn Env, store: &Path) -> Option<String> {
+    let bytes = env.read_file(&store.join(FILE)).ok()?;
+    serde_json::from_slice(&bytes).ok().map(|stored: Stored| stored.sentence())
 }
 
 #[derive(Debug)]
@@ -29,9 +91,15 @@ struct Told {
 }
 
 impl Met {
-    /// Nothing yet, of the store in a directory.
-    pub fn new(store: &Path) -> Self {
-        Self { store: store.to_owned(), count: AtomicU64::new(0), last: Mutex::default() }
+    /// Nothing but what the last check of the store in a directory has found.
+    pub fn new(env: &dyn Env, store: &Path) -> Self {
+        let checked = noted(env, store).into();
+        Self { store: store.to_owned(), count: AtomicU64::new(0), last: Mutex::default(), checked }
+    }
+
+    /// A check has ended.
+    pub fn checked(&self, found: Option<String>) {
+        *self.checked.lock() = found;
     }
 
     /// How many reads met damage.
@@ -39,9 +107,12 @@ impl Met {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// For the status; `None`: none did.
+    /// For the status; `None`: there is no damage that is known of.
     pub fn sentence(&self) -> Option<String> {
-        Some(format!("{}. For all of it: cellfs check {}", self.last.lock().as_ref()?.text, self.store.display()))
+        let met = self.last.lock().as_ref().map(|told| told.text.clone());
+        let (checked, store) = (self.checked.lock().clone(), self.store.display());
+        let known: Vec<String> = met.into_iter().chain(checked).collect();
+        (!known.is_empty()).then(|| format!("{}. For all of it: cellfs check {store}", known.join("; ")))
     }
 
     /// Counts the error if it tells of damage. The log has one line for it, and one a minute if that is all there is.

@@ -15,7 +15,7 @@ use super::damage::Met;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
 use super::recent::Recent;
-use super::reserve::Sizes;
+use super::room::DiskRoom;
 use super::settle::Moving;
 use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber};
@@ -60,6 +60,8 @@ pub struct SignalState {
     pub flush: bool,
     /// Families whose cells were dropped or that may need a compaction.
     pub compact: bool,
+    /// Somebody waits for room on the disk.
+    pub make_room: bool,
     pub flushing: bool,
     /// What the compactor does besides compacting, in words.
     pub activity: String,
@@ -102,10 +104,7 @@ pub struct Engine {
     pub room_made: Condvar,
     pub signals: Signals,
     pub met: Arc<Met>,
-    /// What is kept free of the disk.
-    pub sizes: Sizes,
-    /// A part of it is in use: nothing is written that only takes room.
-    pub reserve_out: AtomicBool,
+    pub disk: DiskRoom,
     /// Lines of `.moved` files for which the disk had no room.
     pub moves: Mutex<BTreeMap<SegmentId, Vec<u8>>>,
     pub subscribers: RwLock<Vec<Subscriber>>,
@@ -199,6 +198,7 @@ impl Engine {
 
     /// Waits until the memtable has room.
     pub fn make_room(&self) -> Result<()> {
+        self.await_room(false);
         if self.tables.load().active.bytes() < self.options.memtable_bytes {
             return Ok(());
         }
@@ -211,13 +211,13 @@ impl Engine {
                 continue;
             }
             self.log.check_poison()?;
+            self.check_deletes()?;
             self.wake(|state| state.flush = true);
             self.room_made.wait_for(&mut room, std::time::Duration::from_millis(100));
         }
         if self.tables.load().active.bytes() >= self.options.memtable_bytes {
             self.freeze();
             self.wake(|state| state.flush = true);
-            self.look_at_room();
         }
         drop(room);
         if self.options.background == Background::Off { self.flush_frozen() } else { Ok(()) }

@@ -101,12 +101,16 @@ impl Engine {
     /// As [`Engine::flush_frozen`], of what was frozen up to a sequence number. The caller holds `flushing`.
     pub fn flush_up_to(&self, seq: SeqNo) -> Result<()> {
         while let Some(oldest) = self.tables.load().frozen.first().filter(|one| one.checkpoint.seq <= seq).cloned() {
-            self.with_reserve(|| self.flush_one(&oldest))?;
+            let mut in_pieces = self.disk.is_short();
+            let flushed = self.with_reserve(|| self.flush_one(&oldest, std::mem::replace(&mut in_pieces, true)));
+            self.note_flush(&flushed);
+            flushed?;
         }
         Ok(())
     }
 
-    fn flush_one(&self, frozen: &Frozen) -> Result<()> {
+    /// `in_pieces`: in transactions that SQLite's own log has room for on a disk that is almost full.
+    fn flush_one(&self, frozen: &Frozen, in_pieces: bool) -> Result<()> {
         // After a failed sync rows would point to what may be in the page cache alone; a restart reads what was rescued.
         self.log.check_poison()?;
         // Order: the log before the index that points into it.
@@ -114,13 +118,35 @@ impl Engine {
         let rules = rules_by_id(&self.catalogue.load());
         let gone = self.judge(&frozen.table, &rules)?;
         let _alone = self.maintenance.lock();
+        let generation = Generation(self.meta.lock().generation.0 + 1);
+        if in_pieces {
+            for upto in frozen.table.pieces(self.disk.sizes.piece_cells) {
+                self.flush_piece(&frozen.table, &gone, generation, |meta| meta.checkpoint.seq = upto)?;
+            }
+        }
+        self.flush_piece(&frozen.table, &gone, generation, |meta| {
+            meta.checkpoint = frozen.checkpoint;
+            meta.flushes += 1;
+        })?;
+        self.retire(frozen);
+        Ok(())
+    }
+
+    /// Writes what is not in the index yet up to a sequence number. The place from which the log is replayed stays
+    /// until the last piece: the replay passes by what the number covers.
+    fn flush_piece(
+        &self,
+        table: &Memtable,
+        gone: &FxHashSet<Vec<u8>>,
+        generation: Generation,
+        covers: impl FnOnce(&mut Meta),
+    ) -> Result<()> {
         let mut meta = self.meta.lock().clone();
-        meta.generation = Generation(meta.generation.0 + 1);
-        meta.checkpoint = frozen.checkpoint;
-        meta.flushes += 1;
-        let generation = meta.generation;
+        meta.generation = generation;
+        covers(&mut meta);
+        let upto = meta.checkpoint.seq;
         let counted = std::cell::RefCell::new(Counted::new(meta, self.now()));
-        let mut changes = frozen.table.iter().filter_map(|(key, mut row)| {
+        let mut changes = table.unflushed(upto).filter_map(|(key, mut row)| {
             if gone.contains(&key) {
                 if self.may_be_shared(row.value.segment) {
                     counted.borrow_mut().pass_by(&row);
@@ -132,8 +158,8 @@ impl Engine {
             Some(Ok(Change::Put(key, row)))
         });
         let meta = self.index.write(&mut changes, || counted.take().finish())?;
-        drop(changes);
-        self.retire(frozen, meta);
+        *self.meta.lock() = meta;
+        table.note_flushed(upto);
         Ok(())
     }
 
@@ -143,9 +169,8 @@ impl Engine {
     }
 
     /// The rows are in the index: the memtable goes.
-    fn retire(&self, frozen: &Frozen, meta: Meta) {
-        let indexed = Arc::new(Indexed::of(&meta));
-        *self.meta.lock() = meta;
+    fn retire(&self, frozen: &Frozen) {
+        let indexed = Arc::new(Indexed::of(&self.meta.lock()));
         self.log.pause(|_, _| {
             // Order: in one step, so that no snapshot lacks a memtable and what the index has of it.
             let mut tables: Memtables = (**self.tables.load()).clone();
@@ -168,7 +193,7 @@ impl Engine {
         let mut gone = FxHashSet::default();
         let mut dropped = Dropped::default();
         let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now };
-        for (key, row) in table.iter() {
+        for (key, row) in table.unflushed(SeqNo(u64::MAX)) {
             let Some(rules) = key::family_of(&key).and_then(|family| rules.get(&family)) else {
                 // Its family was dropped; no mark is needed, no rebuild takes it.
                 gone.insert(key);

@@ -8,8 +8,8 @@ use crossbeam_skiplist::SkipMap;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::index::{Checkpoint, IndexRow, Meta, own_entry_bytes};
-use crate::model::{FamilyId, Generation, SegmentId, Tags, Timestamp, ValueHandle};
+use crate::index::{Checkpoint, IndexRow, Meta, key, own_entry_bytes};
+use crate::model::{FamilyId, Generation, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
 
 /// Memory of an entry besides its key: tower, handle, allocations.
 const OVERHEAD: u64 = 128;
@@ -33,6 +33,8 @@ pub struct Memtable {
     stored: AtomicU64,
     /// Segments into which shared values point.
     shares: Mutex<Vec<SegmentId>>,
+    /// Cells up to this sequence number are in the index already.
+    flushed: AtomicU64,
 }
 
 /// A memtable that takes no more cells, and how far the log is covered once it is flushed.
@@ -138,10 +140,35 @@ impl Memtable {
         (**entry.key() >= *from).then(|| entry.key().to_vec())
     }
 
-    /// All cells, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Vec<u8>, IndexRow)> + '_ {
-        self.cells.iter().map(|entry| (entry.key().to_vec(), entry.value().to_row()))
+    /// The cells up to a sequence number that are not in the index yet, in the order of their keys.
+    pub fn unflushed(&self, upto: SeqNo) -> impl Iterator<Item = (Vec<u8>, IndexRow)> + '_ {
+        let after = SeqNo(self.flushed.load(Ordering::Acquire));
+        let wanted = move |key: &[u8]| seq_of(key).is_none_or(|seq| seq > after && seq <= upto);
+        let unflushed = self.cells.iter().filter(move |entry| wanted(entry.key()));
+        unflushed.map(|entry| (entry.key().to_vec(), entry.value().to_row()))
     }
+
+    /// Cells up to a sequence number are in the index now.
+    pub fn note_flushed(&self, upto: SeqNo) {
+        self.flushed.fetch_max(upto.0, Ordering::AcqRel);
+    }
+
+    /// Sequence numbers that part what is not in the index yet into pieces of so many cells, or a batch; without the
+    /// last.
+    pub fn pieces(&self, cells: usize) -> Vec<SeqNo> {
+        let after = SeqNo(self.flushed.load(Ordering::Acquire));
+        let mut seqs: Vec<SeqNo> = self.cells.iter().filter_map(|entry| seq_of(entry.key())).collect();
+        seqs.retain(|seq| *seq > after);
+        seqs.sort_unstable();
+        let mut pieces: Vec<SeqNo> = seqs.chunks(cells.max(1)).filter_map(|piece| piece.last().copied()).collect();
+        pieces.dedup();
+        pieces.pop();
+        pieces
+    }
+}
+
+fn seq_of(key: &[u8]) -> Option<SeqNo> {
+    key::decode_suffix(key).map(|(.., seq)| seq)
 }
 
 impl Memtables {

@@ -36,6 +36,7 @@ mod rename;
 mod repeated;
 mod reserve;
 mod restore;
+mod room;
 mod scan;
 mod serve;
 mod settle;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -14,6 +14,7 @@ use super::pace::Hurry;
 use super::recent::Recent;
 use super::recovery::{Recovery, Tail};
 use super::reserve::Sizes;
+use super::room::DiskRoom;
 use super::settle::Moving;
 use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
 use crate::env::{Env, LockGuard};
@@ -37,6 +38,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     env.create_dir(&dir).map_err(|e| io("make", e))?;
     env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
     let lock = lock::take(&*env, &dir)?;
+    refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     let catalogue_path = dir.join("catalogue");
     let segments_dir = dir.join("segments");
@@ -58,7 +60,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     index.limit_log(reserve::log_pages(space.total))?;
-    let met = Arc::new(Met::new(&dir));
+    let met = Arc::new(Met::new(&*env, &dir));
     let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at: None };
     Ok((parts.recover(opened, Tail::Mend)?, lock))
 }
@@ -76,7 +78,8 @@ pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<
     let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
     let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
     let met = Arc::clone(&parent.met);
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.sizes, stopped_at };
+    let parts =
+        Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.disk.sizes, stopped_at };
     parts.recover(opened, Tail::LeaveAlone)
 }
 
@@ -134,8 +137,7 @@ impl Parts {
             signals: Signals { state: Mutex::new(state), ..Signals::default() },
             witness,
             met,
-            sizes,
-            reserve_out: AtomicBool::new(false),
+            disk: DiskRoom::new(sizes),
             moves: Mutex::default(),
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
@@ -160,6 +162,22 @@ fn declared(env: &dyn Env, path: &Path, segments: &Segments) -> Result<Catalogue
             Err(Error::new(ErrorKind::Corrupt, text))
         }
     }
+}
+
+/// A link in a store would have another file read, written or deleted than the one that counts.
+fn refuse_links(env: &dyn Env, store: &Path) -> Result<()> {
+    for dir in ["", "segments", "index", "snapshots"].map(|name| store.join(name)) {
+        let links = env.links(&dir).map_err(|e| io(&dir, "list", &e))?;
+        if let Some(link) = links.first() {
+            let text = format!(
+                "{} is a symbolic link, and none is followed in a store: put the file itself there, or remove the link \
+                 if it is not the store's",
+                dir.join(link).display()
+            );
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+    }
+    Ok(())
 }
 
 pub fn io(dir: &Path, what: &str, source: &std::io::Error) -> Error {

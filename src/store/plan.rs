@@ -10,7 +10,7 @@ use super::engine::{Engine, family};
 use crate::index::key;
 use crate::model::{
     Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, Increment, Mutation,
-    PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value,
+    PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
 };
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
@@ -105,16 +105,7 @@ impl<'a> Planner<'a> {
     }
 
     fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
-        let limit = self.engine.options.value_limit;
-        if len <= limit {
-            return Ok(());
-        }
-        let text = format!(
-            "The value of {}:{} is {len} bytes; this store takes {limit} at most",
-            family.name,
-            qualifier.escape_ascii()
-        );
-        Err(Error::new(ErrorKind::ValueTooLarge, text))
+        check_value_len(&family.name, qualifier, len, self.engine.options.value_limit)
     }
 
     /// The timestamp of a put.

@@ -20,6 +20,8 @@ const ROUND: u64 = 500_000;
 /// Bytes of a line of a `.moved` file: old offset u64, then segment u32, offset u64, head length, stored
 /// length, length, check u32 each; little-endian.
 const MOVED: usize = 36;
+/// Bytes that mark an entry as dead.
+const MARK: u64 = 8;
 
 /// A segment and what is alive in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,13 @@ pub struct Candidate {
     pub len: u64,
     pub live: u64,
     pub live_bytes: u64,
+}
+
+impl Candidate {
+    /// Bytes that are written when what is alive is copied: the copy, the old place's mark, a line of a `.moved` file.
+    fn copies(&self) -> u64 {
+        self.live_bytes + self.live * (MARK + MOVED as u64)
+    }
 }
 
 /// What a choice of segments saves.
@@ -56,8 +65,8 @@ pub fn fitting(candidates: &[Candidate], mut room: u64) -> BTreeSet<SegmentId> {
         if candidate.live > 0 && rows > ROUND && !chosen.is_empty() {
             break;
         }
-        if candidate.live == 0 || candidate.live_bytes <= room {
-            room = room.saturating_sub(candidate.live_bytes);
+        if candidate.live == 0 || candidate.copies() <= room {
+            room = room.saturating_sub(candidate.copies());
             chosen.insert(candidate.id);
         }
     }
@@ -67,7 +76,7 @@ pub fn fitting(candidates: &[Candidate], mut room: u64) -> BTreeSet<SegmentId> {
 fn no_room(least: &Candidate, room: u64) -> Error {
     let text = format!(
         "no room to rewrite segments: {} MiB must be free for a while, {} are. Delete a snapshot, or other files of this disk",
-        (least.live_bytes >> 20) + 2,
+        (least.copies() >> 20) + 2,
         room >> 20
     );
     Error::new(ErrorKind::NoSpace, text)

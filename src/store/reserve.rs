@@ -4,7 +4,6 @@
 //! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use super::StoreOptions;
 use super::engine::Engine;
@@ -26,10 +25,16 @@ pub struct Sizes {
     housekeeping: u64,
     /// Most of the live half of any segment that is worth rewriting.
     copies: u64,
-    /// What the memtables take in the index.
-    flushes: u64,
-    /// With so much free room beside it anything is written again.
-    enough: u64,
+    /// What full memtables take in the index.
+    pub flushes: u64,
+    /// With less free room only tombstones are written.
+    pub least: u64,
+    /// With so much free room beside the reserve anything is written again.
+    pub enough: u64,
+    /// After so many bytes that were written the free room is looked at.
+    pub look: u64,
+    /// Cells that a flush writes at once when there is little room.
+    pub piece_cells: usize,
 }
 
 impl Sizes {
@@ -41,10 +46,15 @@ impl Sizes {
         let deletes = (disk_total / 32).clamp(MIB, (options.segment_bytes / 2).max(MIB));
         let housekeeping = (disk_total / 10).clamp(3 * MIB, options.segment_bytes.max(3 * MIB));
         let copies = options.segment_bytes / 2;
-        let enough = (2 * (deletes + housekeeping + copies)).min(disk_total / 4);
-        // What is in memory: one that is filled, and two that are flushed. SQLite's own log has whole pages of one.
-        let flushes = (6 * options.memtable_bytes + 2 * housekeeping).min(disk_total / 8);
-        Self { deletes, housekeeping, copies, flushes, enough }
+        let log_pages = log_pages(disk_total);
+        // What is in memory: one that is filled, and two that are flushed. SQLite's own log has whole pages of a piece.
+        let log = 2 * u64::from(log_pages) * PAGE;
+        let flushes = (3 * options.memtable_bytes + housekeeping + log).min(disk_total / 12);
+        let least = (2 * flushes).min(disk_total / 8);
+        // Not at once short of room again.
+        let enough = (2 * least).min(disk_total / 4);
+        let look = (least - flushes) / 4;
+        Self { deletes, housekeeping, copies, flushes, least, enough, look, piece_cells: log_pages as usize }
     }
 
     fn last(&self) -> u64 {
@@ -88,18 +98,21 @@ impl Engine {
         };
         if released {
             self.run_short();
-            // What was deleted is made room of.
-            self.wake(|state| state.compact = true);
         }
         released
     }
 
-    /// Bytes that a compaction may write: what is free and, without what the index needs meanwhile, the reserve.
+    /// Lets deletes have what is reserved for them.
+    pub fn release_for_deletes(&self) {
+        self.release_reserve(Use::Deletes);
+    }
+
+    /// Bytes that a compaction may write: what is free and the reserve, without a third that the index needs meanwhile.
     pub fn room_for_copies(&self) -> u64 {
         let (env, store) = (&self.options.env, &self.options.path);
         let free = env.disk_space(store).map_or(0, |space| space.available);
         let reserved = env.exists(&last_path(store)).unwrap_or(false);
-        free + if reserved { self.sizes.copies + self.sizes.housekeeping * 2 / 3 } else { 0 }
+        (free + if reserved { self.disk.sizes.last() } else { 0 }) / 3 * 2
     }
 
     /// Makes what is missing of the reserve and fits; lets everything be written again once there is room beside it.
@@ -109,7 +122,9 @@ impl Engine {
         let mut available = env.disk_space(store).map_err(io)?.available;
         let mut whole = true;
         // Order: what makes room in the end first.
-        for (path, bytes) in [(last_path(store), self.sizes.last()), (deletes_path(store), self.sizes.deletes)] {
+        for (path, bytes) in
+            [(last_path(store), self.disk.sizes.last()), (deletes_path(store), self.disk.sizes.deletes)]
+        {
             if env.exists(&path).map_err(io)? {
                 continue;
             }
@@ -125,9 +140,7 @@ impl Engine {
             }
             available -= bytes;
         }
-        if whole && available >= self.sizes.enough {
-            self.reserve_out.store(false, Ordering::Release);
-        }
+        self.disk.note_room(available >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
         Ok(())
     }
 
@@ -136,38 +149,6 @@ impl Engine {
         self.restore_reserve()?;
         self.look_at_room();
         Ok(())
-    }
-
-    /// Lets nothing be written that only takes room before what is in memory has no room in the index any more.
-    pub fn look_at_room(&self) {
-        let short = |space: crate::env::DiskSpace| space.available < self.sizes.flushes;
-        if self.options.env.disk_space(&self.options.path).is_ok_and(short) {
-            self.run_short();
-        }
-    }
-
-    fn run_short(&self) {
-        if !self.reserve_out.swap(true, Ordering::AcqRel) {
-            log::warn!("the disk under {} is full", self.options.path.display());
-        }
-    }
-
-    /// Refuses what only takes room while the reserve is in use.
-    pub fn check_reserve(&self) -> Result<()> {
-        if !self.reserve_out.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.restore_reserve()?;
-        if !self.reserve_out.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let store = self.options.path.display();
-        let text = format!(
-            "the disk under {store} is full: {} MiB must be free before anything more is written. Delete cells and run \
-             `cellfs compact --major`, or other files of this disk",
-            self.sizes.enough >> 20
-        );
-        Err(Error::new(ErrorKind::NoSpace, text))
     }
 
     /// Deletes on a full disk: with the part of the reserve that is for that.

@@ -12,8 +12,8 @@ use super::read::SNAPSHOT_ROWS;
 use crate::backend::Rows;
 use crate::index::{Direction, key};
 use crate::model::{
-    FamilyId, FamilySchema, Get, ReadSpec, RowKey, RowResult, Scan, StoredCell, TableSchema, TimeRange, Timestamp,
-    check_row,
+    FamilyId, FamilySchema, Get, Piece, ReadSpec, Results, RowKey, RowResult, Scan, StoredCell, TableSchema, TakePiece,
+    TimeRange, Timestamp, check_row,
 };
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
 use crate::{ErrorKind, Result};
@@ -23,9 +23,13 @@ struct Loader<'s>(&'s Engine);
 
 impl ValueLoader for Loader<'_> {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
+        self.load_part(cell, 0, cell.value.len as usize)
+    }
+
+    fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
         let (values, handle) = (&self.0.values, &cell.value);
-        match values.read(handle, 0, handle.len as usize) {
-            Err(e) if e.kind == ErrorKind::NotFound => values.read(&self.0.current(handle)?, 0, handle.len as usize),
+        match values.read(handle, offset, len) {
+            Err(e) if e.kind == ErrorKind::NotFound => values.read(&self.0.current(handle)?, offset, len),
             other => other,
         }
     }
@@ -53,35 +57,49 @@ struct Scanner<'s> {
 }
 
 impl Engine {
-    /// One row; without cells if nothing of it is visible.
-    pub fn get(&self, get: &Get) -> Result<RowResult> {
+    /// One row, in pieces; none if nothing of it is visible.
+    pub fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
         check_row(&get.row)?;
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &get.table)?;
-        self.get_in(&self.snapshot(), table, &get.row, &get.read)
+        self.get_in(&self.snapshot(), table, (&get.row, &get.read), take)
     }
 
-    fn get_in(&self, snapshot: &Snapshot, table: &TableSchema, row: &[u8], read: &ReadSpec) -> Result<RowResult> {
+    fn get_in(
+        &self,
+        snapshot: &Snapshot,
+        table: &TableSchema,
+        (row, read): (&[u8], &ReadSpec),
+        emit: TakePiece<'_>,
+    ) -> Result<()> {
         let mut query = RowQuery::get(read, table, self.now())?;
-        let mut result = RowResult { row: row.to_vec(), cells: Vec::new() };
         if query.enter(row) != RowKeyVerdict::Read {
-            return Ok(result);
+            return Ok(());
         }
         let mut open = |family: &FamilySchema| {
             let prefix = key::row_prefix(family.id, row);
             let cursor = Arc::new(Mutex::new(self.row_cursor(snapshot, &prefix, 16)));
             Ok(SharedRow::new(&cursor, prefix))
         };
-        let mut emit = |part: RowResult| {
-            result.cells.extend(part.cells);
-            Ok(())
-        };
-        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self), emit: &mut emit })?;
-        Ok(result)
+        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self), emit })?;
+        Ok(())
     }
 
-    /// Rows of a range, in order, with bounded memory.
+    /// Rows of a range, in order; holds one of them at a time.
     pub fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
+        Ok(Box::new(self.scanner(scan)?))
+    }
+
+    /// Rows of a range, in order, piece by piece: neither a wide row nor a long value is held.
+    pub fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
+        let mut scanner = self.scanner(scan)?;
+        while !scanner.ended {
+            scanner.step(take)?;
+        }
+        Ok(())
+    }
+
+    fn scanner(&self, scan: &Scan) -> Result<Scanner<'_>> {
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &scan.table)?;
         let query = RowQuery::scan(scan, table, self.now())?;
@@ -90,7 +108,7 @@ impl Engine {
             skip_to(&mut scan, hint);
         }
         let lanes = query.families().map(|schema| Lane { family: schema.id, cursor: None }).collect();
-        Ok(Box::new(Scanner {
+        Ok(Scanner {
             engine: self,
             scan,
             query,
@@ -100,14 +118,20 @@ impl Engine {
             snapshot: self.snapshot(),
             ready: VecDeque::new(),
             ended: false,
-        }))
+        })
     }
 
     /// `Some` if the row, read through the filter, is not empty: the least timestamp of later puts.
     pub fn filter_holds(&self, planner: &Planner<'_>, filter: &str, range: TimeRange) -> Result<Option<Timestamp>> {
         let read = ReadSpec { filter: Some(filter.to_owned()), time_range: range, ..ReadSpec::default() };
-        let result = self.get_in(&planner.snapshot, planner.table, planner.row, &read)?;
-        Ok(result.cells.iter().map(|cell| cell.timestamp).max())
+        let mut newest = None;
+        self.get_in(&planner.snapshot, planner.table, (planner.row, &read), &mut |piece| {
+            if let Piece::Cell(cell) | Piece::Head(cell, _) = piece {
+                newest = newest.max(Some(cell.timestamp));
+            }
+            Ok(())
+        })?;
+        Ok(newest)
     }
 
     /// The greatest row of a family in `[from, end)` of keys.
@@ -210,22 +234,33 @@ impl<'s> Scanner<'s> {
     /// Reads on until a result is ready or the scan is over.
     fn advance(&mut self) -> Result<()> {
         while self.ready.is_empty() && !self.ended {
-            let Some(row) = self.next_row()? else {
-                self.ended = true;
-                return Ok(());
-            };
-            match self.query.enter(&row) {
-                RowKeyVerdict::Read => self.ended = self.read_row(&row)? == Step::Stop,
-                RowKeyVerdict::Skip => {}
-                RowKeyVerdict::Stop => self.ended = true,
-            }
-            self.passed = Some(row);
+            let (mut results, mut ready) = (Results::default(), std::mem::take(&mut self.ready));
+            self.step(&mut |piece| {
+                ready.extend(results.take(piece));
+                Ok(())
+            })?;
+            self.ready = ready;
         }
         Ok(())
     }
 
-    fn read_row(&mut self, row: &[u8]) -> Result<Step> {
-        let (lanes, ready) = (&self.lanes, &mut self.ready);
+    /// Reads the next row, or finds that the scan is over.
+    fn step(&mut self, emit: TakePiece<'_>) -> Result<()> {
+        let Some(row) = self.next_row()? else {
+            self.ended = true;
+            return Ok(());
+        };
+        match self.query.enter(&row) {
+            RowKeyVerdict::Read => self.ended = self.read_row(&row, emit)? == Step::Stop,
+            RowKeyVerdict::Skip => {}
+            RowKeyVerdict::Stop => self.ended = true,
+        }
+        self.passed = Some(row);
+        Ok(())
+    }
+
+    fn read_row(&mut self, row: &[u8], emit: TakePiece<'_>) -> Result<Step> {
+        let lanes = &self.lanes;
         let (engine, snapshot) = (self.engine, &self.snapshot);
         let mut open = |family: &FamilySchema| {
             let prefix = key::row_prefix(family.id, row);
@@ -235,12 +270,8 @@ impl<'s> Scanner<'s> {
                 None => SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(snapshot, &prefix, 16))), prefix),
             })
         };
-        let mut emit = |result: RowResult| {
-            ready.push_back(result);
-            Ok(())
-        };
         let loader = &mut Loader(engine);
-        self.query.read_row(RowRequest { row, open: &mut open, loader, emit: &mut emit })
+        self.query.read_row(RowRequest { row, open: &mut open, loader, emit })
     }
 }
 

@@ -10,8 +10,17 @@ use crate::backend::{
 };
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
-    Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TimeRange, Timestamp,
+    Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
+
+impl Store {
+    /// What a read met is noted; what failed with those who took its pieces is not the store's.
+    fn noted_pieces(&self, take: TakePiece<'_>, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
+        let mut refused = false;
+        let done = read(&mut |piece| take(piece).inspect_err(|_| refused = true));
+        if refused { done } else { self.engine.noted(done) }
+    }
+}
 
 impl Backend for Store {
     fn catalogue(&self) -> Result<Arc<Catalogue>> {
@@ -26,8 +35,12 @@ impl Backend for Store {
         self.engine.check(tell)
     }
 
-    fn get(&self, get: &Get) -> Result<RowResult> {
-        self.engine.noted(self.engine.get(get))
+    fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
+        self.noted_pieces(take, |take| self.engine.get_pieces(get, take))
+    }
+
+    fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
+        self.noted_pieces(take, |take| self.engine.scan_pieces(scan, take))
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
@@ -174,6 +187,15 @@ impl Backend for Store {
 
     fn value_limit(&self) -> u64 {
         self.engine.options.value_limit
+    }
+
+    fn has_room(&self) -> bool {
+        !self.engine.disk.is_short()
+    }
+
+    fn check_room(&self) -> Result<()> {
+        self.engine.await_room(true);
+        self.engine.check_reserve(0)
     }
 
     fn now(&self) -> Timestamp {

@@ -18,8 +18,10 @@ use crate::index::IndexCopy;
 use crate::model::{Catalogue, SegmentId, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
-/// Free bytes that a snapshot leaves on the disk.
+/// Free bytes that a snapshot leaves on a large disk.
 const SPARE: u64 = 64 << 20;
+/// Longest name, bytes: that of a directory.
+const NAME_MAX: usize = 255;
 const DIR: &str = "snapshots";
 /// The file that makes a directory a snapshot.
 const MARK: &str = "snapshot";
@@ -40,11 +42,19 @@ fn io<'a>(what: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Error + '
     move |e| Error::io(format!("{what} {}", path.display()), &e)
 }
 
+/// Free bytes that a snapshot leaves on a disk of `total` bytes, for those who go on writing.
+fn spare(total: u64) -> u64 {
+    SPARE.min(total / 20)
+}
+
 /// Refuses a name that HBase would refuse, or that would not be a name of one directory.
 fn check_name(name: &str) -> Result<()> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let good = name.starts_with(word) && name.chars().all(|c| word(c) || c == '-' || c == '.') && name.len() <= 255;
-    if good {
+    if name.len() > NAME_MAX {
+        let text = format!("the name of a snapshot has at most {NAME_MAX} bytes; this one has {}", name.len());
+        return Err(Error::new(ErrorKind::NameTooLong, text));
+    }
+    if name.starts_with(word) && name.chars().all(|c| word(c) || c == '-' || c == '.') {
         return Ok(());
     }
     let text = format!(
@@ -161,13 +171,13 @@ impl Engine {
 
     fn check_space(&self) -> Result<()> {
         let space = self.options.env.disk_space(&self.options.path).map_err(io("measure", &self.options.path))?;
-        let needed = self.index.bytes() + SPARE;
+        let needed = self.index.bytes() + spare(space.total);
         if space.available >= needed {
             return Ok(());
         }
         let text = format!(
-            "a snapshot copies the index: {} MiB are needed on the disk, {} are free",
-            needed >> 20,
+            "a snapshot copies the index: {} MiB are needed on the disk, {} are free. Free room there",
+            needed.div_ceil(1 << 20),
             space.available >> 20
         );
         Err(Error::new(ErrorKind::NoSpace, text))
@@ -284,4 +294,15 @@ struct Cut {
     cells: u64,
     /// Of the segments.
     bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_disk_may_be_fuller() {
+        assert_eq!(spare(1 << 40), SPARE);
+        assert_eq!(spare(200 << 20), 10 << 20);
+    }
 }

@@ -54,32 +54,44 @@ impl Engine {
         Ok(staged)
     }
 
-    /// Shows a staged table, in one step with the end of the one whose name it has.
-    pub fn publish(&self, id: TableId, existing: Existing, origin: Origin) -> Result<()> {
+    /// Shows staged tables, in one step with the end of those whose names they have.
+    pub fn publish(&self, ids: &[TableId], existing: Existing, origin: Origin) -> Result<()> {
         self.change_catalogue(|catalogue, _| {
-            let mut table = take_staged(catalogue, id).ok_or_else(|| {
-                Error::new(ErrorKind::NotFound, "the table that was being restored is gone; restore it again")
-            })?;
-            let name: TableName = table.name.clone();
-            match catalogue.tables.get(&name).filter(|_| existing == Existing::Replace) {
-                Some(present) => {
-                    table.state = present.state;
-                    drop_for_good(catalogue, &name)?;
-                }
-                None => check_new_name(catalogue, &name)?,
+            let mut events = Vec::new();
+            for id in ids {
+                let table = publish_in(catalogue, *id, existing)?;
+                events.push(Event::Replaced { table: table.clone() });
+                events.push(Event::Table { table, origin });
             }
-            insert_table(catalogue, table)?;
-            Ok(vec![Event::Replaced { table: name.clone() }, Event::Table { table: name, origin }])
+            Ok(events)
         })
     }
 
-    /// Gives a staged table up.
-    pub fn unstage(&self, id: TableId) -> Result<()> {
+    /// Gives staged tables up.
+    pub fn unstage(&self, ids: &[TableId]) -> Result<()> {
         self.change_catalogue(|catalogue, _| {
-            take_staged(catalogue, id);
+            for id in ids {
+                take_staged(catalogue, *id);
+            }
             Ok(Vec::new())
         })
     }
+}
+
+fn publish_in(catalogue: &mut Catalogue, id: TableId, existing: Existing) -> Result<TableName> {
+    let mut table = take_staged(catalogue, id).ok_or_else(|| {
+        Error::new(ErrorKind::NotFound, "the table that was being restored is gone; restore it again")
+    })?;
+    let name: TableName = table.name.clone();
+    match catalogue.tables.get(&name).filter(|_| existing == Existing::Replace) {
+        Some(present) => {
+            table.state = present.state;
+            drop_for_good(catalogue, &name)?;
+        }
+        None => check_new_name(catalogue, &name)?,
+    }
+    insert_table(catalogue, table)?;
+    Ok(name)
 }
 
 fn take_staged(catalogue: &mut Catalogue, id: TableId) -> Option<TableSchema> {

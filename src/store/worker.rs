@@ -94,8 +94,10 @@ fn flush_loop(engine: &Engine) {
 }
 
 fn compact_loop(engine: &Engine) {
-    while wait(engine, LOOK, |state| std::mem::take(&mut state.compact)) {
-        if engine.log.poison().is_none() {
+    while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
+        if std::mem::take(&mut engine.signals.state.lock().make_room) {
+            engine.make_disk_room();
+        } else if engine.log.poison().is_none() {
             note(engine, "compact", engine.compact_as_needed());
         }
     }
@@ -195,6 +197,7 @@ impl Engine {
             disk_total: disk.total,
             disk_free: disk.free,
             disk_available: disk.available,
+            disk_writable: self.disk.writable(disk.available),
         })
     }
 }

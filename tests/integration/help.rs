@@ -25,15 +25,51 @@ fn man_pages_equal_the_help() {
     let mut command = cellfs::cli::grammar();
     command.build();
     let mut pages = vec![("cellfs".to_owned(), command.clone())];
-    for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        let name = format!("cellfs-{}", subcommand.get_name());
-        pages.push((name.clone(), subcommand.clone().name(name.clone()).display_name(name)));
-    }
+    add_pages(&mut pages, &command, "cellfs");
+    let mut names: Vec<String> = pages.iter().map(|(name, _)| format!("{name}.1")).collect();
     for (name, command) in pages {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command).date(RELEASED).render(&mut page).unwrap();
-        compare(&root.join(format!("{name}.1")), &page);
+        compare(&root.join(format!("{name}.1")), rendered(&name, command).as_bytes());
     }
+    names.sort();
+    let mut found: Vec<String> =
+        fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    found.retain(|name| name.ends_with(".1"));
+    found.sort();
+    assert_eq!(found, names, "pages of commands that are no more");
+}
+
+/// The pages of all subcommands, and of theirs.
+fn add_pages(pages: &mut Vec<(String, clap::Command)>, command: &clap::Command, prefix: &str) {
+    for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        let name = format!("{prefix}-{}", subcommand.get_name());
+        pages.push((name.clone(), subcommand.clone().name(name.clone()).display_name(name.clone())));
+        add_pages(pages, subcommand, &name);
+    }
+}
+
+fn rendered(name: &str, command: clap::Command) -> String {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).date(RELEASED).render(&mut page).unwrap();
+    let mut page = String::from_utf8(page).unwrap();
+    // Operands that may be given again, as the help marks them.
+    for operand in command.get_positionals().filter(|operand| matches!(operand.get_action(), clap::ArgAction::Append)) {
+        let name = operand.get_value_names().unwrap()[0].as_str();
+        for (open, close) in [("<", ">"), ("[", "]")] {
+            let shown = format!("{open}\\fI{name}\\fR{close}");
+            page = page.replace(&shown, &format!("{shown}..."));
+        }
+    }
+    // The command `help` has no page.
+    let help = format!(".TP\n{}\\-help(1)\n", name.replace('-', "\\-"));
+    if let Some(at) = page.find(&help) {
+        let end = page[at + 1..].find("\n.SH").unwrap() + at + 2;
+        page.replace_range(at..end, "");
+    }
+    if name == "cellfs" {
+        let codes = cellfs::cli::EXIT_STATUS.map(|(code, text)| format!(".TP\n{code}\n{}\n", text.replace('-', "\\-")));
+        page = page.replace(".SH VERSION\n", &format!(".SH \"EXIT STATUS\"\n{}.SH VERSION\n", codes.concat()));
+    }
+    page
 }
 
 #[test]

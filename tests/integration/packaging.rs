@@ -40,6 +40,18 @@ fn make_install_obeys_destdir_and_prefix() {
     let mut top: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     top.sort();
     assert_eq!(top, ["etc", "opt", "sbin"]);
+
+    // What somebody else has put beside it stays.
+    fs::write(at("opt/cells/lib/systemd/system/other.service"), "").unwrap();
+    let mut make = Command::new("make");
+    make.current_dir(root()).args(["-s", "uninstall", "PREFIX=/opt/cells"]);
+    make.arg(format!("DESTDIR={}", directory.path().display()));
+    let output = make.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut find = Command::new("find");
+    let left = find.arg(directory.path()).args(["!", "-type", "d", "-o", "-name", "*cellfs*"]).output().unwrap();
+    let left = String::from_utf8(left.stdout).unwrap();
+    assert_eq!(left.trim(), at("opt/cells/lib/systemd/system/other.service").display().to_string());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use cellfs::backend::CompactionKind;
 use cellfs::model::{
     Append, Cell, CellInfo, CellKind, ColumnDelta, Condition, DeleteKind, DeleteMarker, FamilySchema, Generation, Get,
-    Increment, Mutated, Mutation, PutCell, ReadSpec, RowMutations, RowResult, Scan, SeqNo, StoredCell, TableSchema,
-    Tags, Time, TimeRange, Timestamp, Tombstone, Value, ValueHandle,
+    Increment, Mutated, Mutation, PutCell, ReadSpec, Results, RowMutations, RowResult, Scan, SeqNo, StoredCell,
+    TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, ValueHandle,
 };
 use cellfs::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader, condition_holds};
 use cellfs::visibility::{FlushMatcher, SliceSource, Verdict, major_compaction};
@@ -38,6 +38,10 @@ struct Values(Vec<Vec<u8>>);
 impl ValueLoader for Values {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
         Ok(self.0[cell.value.offset as usize].clone())
+    }
+
+    fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
+        Ok(self.0[cell.value.offset as usize].iter().copied().skip(offset as usize).take(len).collect())
     }
 }
 
@@ -81,8 +85,9 @@ impl Reference {
                 let at = names.iter().position(|n| *n == family.name).unwrap();
                 Ok(SliceSource::new(&cells[at]))
             };
-            let mut emit = |result| {
-                results.push(result);
+            let mut whole = Results::default();
+            let mut emit = |piece| {
+                results.extend(whole.take(piece));
                 Ok(())
             };
             let request = RowRequest { row: &row, open: &mut open, loader: &mut self.values, emit: &mut emit };

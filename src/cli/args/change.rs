@@ -11,6 +11,8 @@ pub struct IncrArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY:QUALIFIER
     pub column: OsString,
@@ -28,10 +30,13 @@ pub struct AppendArgs {
     pub store: PathBuf,
     /// TABLE or NAMESPACE:TABLE
     pub table: String,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY:QUALIFIER
     pub column: OsString,
-    /// What is appended; - reads standard input
+    /// What is appended; - reads standard input. Behind -- it may begin with -
+    #[arg(allow_negative_numbers = true)]
     pub value: OsString,
     /// Time to live of the cell, milliseconds
     #[arg(long)]

@@ -21,7 +21,7 @@ pub struct LogArgs {
     /// The cell in that store: [NAMESPACE/]TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount
     pub cell: Option<OsString>,
     /// At most so many stored versions and tombstones, newest first
-    #[arg(short = 'n', long, default_value_t = 1000)]
+    #[arg(short = 'n', long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 

@@ -18,7 +18,7 @@ pub enum SnapshotAction {
     Create {
         /// Directory of the store, or a mount point of it
         store: PathBuf,
-        /// Letters, digits, `_`, `-` and `.`
+        /// Letters, digits, `_`, `-` and `.`, at most 255
         name: String,
         /// Only this table: TABLE or NAMESPACE:TABLE
         #[arg(long)]
@@ -30,24 +30,28 @@ pub enum SnapshotAction {
     Delete {
         /// Directory of the store, or a mount point of it
         store: PathBuf,
+        /// The snapshot
         name: String,
     },
     /// Make a new table of one that a snapshot has
     Clone {
         /// Directory of the store, or a mount point of it
         store: PathBuf,
+        /// The snapshot
         name: String,
         /// The table in the snapshot: TABLE or NAMESPACE:TABLE
         table: String,
         /// The new table
         new: String,
     },
-    /// Bring tables back as they were; what they hold now goes for good
+    /// Bring tables back as they were, all in one step; what they hold now goes for good
     Restore {
         /// Directory of the store, or a mount point of it
         store: PathBuf,
+        /// The snapshot
         name: String,
         /// Only these tables; all of the snapshot if none is given
+        #[arg(value_name = "TABLE")]
         tables: Vec<String>,
     },
 }

@@ -6,7 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Cell, CellKind, Get, ReadSpec, RowResult, Scan, TableSchema, TimeRange, after_prefix, to_string_binary,
+    Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, TimeRange, after_prefix,
+    to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::{convert, counter, local_time};
@@ -178,12 +179,34 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let (read, format) = get_request(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
     check_columns(&table, &row, &read)?;
-    let result = session.backend.get(&Get { table: table.name, row, read })?;
-    for cell in &result.cells {
-        session.printer.row(&format.column(cell)?, &format.cell(cell, &session.zone)?)?;
-    }
-    session.printer.rows(u64::from(!result.cells.is_empty()))?;
+    let backend = std::sync::Arc::clone(&session.backend);
+    let (get, mut cells, mut found) = (Get { table: table.name, row, read }, Cells::default(), false);
+    let mut show = |piece| {
+        let Some(cell) = cells.take(piece) else { return Ok(()) };
+        found = true;
+        session.printer.row(&format.column(&cell)?, &format.cell(&cell, &session.zone)?)
+    };
+    by_piece(|take| backend.get_pieces(&get, take), &mut show)?;
+    session.printer.rows(u64::from(found))?;
     Ok(Value::Nil)
+}
+
+/// Shows what is read piece by piece: one cell is held at a time.
+fn by_piece(
+    read: impl FnOnce(TakePiece<'_>) -> crate::Result<()>,
+    show: &mut dyn FnMut(Piece) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut failed = None;
+    let done = read(&mut |piece| {
+        show(piece).map_err(|failure| {
+            failed = Some(failure);
+            crate::Error::new(crate::ErrorKind::Disconnected, "the output has ended")
+        })
+    });
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(done?),
+    }
 }
 
 /// What a scan asks for.
@@ -240,16 +263,17 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = session.enabled_table(&arguments.text(0))?;
     let (scan, format) = scan_request(&table, &mut options)?;
     let backend = std::sync::Arc::clone(&session.backend);
-    let mut count = 0;
-    for result in backend.scan(&scan)? {
-        let RowResult { row, cells } = result?;
-        let row = format.key(&row)?;
-        for cell in &cells {
-            let text = format!("column={}, {}", format.column(cell)?, format.cell(cell, &session.zone)?);
-            session.printer.row(&row, &text)?;
+    let (mut count, mut row, mut cells) = (0, String::new(), Cells::default());
+    let mut show = |piece| {
+        if let Piece::Row(key) = &piece {
+            count += 1;
+            row = format.key(key)?;
         }
-        count += 1;
-    }
+        let Some(cell) = cells.take(piece) else { return Ok(()) };
+        let text = format!("column={}, {}", format.column(&cell)?, format.cell(&cell, &session.zone)?);
+        session.printer.row(&row, &text)
+    };
+    by_piece(|take| backend.scan_pieces(&scan, take), &mut show)?;
     session.printer.rows(count)?;
     Ok(Value::Nil)
 }

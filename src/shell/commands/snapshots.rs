@@ -55,7 +55,8 @@ fn table_in(snapshot: &SnapshotInfo) -> Outcome<TableName> {
 fn clone_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let snapshot = known(session, &arguments.text(0))?;
     let (table, to) = (table_in(&snapshot)?, table_name(&arguments.text(1))?);
-    let restoration = Restoration { snapshot: snapshot.name, table, to: to.clone(), existing: Existing::Refuse };
+    let restoration =
+        Restoration { snapshot: snapshot.name, tables: vec![(table, to.clone())], existing: Existing::Refuse };
     match session.backend.restore(&restoration, Origin::default()) {
         Err(e) if e.kind == ErrorKind::TableExists => refuse(format!("Table already exists: {to}!")),
         made => Ok(made.map(|()| Value::Nil)?),
@@ -69,8 +70,8 @@ fn restore_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome
     if present == Some(TableState::Enabled) {
         return Err(Failure::Store(Error::new(ErrorKind::TableEnabled, format!("table {table} is enabled"))));
     }
-    let to = table.clone();
-    let restoration = Restoration { snapshot: snapshot.name, table, to, existing: Existing::Replace };
+    let tables = vec![(table.clone(), table)];
+    let restoration = Restoration { snapshot: snapshot.name, tables, existing: Existing::Replace };
     Ok(session.backend.restore(&restoration, Origin::default()).map(|()| Value::Nil)?)
 }
 

@@ -3,6 +3,7 @@
 use regex::Regex;
 
 use super::{Command, alter};
+use crate::error::printable;
 use crate::model::attributes::all_without_effect;
 use crate::model::to_string_binary;
 use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState, describe};
@@ -57,7 +58,7 @@ pub(super) fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<
     };
     session.backend.alter(change, Origin::default())?;
     for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
-        eprintln!("{sentence}");
+        eprintln!("{}", printable(sentence));
     }
     Ok(())
 }

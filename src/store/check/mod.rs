@@ -12,6 +12,7 @@ pub use repair::{Repaired, repair};
 pub use walk::lookup;
 use walk::{Checker, Known};
 
+use super::damage::FirstDamage;
 use super::engine::Engine;
 use super::{catalogue, identity, lock, lost};
 use crate::Result;
@@ -23,11 +24,16 @@ use crate::wal::Segments;
 /// Told of everything.
 pub type Tell<'f> = dyn FnMut(CheckEvent) -> Result<()> + 'f;
 
-/// Checks a store that nobody has open; takes its lock, changes nothing.
+/// Checks a store that nobody has open; takes its lock, and changes nothing but the note of what it has found.
 pub fn check(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
     let _lock = lock::take(&**env, dir)?;
-    let looked = look(env, dir, tell)?;
+    let mut first = FirstDamage::default();
+    let looked = look(env, dir, &mut |event| {
+        first.look(&event);
+        tell(event)
+    })?;
     let summary = looked.total();
+    first.note(&**env, dir, summary.damages);
     tell(CheckEvent::End(summary))?;
     Ok(summary)
 }
@@ -139,6 +145,12 @@ impl Engine {
     /// Checks the open store, as of now; compactions wait.
     pub fn check(&self, tell: &mut Tell<'_>) -> Result<CheckSummary> {
         let (env, dir) = (&self.options.env, &self.options.path);
+        let mut first = FirstDamage::default();
+        let mut tell = |event: CheckEvent| {
+            first.look(&event);
+            tell(event)
+        };
+        let tell: &mut Tell<'_> = &mut tell;
         let own = {
             let _alone = self.compacting.lock();
             let meta = self.meta.lock().clone();
@@ -152,6 +164,7 @@ impl Engine {
         let store = *self.log.segments().store_id();
         let looked = Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? };
         tell(CheckEvent::End(looked.total()))?;
+        self.met.checked(first.note(&**env, dir, looked.total().damages));
         Ok(looked.total())
     }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::damage::FirstDamage;
 use super::Tell;
 use super::kept::repair_snapshots;
 use crate::env::Env;
@@ -41,6 +42,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
         let looked = super::look(&env, &dir, tell)?;
         repaired.before = looked.total();
         if repaired.before.damages + repaired.before.notes == 0 {
+            FirstDamage::default().note(&*env, &dir, 0);
             return Ok(repaired);
         }
         damaged = looked.damaged_snapshots();
@@ -59,11 +61,14 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     if lost::acknowledge(&*env, &dir)? > 0 {
         repaired.done.push("the lost end of the log is acknowledged: it is not told any more".to_owned());
     }
-    let mut quiet = |event: CheckEvent| match event {
-        CheckEvent::Progress { .. } => tell(event),
-        _ => Ok(()),
+    let mut first = FirstDamage::default();
+    let mut quiet = |event: CheckEvent| {
+        first.look(&event);
+        if matches!(event, CheckEvent::Progress { .. }) { tell(event) } else { Ok(()) }
     };
-    repaired.after = Some(super::look(&env, &dir, &mut quiet)?.total());
+    let after = super::look(&env, &dir, &mut quiet)?.total();
+    first.note(&*env, &dir, after.damages);
+    repaired.after = Some(after);
     drop(lock);
     Ok(repaired)
 }

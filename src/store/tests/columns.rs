@@ -49,7 +49,7 @@ fn stored(store: &Store) -> (u64, BTreeMap<Qualifier, ColumnNumbers>) {
         cells.push(cell);
     }
     for memtable in store.engine.tables.load().all() {
-        cells.extend(memtable.iter().filter(|(key, _)| key::family_of(key) == Some(id)));
+        cells.extend(memtable.unflushed(SeqNo(u64::MAX)).filter(|(key, _)| key::family_of(key) == Some(id)));
     }
     let mut columns: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
     for (key, row) in &cells {

@@ -19,7 +19,7 @@ fn delete(store: &Store, row: &str, qualifier: &str) {
 }
 
 fn restoration(snapshot: &str, to: &TableName, existing: Existing) -> Restoration {
-    Restoration { snapshot: snapshot.into(), table: table(), to: to.clone(), existing }
+    Restoration { snapshot: snapshot.into(), tables: vec![(table(), to.clone())], existing }
 }
 
 /// A store of which everything that was there when the snapshot was made is gone, by every way it may go.
@@ -180,13 +180,16 @@ fn a_stop_at_any_call_leaves_a_whole_snapshot_or_none() {
 }
 
 #[test]
-fn a_stop_during_a_restoration_leaves_the_old_table_or_the_new_one() {
+fn a_stop_during_a_restoration_leaves_the_old_tables_or_the_new_ones() {
     let mut call = 1;
     loop {
         let env = SimEnv::new();
         let store = changed_since(&env);
         env.fail_call(call, FailMode::Forever, libc::EIO);
-        let done = store.restore(&restoration("before", &table(), Existing::Replace), Origin(0));
+        let clone = TableName::parse("clone").unwrap();
+        let mut both = restoration("before", &table(), Existing::Replace);
+        both.tables.push((table(), clone.clone()));
+        let done = store.restore(&both, Origin(0));
         drop(store);
         env.crash(CrashMode::LoseUnsynced);
         env.heal();
@@ -200,6 +203,8 @@ fn a_stop_during_a_restoration_leaves_the_old_table_or_the_new_one() {
             Some(_) => check_before(&store),
             None => assert_eq!(value(&store, "r", "flushed").unwrap(), b"latest"),
         }
+        let came = value(&store, "r", "in memory").is_some();
+        assert_eq!(store.catalogue().unwrap().tables.contains_key(&clone), came, "both in one step");
         check_before(&*of(&store, "before"));
         call += 1;
     }

@@ -108,3 +108,76 @@ fn what_a_stopped_compaction_has_left_does_not_come_back() {
         }
     }
 }
+
+/// Names and values.
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What is in `r`.
+fn all(store: &Store) -> Pairs {
+    let columns = store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 10_000).unwrap();
+    let read = |cell| store.read_value(&cell, 0, 100).unwrap();
+    columns.into_iter().map(|(qualifier, cell)| (qualifier, read(cell))).collect()
+}
+
+/// 2000 cells, a part of them written over or deleted; with `pages` more of the index their flush stops.
+fn flushed_in_part(env: &SimEnv, pages: i64) -> (Store, Pairs) {
+    // Pieces have 64 cells.
+    env.set_space(Some(24 << 20));
+    let store = open(env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    store.flush(None).unwrap();
+    for n in 0..2000 {
+        put(&store, "r", &format!("q{:04}", n * 7 % 1500), format!("{n}").as_bytes());
+        if n % 9 == 0 {
+            unlink(&store, "r", &format!("q{:04}", n * 5 % 1500));
+        }
+    }
+    let good = all(&store);
+    store.engine.run_short();
+    store.engine.index.limit_growth(pages);
+    assert_eq!(store.flush(None).unwrap_err().kind, ErrorKind::NoSpace);
+    assert_eq!(all(&store), good);
+    (store, good)
+}
+
+#[test]
+fn a_flush_that_stops_between_its_pieces_goes_on_there() {
+    let mut in_part = 0;
+    for pages in [5, 10, 20, 40] {
+        let env = SimEnv::new();
+        let (store, good) = flushed_in_part(&env, pages);
+        in_part += u64::from(store.engine.meta.lock().cells() > 0);
+        store.engine.index.limit_growth(1 << 20);
+        env.set_space(None);
+        store.flush(None).unwrap();
+        assert_eq!(all(&store), good);
+        store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+        assert_eq!(all(&store), good);
+        assert_eq!(store.status().unwrap().cells, good.len() as u64);
+        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
+    }
+    assert!(in_part > 1, "{in_part}");
+}
+
+#[test]
+fn a_store_that_ends_between_the_pieces_of_a_flush_is_whole() {
+    for crash in [CrashMode::ProcessOnly, CrashMode::LoseUnsynced] {
+        for pages in [5, 10, 20, 40] {
+            let env = SimEnv::new();
+            let (store, good) = flushed_in_part(&env, pages);
+            env.set_space(None);
+            env.crash(crash);
+            drop(store);
+            let store = open(&env);
+            assert_eq!(all(&store), good);
+            store.flush(None).unwrap();
+            assert_eq!(all(&store), good);
+            store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+            assert_eq!(store.status().unwrap().cells, good.len() as u64);
+            assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
+            env.lose_index();
+            drop(store);
+            assert_eq!(all(&open(&env)), good);
+        }
+    }
+}

@@ -45,3 +45,105 @@ fn mount_attributes_without_effect_say_so() {
     assert!(altered.status.success());
     assert!(String::from_utf8_lossy(&altered.stderr).contains("COMPRESSION=LZO is kept"));
 }
+
+#[test]
+fn mount_values_and_keys_may_be_negative_numbers() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    run(&fixture, &["put", store, "t", "-1", "f:q", "-5", "--ttl", "100000000"]);
+    run(&fixture, &["put", store, "t", "-1", "f:q", "-6.5", "--if-value", "-5"]);
+    run(&fixture, &["append", store, "t", "-1", "f:q", "-7"]);
+    assert_eq!(run(&fixture, &["get", store, "t", "-1", "f:q", "--value"]), "-6.5-7");
+    assert!(run(&fixture, &["scan", store, "t", "--prefix", "-1"]).contains("-6.5-7"));
+    run(&fixture, &["put", store, "t", "-1", "f:q", "--", "-text"]);
+    assert_eq!(run(&fixture, &["get", store, "t", "-1", "--value"]), "-text");
+}
+
+/// Names that a terminal would obey.
+const RUDE: &str = "red\u{1b}[31m\r\n\u{7}bell\u{9b}";
+
+#[test]
+fn mount_commands_show_no_control_characters_of_what_they_are_given() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let column = format!("{RUDE}:q");
+    let absent = fixture.directory.path().join(RUDE);
+    let absent = absent.to_str().unwrap();
+    for args in [
+        &["get", store, RUDE, "r"][..],
+        &["get", store, "t", "r", &column],
+        &["put", store, "t", "r", RUDE, "v"],
+        &["put", store, "t", RUDE, &column, "v"],
+        &["create", store, "n", RUDE],
+        &["alter", store, "t", "--set", RUDE],
+        &["alter", store, "t", "--unset", RUDE],
+        &["alter", store, "t", "--delete", RUDE],
+        &["scan", store, "t", "--filter", RUDE],
+        &["scan", store, "t", "--timerange", RUDE],
+        &["snapshot", "create", store, RUDE],
+        &["snapshot", "restore", store, RUDE],
+        &["log", store, RUDE],
+        &["log", absent],
+        &["mv", store, RUDE, "t/r"],
+        &["purge", absent],
+        &["status", absent],
+        &["umount", absent],
+        &["mount", absent, absent, "-o", RUDE],
+        &["check", absent],
+        &["undrop", store, "t", RUDE],
+        &["compact", store, "t", RUDE],
+        &["shell", store, "-n", "-e", &format!("get '{RUDE}', 'r'")],
+        &[RUDE],
+        &["get", RUDE],
+        &["put", store, "t", "r", "f:q", "v", RUDE],
+    ] {
+        let output = fixture.cellfs(args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && !said.is_empty(), "{args:?}: {said}");
+        let rude = said.chars().filter(|c| c.is_control() && *c != '\n').count();
+        assert!(rude == 0 && !said.contains("\n\u{7}"), "{args:?}: {said:?}");
+    }
+}
+
+#[test]
+fn mount_commands_say_what_is_missing() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    for (args, wanted) in [
+        (&["log", store, "nosuch"][..], "nosuch names no cell"),
+        (&["log", store], "is a store: say what in it is meant"),
+        (&["purge", store], "is a store: say what in it is meant"),
+        (&["log", store, "t/r/f/q", "-n", "0"], "0 is not in 1..="),
+    ] {
+        let output = fixture.cellfs(args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(wanted), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn mount_follows_no_link_in_a_store() {
+    let mut fixture = Fixture::new();
+    fixture.unmount();
+    let other = fixture.directory.path().join("other");
+    fs::write(&other, "mine").unwrap();
+    let store = fixture.store();
+    for name in ["reserve", "progress", "moving", "segments/00000009.seg", "index/index.db-wal"] {
+        let path = store.join(name);
+        let before = fs::read(&path).ok();
+        let _ = fs::remove_file(&path);
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        let output = fixture.cellfs(&["scan", store.to_str().unwrap(), "t"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("is a symbolic link"), "{name}: {said}");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
+        fs::remove_file(&path).unwrap();
+        if let Some(before) = before {
+            fs::write(&path, before).unwrap();
+        }
+    }
+    fixture.mount("");
+}

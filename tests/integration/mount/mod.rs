@@ -11,6 +11,7 @@ mod expiry;
 pub mod fixture;
 mod info;
 mod inline;
+mod large;
 mod lifecycle;
 mod limits;
 mod model;

@@ -301,3 +301,101 @@ fn a_store_that_is_not_mounted_is_backed_up_too() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be backed up"), "{refused:?}");
 }
+
+#[test]
+fn mount_a_file_of_a_snapshot_that_is_deleted_is_stale() {
+    use std::os::unix::fs::FileExt;
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), vec![7; 16 << 20]).unwrap();
+    let kept = snapshot(&fixture, "kept");
+    let file = fs::File::open(kept.join("default/t/r/f/q")).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 0).unwrap();
+    run(&fixture, &["snapshot", "delete", &store(&fixture), "kept"]);
+    assert_eq!(errno(file.read_exact_at(&mut byte, (16 << 20) - 1)), libc::ESTALE);
+    assert_eq!(errno(fs::read(kept.join("default/t/r/f/q"))), libc::ENOENT);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.contains("snapshot kept was deleted while this file was open"), "{errors}");
+}
+
+#[test]
+fn mount_several_tables_come_back_in_one_step() {
+    let fixture = Fixture::new();
+    let store = store(&fixture);
+    fs::create_dir_all(fixture.path("u/.schema/f")).unwrap();
+    let cells = ["t", "u"].map(|table| fixture.path(&format!("{table}/r/f/q")));
+    let write = |text: &str| {
+        for cell in &cells {
+            fs::create_dir_all(cell.parent().unwrap()).unwrap();
+            fs::write(cell, text).unwrap();
+        }
+    };
+    let read = || cells.each_ref().map(|cell| fs::read_to_string(cell).unwrap());
+    write("before");
+    run(&fixture, &["snapshot", "create", &store, "s"]);
+    write("after");
+    let refused = fixture.cellfs(&["snapshot", "restore", &store, "s", "t", "absent"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(read(), ["after", "after"]);
+    run(&fixture, &["snapshot", "restore", &store, "s", "t", "u", "t"]);
+    assert_eq!(read(), ["before", "before"]);
+}
+
+#[test]
+fn mount_a_disabled_table_comes_back_disabled_from_a_backup() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fs::create_dir_all(fixture.path("open/.schema/f")).unwrap();
+    run(&fixture, &["shell", &store(&fixture), "-e", "disable 't'"]);
+    let backup = fixture.directory.path().join("backup");
+    let target = Fixture::empty();
+    for _ in 0..2 {
+        succeeded(script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap());
+        succeeded(script("restore.sh").arg(&backup).arg(target.store()).output().unwrap());
+        assert_eq!(errno(fs::read(target.path("t/r/f/q"))), libc::EACCES);
+        assert!(target.path("open/.schema/f").exists());
+    }
+    run(&target, &["shell", &store(&target), "-e", "enable 't'"]);
+    assert_eq!(fs::read_to_string(target.path("t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
+fn mount_points_of_any_name_are_backed_up() {
+    use std::os::unix::ffi::OsStrExt;
+    for name in [&b"with space"[..], b"two\nlines\n", b"back\\slash \\n \"quoted\" 100%", b"not \xff UTF-8"] {
+        let fixture = Fixture::empty();
+        let mnt = fixture.directory.path().join(std::ffi::OsStr::from_bytes(name));
+        let (one, other) = (fixture.directory.path().join("one"), fixture.directory.path().join("other"));
+        fs::create_dir(&mnt).unwrap();
+        let cellfs = |args: &[&str], path: &Path| {
+            let output = Command::new(CELLFS).args(args).arg(path).stdin(Stdio::null()).output().unwrap();
+            assert!(output.status.success(), "{}", words(&output));
+        };
+        for store in [&one, &other] {
+            cellfs(&["mount", store.to_str().unwrap()], &mnt);
+            let cell = mnt.join("default/t/r/f/q");
+            if store == &one {
+                fs::create_dir_all(mnt.join("default/t/.schema/f")).unwrap();
+                fs::create_dir_all(cell.parent().unwrap()).unwrap();
+                fs::write(&cell, "v").unwrap();
+            }
+            let mut command = script(if store == &one { "backup.sh" } else { "restore.sh" });
+            let backup = fixture.directory.path().join("backup");
+            let args = if store == &one { [store, &backup] } else { [&backup, store] };
+            let output = command.args(args).output().unwrap();
+            let read = fs::read_to_string(&cell);
+            cellfs(&["umount"], &mnt);
+            assert!(output.status.success(), "{}", words(&output));
+            assert_eq!(read.unwrap(), "v", "{}", name.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn snapshot_names_that_are_too_long_are_refused_as_such() {
+    let fixture = Fixture::new();
+    let refused = fixture.cellfs(&["snapshot", "create", &store(&fixture), &"a".repeat(300)]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(words(&refused).contains("at most 255 bytes; this one has 300"), "{}", words(&refused));
+    run(&fixture, &["snapshot", "create", &store(&fixture), &"a".repeat(255)]);
+}

@@ -149,12 +149,32 @@ fn check_repairs_the_index_and_keeps_the_old_one() {
     assert!(words(&output).contains("made anew from the segments: "), "{}", words(&output));
     assert_eq!(fs::read(fixture.store().join("index/aside/index.db")).unwrap(), bytes);
     fixture.mount("");
+    let told = || words(&fixture.cellfs(&["status", fixture.store().to_str().unwrap()]));
+    // Before any read has met it.
+    assert!(told().contains("damages, the first: ") && told().contains("00000001.seg"), "{}", told());
     let family = fixture.path("t/r/f");
     assert_eq!(fs::read_dir(&family).unwrap().count(), 20);
     assert_eq!(fs::read(family.join("q04")).unwrap(), b"value number 04");
     assert_eq!(errno(fs::read(family.join("q03"))), libc::EIO);
     fs::write(family.join("q03"), "again").unwrap();
     assert_eq!(fs::read(family.join("q03")).unwrap(), b"again");
+}
+
+#[test]
+fn check_leaves_a_note_of_damage_until_there_is_none() {
+    let mut fixture = filled();
+    fixture.unmount();
+    let good = fs::read(segment(&fixture)).unwrap();
+    damage(&segment(&fixture), "value number 03");
+    let store = fixture.store();
+    let told = || words(&fixture.cellfs(&["status", store.to_str().unwrap()]));
+    assert!(!told().contains("damages, the first"), "{}", told());
+    assert_eq!(check(&fixture, &[]).status.code(), Some(1));
+    assert!(told().contains("1 damages, the first: "), "{}", told());
+    fs::write(segment(&fixture), good).unwrap();
+    assert_eq!(check(&fixture, &[]).status.code(), Some(0));
+    assert!(!told().contains("damages, the first"), "{}", told());
+    assert!(!store.join("damage").exists());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use rand::RngExt;
 
@@ -142,6 +143,45 @@ fn full_disk_refuses_and_room_can_be_made_without_a_restart() {
     small.fixture.unmount();
 }
 
+/// So many files fitted.
+fn fill_with_files(family: &Path) -> usize {
+    (0..100_000)
+        .find(|n| {
+            let path = family.join(format!("q{n:05}"));
+            // Refused when it is written, not at the close whose answer hardly anybody reads; nothing of it is there.
+            let Err(e) = fs::write(&path, rand::random::<[u8; 2000]>()) else { return false };
+            assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+            // The name goes with the last close, which nobody waits for.
+            let patience = Instant::now() + Duration::from_secs(20);
+            while path.exists() {
+                assert!(Instant::now() < patience, "{} is there", path.display());
+                std::thread::yield_now();
+            }
+            true
+        })
+        .expect("the disk is too large") as usize
+}
+
+#[test]
+fn full_disk_is_emptied_by_rm_alone() {
+    let Some(mut small) = Small::new("32m") else { return };
+    let family = small.family.clone();
+    // Else what is removed is kept for a while.
+    fs::write(small.fixture.path("t/.schema/f/KEEP_DELETED_CELLS"), "FALSE").unwrap();
+    let first = fill_with_files(&family);
+    assert!(first > 1000, "{first}");
+    assert_eq!(nix::sys::statvfs::statvfs(&family).unwrap().blocks_available(), 0);
+    assert!(String::from_utf8_lossy(&small.run(&["status"], &[]).stdout).contains("full"));
+    for round in 0..3 {
+        let rm = Command::new("rm").arg("-r").arg(&family).output().unwrap();
+        assert!(rm.status.success(), "round {round}: {}", String::from_utf8_lossy(&rm.stderr));
+        fs::create_dir_all(&family).unwrap();
+        let again = fill_with_files(&family);
+        assert!(again * 3 > first * 2, "round {round}: {again} files of {first}, {}", small.fixture.log());
+    }
+    small.fixture.unmount();
+}
+
 #[test]
 fn full_disk_is_refused_when_the_write_is_made() {
     let Some(mut small) = Small::new("16m") else { return };
@@ -173,4 +213,37 @@ fn full_disk_is_no_reason_not_to_open() {
     fs::remove_file(&full).unwrap();
     put(&family.join("small"), b"goes on").unwrap();
     small.fixture.unmount();
+}
+
+/// Everything in the store's directory but what is being written all the time.
+fn files(store: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![store.to_owned()]);
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_snapshot_on_a_full_disk_works_or_leaves_nothing() {
+    let Some(mut small) = Small::new("64m") else { return };
+    let mut kept = BTreeMap::new();
+    assert!(small.run(&["snapshot", "create"], &["early"]).status.success(), "a small disk with room");
+    fill(&small.family, 0, &mut kept);
+    let refused = small.run(&["snapshot", "create"], &["late"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("MiB are needed"), "{said}");
+    let listed = String::from_utf8(small.run(&["snapshot", "list"], &[]).stdout).unwrap();
+    assert!(listed.starts_with("early\t") && listed.lines().count() == 1, "{listed}");
+    small.fixture.unmount();
+    let leftover =
+        |path: &PathBuf| path.extension().is_some_and(|e| e == "new") || path.to_string_lossy().contains("late");
+    assert!(!files(&small.store).iter().any(leftover), "{:?}", files(&small.store));
+    small.fixture.mount("");
+    check(&small.family, &kept);
 }

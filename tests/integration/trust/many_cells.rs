@@ -127,3 +127,8 @@ fn fill_and_empty(len: usize, count: u32) {
 fn full_disk_of_very_many_cells_of_a_few_kilobytes() {
     fill_and_empty(5_000, 25_000);
 }
+
+#[test]
+fn full_disk_of_very_many_tiny_cells() {
+    fill_and_empty(100, 500_000);
+}

@@ -1,0 +1,239 @@
+//! A disk that is almost full: what is still written, and room that is made when somebody needs it.
+//!
+//! First nothing is written that only takes room; then nothing is deleted either, before what was deleted so far has
+//! made room: what is in memory goes into the index, and the tables are compacted as on request.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::engine::Engine;
+use super::pace::Pace;
+use super::reserve::Sizes;
+use crate::backend::CompactionKind;
+use crate::model::FamilyId;
+use crate::{Error, ErrorKind, Result};
+
+/// So long a delete waits for room at most,
+const DELETE_WAITS: Duration = Duration::from_mins(1);
+/// and what takes room itself.
+const PUT_WAITS: Duration = Duration::from_secs(10);
+/// After room was looked for in vain, or only for what takes more, it is looked for again after so many times the time
+/// that it took.
+const REST: u32 = 10;
+
+/// What is known of the disk under a store.
+#[derive(Default)]
+pub struct DiskRoom {
+    pub sizes: Sizes,
+    /// Nothing is written that only takes room.
+    short: AtomicBool,
+    /// Nothing is deleted either.
+    out: AtomicBool,
+    /// Bytes that were written since the room was looked at.
+    unlooked: AtomicU64,
+    /// Tombstones that were written.
+    tombstones: AtomicU64,
+    making: Mutex<Making>,
+    made: Condvar,
+}
+
+#[derive(Default)]
+struct Making {
+    /// How often room was made.
+    rounds: u64,
+    /// When there is sense in it again for what takes room, and for deletes; `None`: now.
+    next: Option<Instant>,
+    next_for_deletes: Option<Instant>,
+    /// Tombstones that there were then.
+    tombstones: u64,
+}
+
+impl DiskRoom {
+    pub fn new(sizes: Sizes) -> Self {
+        Self { sizes, ..Self::default() }
+    }
+
+    /// Whether nothing is written that only takes room.
+    pub fn is_short(&self) -> bool {
+        self.short.load(Ordering::Acquire)
+    }
+
+    /// Whether not even a delete is written.
+    pub fn is_out(&self) -> bool {
+        self.out.load(Ordering::Acquire)
+    }
+
+    /// Of so many bytes that are free, those that may be written.
+    pub fn writable(&self, available: u64) -> u64 {
+        if self.is_short() { 0 } else { available.saturating_sub(self.sizes.least) }
+    }
+
+    /// So many bytes were written to the log, and tombstones among them.
+    pub fn note_written(&self, bytes: u64, tombstones: u64) {
+        self.unlooked.fetch_add(bytes, Ordering::AcqRel);
+        self.tombstones.fetch_add(tombstones, Ordering::AcqRel);
+    }
+
+    /// Whether so much was written that the room is to be looked at.
+    fn is_due(&self) -> bool {
+        self.unlooked.load(Ordering::Acquire) >= self.sizes.look && self.unlooked.swap(0, Ordering::AcqRel) > 0
+    }
+
+    /// There is room for flushes, or even enough for anything.
+    pub fn note_room(&self, for_flushes: bool, enough: bool) {
+        if for_flushes {
+            self.out.store(false, Ordering::Release);
+        }
+        if enough {
+            self.short.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl Engine {
+    /// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
+    /// has no room in the index any more, less is written.
+    pub fn look_at_room(&self) {
+        let available = || self.available();
+        if available() < self.disk.sizes.least {
+            self.run_short();
+        }
+        let needed = self.needed_by_flushes();
+        if available() < needed {
+            self.release_for_deletes();
+        }
+        self.disk.out.store(available() < needed, Ordering::Release);
+    }
+
+    /// Bytes that what is in memory may take in the index, and what is written before the next look.
+    pub fn needed_by_flushes(&self) -> u64 {
+        let in_memory: u64 = self.tables.load().all().map(|table| table.bytes()).sum();
+        let (sizes, most) = (&self.disk.sizes, 3 * self.options.memtable_bytes.max(1));
+        let needed = u128::from(sizes.flushes) * u128::from(in_memory) / u128::from(most);
+        u64::try_from(needed).unwrap_or(u64::MAX).min(sizes.flushes)
+    }
+
+    /// Free bytes of the disk; very many if nobody can say.
+    fn available(&self) -> u64 {
+        self.options.env.disk_space(&self.options.path).map_or(u64::MAX, |space| space.available)
+    }
+
+    /// From now on nothing is written that only takes room.
+    pub fn run_short(&self) {
+        if !self.disk.short.swap(true, Ordering::AcqRel) {
+            log::warn!("the disk under {} is full", self.options.path.display());
+        }
+        // What was deleted is made room of.
+        self.wake(|state| state.compact = true);
+    }
+
+    /// A flush for which there was no room, reserve and all, lets nothing more be written.
+    pub fn note_flush(&self, flushed: &Result<()>) {
+        if flushed.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {
+            self.run_short();
+            self.disk.out.store(true, Ordering::Release);
+        }
+    }
+
+    /// Before something is written, with no lock held: waits for room that can be made on a full disk. `takes_room`:
+    /// it is no delete.
+    pub fn await_room(&self, takes_room: bool) {
+        if self.disk.is_due() {
+            self.look_at_room();
+        }
+        if !(self.disk.is_out() || takes_room && self.disk.is_short()) {
+            return;
+        }
+        let mut making = self.disk.making.lock();
+        let (next, wait) =
+            if self.disk.is_out() { (making.next_for_deletes, DELETE_WAITS) } else { (making.next, PUT_WAITS) };
+        let until = Instant::now() + wait;
+        if let Some(next) = next.filter(|next| *next > Instant::now()) {
+            // What was deleted meanwhile is worth waiting for.
+            if next > until || self.disk.tombstones.load(Ordering::Acquire) == making.tombstones {
+                return;
+            }
+            while self.disk.is_short() && !self.disk.made.wait_until(&mut making, next).timed_out() {}
+        }
+        if self.options.background == super::Background::Off {
+            drop(making);
+            self.make_disk_room();
+            return;
+        }
+        let round = making.rounds;
+        let _hurry = self.hurry.up();
+        self.wake(|state| state.make_room = true);
+        while making.rounds == round && !self.disk.made.wait_until(&mut making, until).timed_out() {}
+    }
+
+    /// Makes room of what was deleted, what has expired and what newer versions hide.
+    pub fn make_disk_room(&self) {
+        let (began, tombstones) = (Instant::now(), self.disk.tombstones.load(Ordering::Acquire));
+        let cleared = self.restore_reserve().and_then(|()| self.clear());
+        if let Err(e) = &cleared {
+            log::warn!("make room on the disk: {e}");
+        }
+        self.look_at_room();
+        let mut making = self.disk.making.lock();
+        making.rounds += 1;
+        making.tombstones = tombstones;
+        making.next = Some(Instant::now() + REST * began.elapsed());
+        making.next_for_deletes = making.next.filter(|_| self.disk.is_out());
+        self.disk.made.notify_all();
+    }
+
+    fn clear(&self) -> Result<()> {
+        if !self.disk.is_short() {
+            return Ok(());
+        }
+        let _hurry = self.hurry.up();
+        let pace = &mut Pace::full(self);
+        self.freeze();
+        self.flush_frozen()?;
+        self.tidy(pace)?;
+        let catalogue = self.catalogue.load_full();
+        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+            for family in table.families.values().filter(|family| self.has_changed(family.id)) {
+                self.compact_family(&table.name, family, CompactionKind::Major)?;
+            }
+        }
+        self.compact_segments(CompactionKind::Major)?;
+        self.restore_reserve()
+    }
+
+    fn has_changed(&self, family: FamilyId) -> bool {
+        self.meta.lock().families.get(&family).is_some_and(|stats| stats.changed > 0 || stats.expiring)
+    }
+
+    /// Refuses so many bytes of what only takes room while there is little.
+    pub fn check_reserve(&self, bytes: u64) -> Result<()> {
+        let sizes = &self.disk.sizes;
+        if bytes >= sizes.look && self.available() < bytes.saturating_add(sizes.flushes) {
+            return self.refuse(true, bytes.saturating_add(sizes.flushes));
+        }
+        if self.disk.is_short() {
+            self.restore_reserve()?;
+        }
+        self.refuse(self.disk.is_short(), self.disk.sizes.enough)
+    }
+
+    /// Refuses even deletes while what is in memory might have no room in the index.
+    pub fn check_deletes(&self) -> Result<()> {
+        self.refuse(self.disk.is_out(), self.needed_by_flushes())
+    }
+
+    fn refuse(&self, refused: bool, needed: u64) -> Result<()> {
+        if !refused {
+            return Ok(());
+        }
+        let store = self.options.path.display();
+        let text = format!(
+            "the disk under {store} is full: {} MiB must be free before anything more is written. Remove cells, and \
+             take what is kept of them with `cellfs purge`, or free room otherwise",
+            needed.div_ceil(1 << 20)
+        );
+        Err(Error::new(ErrorKind::NoSpace, text))
+    }
+}

@@ -1,0 +1,133 @@
+//! Rows and values that are larger than what daemon and command line may hold.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::fixture::{CELLFS, Fixture};
+
+const MIB: usize = 1 << 20;
+
+/// Most memory that a process has taken, in MiB.
+fn peak(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+fn start(args: &[&str]) -> Child {
+    Command::new(CELLFS).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// Reads all that a command prints; how much that was, and the command's own peak just before its end.
+fn drain(command: &mut Child) -> (Vec<u8>, u64, u64) {
+    let mut output = command.stdout.take().unwrap();
+    let (mut first, mut total, mut highest) = (Vec::new(), 0, 0);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let len = output.read(&mut buffer).unwrap();
+        if len == 0 {
+            return (first, total, highest);
+        }
+        if first.len() < 100 {
+            first.extend_from_slice(&buffer[..len.min(100)]);
+        }
+        total += len as u64;
+        if total % (8 * MIB as u64) < len as u64 {
+            highest = highest.max(peak(command.id()));
+        }
+    }
+}
+
+#[test]
+fn mount_commands_hold_neither_wide_rows_nor_long_values() {
+    let fixture = Fixture::with_options("value_limit=268435456");
+    let (store, value) = (fixture.store(), vec![b'v'; 3 * MIB]);
+    let store = store.to_str().unwrap();
+    let family = fixture.family("r");
+    for n in 0..40 {
+        fs::write(family.join(format!("q{n:02}")), &value).unwrap();
+    }
+
+    // A put of 120 MB from standard input.
+    let mut put = start(&["put", store, "t", "long", "f:q", "-"]);
+    let mut input = put.stdin.take().unwrap();
+    (0..40).for_each(|_| input.write_all(&value).unwrap());
+    let put_peak = peak(put.id());
+    drop(input);
+    assert!(put.wait().unwrap().success());
+    assert!(put_peak < 60, "put took {put_peak} MiB");
+    assert_eq!(fs::metadata(fixture.path("t/long/f/q")).unwrap().len(), value.len() as u64 * 40);
+
+    for args in [
+        ["scan", store, "t", "--limit=9"].as_slice(),
+        &["get", store, "t", "r"],
+        &["get", store, "t", "long"],
+        &["get", store, "t", "long", "--value"],
+    ] {
+        let mut command = start(args);
+        let (_, total, own) = drain(&mut command);
+        assert!(command.wait().unwrap().success(), "{args:?}");
+        assert!(total >= value.len() as u64 * 40, "{args:?}: {total}");
+        assert!(own < 60, "{args:?} took {own} MiB");
+    }
+    let daemon = peak(fixture.daemon_pid());
+    assert!(daemon < 90, "the daemon took {daemon} MiB");
+}
+
+#[test]
+fn mount_long_values_look_the_same_through_the_daemon_and_without_it() {
+    let mut fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let value: Vec<u8> = (0..2 * MIB + 5).map(|n| (n * 7 % 251) as u8).collect();
+    let family = fixture.family("r");
+    fs::write(family.join("long"), &value).unwrap();
+    fs::write(family.join("short"), "x").unwrap();
+    fs::write(family.join("text"), vec![b'y'; MIB]).unwrap();
+    let commands: [&[&str]; 5] = [
+        &["scan", store, "t"],
+        &["--json", "scan", store, "t"],
+        &["get", store, "t", "r", "f:long", "--value"],
+        &["get", store, "t", "r", "--filter", "PageFilter(1) AND ValueFilter(>,'binary:')"],
+        &["get", store, "t", "r", "f:short", "f:text"],
+    ];
+    let outputs = |fixture: &Fixture| commands.map(|args| fixture.cellfs(args).stdout);
+    let mounted = outputs(&fixture);
+    fixture.unmount();
+    let alone = outputs(&fixture);
+    for (at, (one, other)) in mounted.iter().zip(&alone).enumerate() {
+        assert!(one == other && !one.is_empty(), "{:?}: {} and {} bytes", commands[at], one.len(), other.len());
+    }
+    assert_eq!(mounted[2], value);
+    assert_eq!(mounted[0].iter().filter(|byte| **byte == b'\n').count(), 3);
+    fixture.mount("");
+}
+
+#[test]
+fn mount_refuses_too_long_a_value_before_it_is_sent() {
+    let fixture = Fixture::with_options("value_limit=1000000");
+    let store = fixture.store();
+    let mut put = start(&["put", store.to_str().unwrap(), "t", "r", "f:q", "-"]);
+    put.stdin.take().unwrap().write_all(&vec![0; 1_000_001]).unwrap();
+    assert_eq!(put.wait().unwrap().code(), Some(2));
+    assert!(!fixture.path("t/r").exists());
+}
+
+#[test]
+fn mount_lets_a_new_client_in_when_others_only_wait() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let shell = fixture.backend();
+    let connect = || UnixStream::connect(store.join("control.sock")).unwrap();
+    let waiting: Vec<UnixStream> = (0..64).map(|_| connect()).collect();
+    let since = Instant::now();
+    while !fixture.cellfs(&["list", store.to_str().unwrap()]).status.success() {
+        assert!(since.elapsed() < Duration::from_secs(60), "nobody gave way");
+    }
+    // The longest without a question had to go first; it comes back by itself.
+    assert_eq!(shell.catalogue().unwrap().tables.len(), 1);
+    drop(waiting);
+}
