@@ -180,7 +180,7 @@ impl Engine {
             {
                 return Err(no_room(least, room));
             }
-            // Those whose values are being shared just now have their turn later.
+            // What unflushed rows share values of stays until they are flushed.
             chosen.retain(|id| self.log.segments().get(*id).is_some_and(|segment| segment.retire()));
             if chosen.is_empty() {
                 return Ok(());

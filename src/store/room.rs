@@ -188,6 +188,7 @@ impl Engine {
         if !self.disk.is_short() {
             return Ok(());
         }
+        self.log.check_poison()?;
         let _hurry = self.hurry.up();
         let pace = &mut Pace::full(self);
         self.freeze();

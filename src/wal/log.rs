@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::entry::{MAX_HEAD, put_head};
 use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
-use super::replay::{ReplayEvent, replay_segment};
+use super::rescue::Rescue;
 use super::segments::{Segment, Segments};
 use super::value::{Prepared, Source};
 use super::write::{parts, record_len, write_record};
@@ -336,47 +336,14 @@ impl Log {
     /// Copies every record that may not be on the disk into a new segment and syncs that.
     fn rescue(&self, active: &mut Active) -> Result<u64> {
         let (id, segment, file) = self.segments.create(SegmentOrigin::Log)?;
-        let mut end = SEGMENT_HEADER;
-        let mut records = 0;
+        let mut rescue = Rescue::new(&self.segments, self.synced(), id, &*file);
         for dirty in std::mem::take(&mut active.dirty) {
-            replay_segment(&self.segments, dirty.id, dirty.from, &mut |event| {
-                if let ReplayEvent::Record { offset, end: to, seq, found, .. } = event {
-                    let count = found.len() as u32;
-                    end = self.copy_record(&*dirty.file, offset..to, (id, &*file, end), (seq, count))?;
-                    records += 1;
-                }
-                Ok(())
-            })?;
+            rescue.copy(dirty.id, &*dirty.file, dirty.from)?;
         }
+        let (end, records) = (rescue.end, rescue.records);
         file.sync().map_err(|e| Error::io(format!("sync {}", self.segments.path(id).display()), &e))?;
         segment.set_len(end);
         self.synced.fetch_max(self.written().0, Ordering::AcqRel);
         Ok(records)
-    }
-
-    fn copy_record(
-        &self,
-        from: &dyn EnvFile,
-        range: std::ops::Range<u64>,
-        (id, to, at): (SegmentId, &dyn EnvFile, u64),
-        (seq, count): (SeqNo, u32),
-    ) -> Result<u64> {
-        let body = range.start + RECORD_HEADER as u64..range.end;
-        let length = (body.end - body.start) as u32;
-        let header = RecordHeader { length, count, seq, synced: self.synced() };
-        let copy = || {
-            to.write_at(&header.encode(self.segments.store_id(), id, at), at)?;
-            let mut done = 0;
-            let mut buffer = vec![0; BUFFER];
-            while done < u64::from(length) {
-                let part = BUFFER.min((u64::from(length) - done) as usize);
-                from.read_at(&mut buffer[..part], body.start + done)?;
-                to.write_at(&buffer[..part], at + RECORD_HEADER as u64 + done)?;
-                done += part as u64;
-            }
-            Ok(())
-        };
-        copy().map_err(|e| Error::io(format!("write {}", self.segments.path(id).display()), &e))?;
-        Ok(at + RECORD_HEADER as u64 + u64::from(length))
     }
 }

@@ -10,6 +10,7 @@ mod log;
 mod reader;
 mod record;
 mod replay;
+mod rescue;
 mod rewrite;
 mod salvage;
 mod segments;

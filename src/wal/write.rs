@@ -32,9 +32,9 @@ pub(super) fn parts<'a>(cell: &'a NewCell<'_>, seq: SeqNo, shared: Option<ValueH
     }
 }
 
-/// Bytes of the entry of a cell whose value is another's.
-pub fn share_len(entry: &Entry, value: &ValueHandle) -> u32 {
-    let parts = HeadParts {
+/// Head of an entry whose value is another's.
+pub(super) fn share_parts<'a>(entry: &'a Entry, value: &ValueHandle) -> HeadParts<'a> {
+    HeadParts {
         family: entry.family,
         row: &entry.row,
         qualifier: &entry.qualifier,
@@ -47,8 +47,12 @@ pub fn share_len(entry: &Entry, value: &ValueHandle) -> u32 {
         stored_len: 0,
         shared: Some(*value),
         chunks: &[],
-    };
-    put_head(&mut Vec::new(), &parts).0
+    }
+}
+
+/// Bytes of the entry of a cell whose value is another's.
+pub fn share_len(entry: &Entry, value: &ValueHandle) -> u32 {
+    put_head(&mut Vec::new(), &share_parts(entry, value)).0
 }
 
 fn streamed_len(cells: &[NewCell<'_>]) -> u64 {

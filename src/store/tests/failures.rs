@@ -95,6 +95,30 @@ fn what_was_written_twice_after_a_failed_sync_does_not_come_back() {
 }
 
 #[test]
+fn a_value_that_was_renamed_before_a_failed_sync_is_rescued_with_its_new_name() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "before", b"renamed");
+    let rename = RenameCell {
+        from: column("r", "before"),
+        from_version: None,
+        to: column("r", "after"),
+        to_version: None,
+        mode: RenameMode::Replace,
+        origin: Origin(0),
+    };
+    store.rename_cell(&rename).unwrap();
+    env.fail_call(1, FailMode::Once, libc::EIO);
+    assert_eq!(store.sync().unwrap_err().kind, ErrorKind::Poisoned);
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "after").unwrap(), b"renamed");
+    assert_eq!(value(&store, "r", "before"), None);
+}
+
+#[test]
 fn the_index_has_no_file_that_is_mapped() {
     let env = SimEnv::new();
     let store = open(&env);
