@@ -81,7 +81,9 @@ install:
 	@test -x $(CELLFS) || { echo "build first: make build" >&2; exit 1; }
 	install -D -m 0755 $(CELLFS) $(DESTDIR)$(BINDIR)/cellfs
 	install -d $(DESTDIR)$(SBINDIR)
-	install -m 0755 mount-scripts/mount.cellfs mount-scripts/umount.cellfs $(DESTDIR)$(SBINDIR)
+	for helper in mount.cellfs umount.cellfs; do \
+	    sed 's|:/usr/local/bin$$|:/usr/local/bin:$(BINDIR)|' mount-scripts/$$helper >$(DESTDIR)$(SBINDIR)/$$helper && \
+	    chmod 0755 $(DESTDIR)$(SBINDIR)/$$helper || exit 1; done
 	ln -sf mount.cellfs $(DESTDIR)$(SBINDIR)/mount.fuse.cellfs
 	ln -sf umount.cellfs $(DESTDIR)$(SBINDIR)/umount.fuse.cellfs
 	install -D -m 0755 mount-scripts/backup.sh $(DESTDIR)$(LIBDIR)/cellfs/backup

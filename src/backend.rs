@@ -121,6 +121,8 @@ pub struct Status {
     pub disk_total: u64,
     pub disk_free: u64,
     pub disk_available: u64,
+    /// Bytes that may be written before what only takes room is refused.
+    pub disk_writable: u64,
 }
 
 /// What is stored of a family.
@@ -371,6 +373,10 @@ pub trait Backend: Send + Sync {
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
+    /// Whether puts and deletes are taken without waiting for room.
+    fn has_room(&self) -> bool {
+        true
+    }
     /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can
     /// be made.
     fn check_room(&self) -> Result<()> {

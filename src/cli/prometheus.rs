@@ -81,7 +81,9 @@ impl Page {
         let help = "Whether background work has failed since the store was opened.";
         self.one("cellfs_background_failed", "gauge", help, u8::from(status.last_error.is_some()));
         let disk = ("cellfs_disk_bytes", "gauge", "Bytes of the filesystem under the store.");
-        self.each(disk, "state", &[("total", status.disk_total), ("available", status.disk_available)]);
+        let states =
+            [("total", status.disk_total), ("available", status.disk_available), ("writable", status.disk_writable)];
+        self.each(disk, "state", &states);
     }
 
     fn daemon(&mut self, mounted: &Mounted) {

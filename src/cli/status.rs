@@ -43,7 +43,8 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
-    line("disk", format!("{} of {} bytes free", status.disk_available, status.disk_total))?;
+    let full = if status.disk_writable == 0 { "; full: only removing and purging are done" } else { "" };
+    line("disk", format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))?;
     if let Some(error) = status.poisoned {
         line("POISONED", error)?;
     }

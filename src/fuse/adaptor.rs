@@ -11,10 +11,10 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 
-use super::answer::{Adaptor, answer_empty, answer_entry, answer_statfs, answer_xattr, negotiate, open_flags};
+use super::answer::{Adaptor, answer_empty, answer_entry, answer_statfs, answer_xattr, caller, negotiate, open_flags};
 use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, xattr_mode};
 use crate::backend::RenameMode;
-use crate::fs::{Lookup, Operation, SetAttr, Xattr};
+use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
 use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
@@ -30,7 +30,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.run(request, Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes())) {
+        match self.run(caller(request), Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes())) {
             Ok(Lookup::Found(entry)) => answer_entry(reply, Ok(entry)),
             Ok(Lookup::Absent(ttl)) if ttl.is_zero() => reply.error(Errno::ENOENT),
             Ok(Lookup::Absent(ttl)) => reply.entry(&ttl, &absent_attr(), Generation(0)),
@@ -43,7 +43,7 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.run(request, Operation::GetAttr, |fs| fs.getattr(ino.0)) {
+        match self.run(caller(request), Operation::GetAttr, |fs| fs.getattr(ino.0)) {
             Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
@@ -69,10 +69,11 @@ impl Filesystem for Adaptor {
     ) {
         let (atime, mtime) = (atime.map(file_time), mtime.map(file_time));
         let change = SetAttr { size, atime, mtime, handle: handle.map(|h| h.0) };
-        match self.run(request, Operation::SetAttr, |fs| fs.setattr(ino.0, change)) {
+        let caller = caller(request);
+        self.apart(move |adaptor| match adaptor.run(caller, Operation::SetAttr, |fs| fs.setattr(ino.0, change)) {
             Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
             Err(errno) => reply.error(errno),
-        }
+        });
     }
 
     fn mknod(
@@ -85,20 +86,23 @@ impl Filesystem for Adaptor {
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let made = self.run(request, Operation::Mknod, |fs| fs.mknod(parent.0, name.as_bytes(), mode));
+        let made = self.run(caller(request), Operation::Mknod, |fs| fs.mknod(parent.0, name.as_bytes(), mode));
         answer_entry(reply, made);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        answer_entry(reply, self.run(request, Operation::Mkdir, |fs| fs.mkdir(parent.0, name.as_bytes())));
+        answer_entry(reply, self.run(caller(request), Operation::Mkdir, |fs| fs.mkdir(parent.0, name.as_bytes())));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::Unlink, |fs| fs.unlink(parent.0, name.as_bytes())));
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        self.apart(move |adaptor| {
+            answer_empty(reply, adaptor.run(caller, Operation::Unlink, |fs| fs.unlink(parent.0, &name)));
+        });
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::Rmdir, |fs| fs.rmdir(parent.0, name.as_bytes())));
+        answer_empty(reply, self.run(caller(request), Operation::Rmdir, |fs| fs.rmdir(parent.0, name.as_bytes())));
     }
 
     fn rename(
@@ -117,15 +121,15 @@ impl Filesystem for Adaptor {
             flags if flags.is_empty() => RenameMode::Replace,
             _ => return reply.error(Errno::EINVAL),
         };
-        let (name, new_name) = (name.as_bytes(), new_name.as_bytes());
-        answer_empty(
-            reply,
-            self.run(request, Operation::Rename, |fs| fs.rename(parent.0, name, new_parent.0, new_name, mode)),
-        );
+        let (caller, name, new_name) = (caller(request), name.as_bytes().to_vec(), new_name.as_bytes().to_vec());
+        self.apart(move |adaptor| {
+            let rename = |fs: &Fs| fs.rename(parent.0, &name, new_parent.0, &new_name, mode);
+            answer_empty(reply, adaptor.run(caller, Operation::Rename, rename));
+        });
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(request, Operation::Open, |fs| fs.open(ino.0, open_flags(flags.0))) {
+        match self.run(caller(request), Operation::Open, |fs| fs.open(ino.0, open_flags(flags.0))) {
             Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
             Err(errno) => reply.error(errno),
         }
@@ -141,7 +145,8 @@ impl Filesystem for Adaptor {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.run(request, Operation::Create, |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags))) {
+        match self.run(caller(request), Operation::Create, |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags)))
+        {
             Ok((e, opened)) => {
                 // One time for both: the kernel drops the attributes by itself at the first write.
                 let handle = FileHandle(opened.handle);
@@ -162,7 +167,7 @@ impl Filesystem for Adaptor {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.run(request, Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
+        match self.run(caller(request), Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
             Ok(data) => reply.data(&data),
             Err(errno) => reply.error(errno),
         }
@@ -183,14 +188,11 @@ impl Filesystem for Adaptor {
         // A page of a mapping has its place, however its file was opened; fcntl(2) changes O_APPEND later.
         let from_page = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let append = !from_page && flags.0 & libc::O_APPEND != 0;
-        match self.run(request, Operation::Write, |fs| fs.write(handle.0, offset, data, append)) {
-            Ok(taken) => reply.written(taken),
-            Err(errno) => reply.error(errno),
-        }
+        self.write_apart(caller(request), (handle, offset, append), data, reply);
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::Flush, |fs| fs.flush(handle.0)));
+        answer_empty(reply, self.run(caller(request), Operation::Flush, |fs| fs.flush(handle.0)));
     }
 
     fn release(
@@ -203,22 +205,22 @@ impl Filesystem for Adaptor {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        answer_empty(reply, self.run(request, Operation::Release, |fs| fs.release(handle.0)));
+        answer_empty(reply, self.run(caller(request), Operation::Release, |fs| fs.release(handle.0)));
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::Fsync, |fs| fs.fsync(handle.0)));
+        answer_empty(reply, self.run(caller(request), Operation::Fsync, |fs| fs.fsync(handle.0)));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(request, Operation::OpenDir, |fs| fs.opendir(ino.0)) {
+        match self.run(caller(request), Operation::OpenDir, |fs| fs.opendir(ino.0)) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(errno) => reply.error(errno),
         }
     }
 
     fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let listed = self.run(request, Operation::ReadDir, |fs| {
+        let listed = self.run(caller(request), Operation::ReadDir, |fs| {
             fs.readdir(handle.0, offset, |e| {
                 reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(&e.name))
             })
@@ -237,7 +239,7 @@ impl Filesystem for Adaptor {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let listed = self.run(request, Operation::ReadDirPlus, |fs| {
+        let listed = self.run(caller(request), Operation::ReadDirPlus, |fs| {
             fs.readdirplus(handle.0, offset, |e, entry| {
                 let (name, attr) = (OsStr::from_bytes(&e.name), file_attr(&entry.attr));
                 reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
@@ -250,15 +252,15 @@ impl Filesystem for Adaptor {
     }
 
     fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::ReleaseDir, |fs| fs.release(handle.0)));
+        answer_empty(reply, self.run(caller(request), Operation::ReleaseDir, |fs| fs.release(handle.0)));
     }
 
     fn fsyncdir(&self, request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(request, Operation::FsyncDir, |fs| fs.backend().sync()));
+        answer_empty(reply, self.run(caller(request), Operation::FsyncDir, |fs| fs.backend().sync()));
     }
 
     fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        answer_statfs(reply, self.run(request, Operation::StatFs, |fs| fs.backend().status()));
+        answer_statfs(reply, self.run(caller(request), Operation::StatFs, |fs| fs.backend().status()));
     }
 
     fn setxattr(
@@ -278,7 +280,7 @@ impl Filesystem for Adaptor {
         }
         answer_empty(
             reply,
-            self.run(request, Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value, xattr_mode(flags))),
+            self.run(caller(request), Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value, xattr_mode(flags))),
         );
     }
 
@@ -291,20 +293,20 @@ impl Filesystem for Adaptor {
         if !name.starts_with("user.") && !name.starts_with("security.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_xattr(reply, size, self.run(request, Operation::GetXattr, |fs| fs.getxattr(ino.0, &name)));
+        answer_xattr(reply, size, self.run(caller(request), Operation::GetXattr, |fs| fs.getxattr(ino.0, &name)));
     }
 
     fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
         if self.fs.options().no_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let names = self.run(request, Operation::ListXattr, |fs| fs.listxattr(ino.0)).map(Xattr::Value);
+        let names = self.run(caller(request), Operation::ListXattr, |fs| fs.listxattr(ino.0)).map(Xattr::Value);
         answer_xattr(reply, size, names);
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.to_string_lossy();
-        match self.run(request, Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
+        match self.run(caller(request), Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
             Ok(true) => reply.ok(),
             Ok(false) => reply.error(Errno::NO_XATTR),
             Err(errno) => reply.error(errno),
@@ -369,14 +371,14 @@ impl Filesystem for Adaptor {
         if mode != 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let grown =
-            self.run(request, Operation::Fallocate, |fs| fs.grow(ino.0, handle.0, offset.saturating_add(length)));
+        let grown = self
+            .run(caller(request), Operation::Fallocate, |fs| fs.grow(ino.0, handle.0, offset.saturating_add(length)));
         answer_empty(reply, grown);
     }
 
     fn link(&self, request: &Request, _ino: INodeNo, _parent: INodeNo, _name: &OsStr, reply: ReplyEntry) {
         let refused = Error::new(ErrorKind::NotPermitted, "the tree has no hard links: a cell has one name");
-        answer_entry(reply, self.run(request, Operation::Link, |_| Err(refused)));
+        answer_entry(reply, self.run(caller(request), Operation::Link, |_| Err(refused)));
     }
 
     fn symlink(
@@ -388,6 +390,6 @@ impl Filesystem for Adaptor {
         reply: ReplyEntry,
     ) {
         let refused = Error::new(ErrorKind::NotPermitted, "the tree has no symbolic links");
-        answer_entry(reply, self.run(request, Operation::Symlink, |_| Err(refused)));
+        answer_entry(reply, self.run(caller(request), Operation::Symlink, |_| Err(refused)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use fuser::{
@@ -29,16 +30,28 @@ const CAPABILITIES: [InitFlags; 6] = [
 ];
 
 /// Passes requests on to the operations.
+#[derive(Clone)]
 pub struct Adaptor {
     pub fs: Arc<Fs>,
+    /// Requests that wait for room on the disk.
+    pub waiting: Arc<AtomicUsize>,
+}
+
+/// Who asks.
+pub fn caller(request: &Request) -> Caller {
+    Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() }
 }
 
 impl Adaptor {
+    pub fn new(fs: &Arc<Fs>) -> Self {
+        Self { fs: Arc::clone(fs), waiting: Arc::default() }
+    }
+
     /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
     /// `.info/errors`; its panic becomes EIO.
     pub fn run<T>(
         &self,
-        request: &Request,
+        caller: Caller,
         what: Operation,
         operation: impl FnOnce(&Fs) -> Result<T>,
     ) -> Result<T, Errno> {
@@ -53,7 +66,6 @@ impl Adaptor {
         self.fs.measure(what, started.elapsed(), outcome.is_err());
         outcome.map_err(|error| {
             if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
-                let caller = Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() };
                 log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);
                 self.fs.record_refusal(caller, what.name(), &error);
             }
@@ -83,11 +95,11 @@ pub fn answer_statfs(reply: ReplyStatfs, outcome: Result<Status, Errno>) {
         Err(errno) => return reply.error(errno),
     };
     let blocks = |bytes: u64| bytes / u64::from(BLOCK_SIZE);
-    let free_cells = status.disk_available / 64;
+    let free_cells = status.disk_writable / 64;
     reply.statfs(
         blocks(status.disk_total),
         blocks(status.disk_free),
-        blocks(status.disk_available),
+        blocks(status.disk_writable),
         status.cells + free_cells,
         free_cells,
         BLOCK_SIZE,

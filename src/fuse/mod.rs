@@ -4,6 +4,7 @@
 
 mod adaptor;
 mod answer;
+mod apart;
 mod convert;
 mod mount;
 mod notify;

@@ -36,9 +36,7 @@ impl Mounted {
     pub fn new(fs: Arc<Fs>, queue: Invalidations, path: &Path, settings: &MountSettings) -> Result<Self> {
         let session = match mount_directly(&fs, path, settings)? {
             Some(session) => session,
-            None => {
-                Session::new(Adaptor { fs: Arc::clone(&fs) }, path, &config(settings)).map_err(|e| explain(path, &e))?
-            }
+            None => Session::new(Adaptor::new(&fs), path, &config(settings)).map_err(|e| explain(path, &e))?,
         };
         Ok(Self { session, fs, queue })
     }
@@ -82,7 +80,7 @@ fn mount_directly(fs: &Arc<Fs>, path: &Path, settings: &MountSettings) -> Result
         Err(e) => return Err(explain(path, &e.into())),
     }
     let config = config(settings);
-    let session = Session::from_fd(Adaptor { fs: Arc::clone(fs) }, device.into(), config.acl, config);
+    let session = Session::from_fd(Adaptor::new(fs), device.into(), config.acl, config);
     session.map(Some).map_err(|e| {
         // What failed is already an error; the half-made mount goes.
         let _ = super::unmount(path, super::Detach::Now);

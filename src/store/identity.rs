@@ -46,7 +46,7 @@ fn unhex(text: &str) -> Option<[u8; 16]> {
 
 /// Whether the file, or its copy, is in `dir`, or may be where we are not allowed to look.
 pub fn is_present(dir: &Path) -> bool {
-    let exists = |path: &Path| path.try_exists().unwrap_or(true);
+    let exists = |path: &Path| path.try_exists().unwrap_or_else(|e| e.kind() != std::io::ErrorKind::NotADirectory);
     exists(&path(dir)) || exists(&twofold::copy_of(&path(dir)))
 }
 

@@ -189,6 +189,10 @@ impl Backend for Store {
         self.engine.options.value_limit
     }
 
+    fn has_room(&self) -> bool {
+        !self.engine.disk.is_short()
+    }
+
     fn check_room(&self) -> Result<()> {
         self.engine.await_room(true);
         self.engine.check_reserve(0)

@@ -176,8 +176,8 @@ impl Engine {
             return Ok(());
         }
         let text = format!(
-            "a snapshot copies the index: {} MiB are needed on the disk, {} are free",
-            needed >> 20,
+            "a snapshot copies the index: {} MiB are needed on the disk, {} are free. Free room there",
+            needed.div_ceil(1 << 20),
             space.available >> 20
         );
         Err(Error::new(ErrorKind::NoSpace, text))

@@ -197,6 +197,7 @@ impl Engine {
             disk_total: disk.total,
             disk_free: disk.free,
             disk_available: disk.available,
+            disk_writable: self.disk.writable(disk.available),
         })
     }
 }

@@ -170,6 +170,8 @@ fn full_disk_is_emptied_by_rm_alone() {
     fs::write(small.fixture.path("t/.schema/f/KEEP_DELETED_CELLS"), "FALSE").unwrap();
     let first = fill_with_files(&family);
     assert!(first > 1000, "{first}");
+    assert_eq!(nix::sys::statvfs::statvfs(&family).unwrap().blocks_available(), 0);
+    assert!(String::from_utf8_lossy(&small.run(&["status"], &[]).stdout).contains("full"));
     for round in 0..3 {
         let rm = Command::new("rm").arg("-r").arg(&family).output().unwrap();
         assert!(rm.status.success(), "round {round}: {}", String::from_utf8_lossy(&rm.stderr));
