@@ -26,6 +26,15 @@ struct Member {
     idle_since: Option<Instant>,
 }
 
+/// What becomes of a new connection.
+pub enum Entry {
+    In(Place),
+    /// All places are taken, but someone is about to have been idle for long enough.
+    Wait,
+    /// All are at work.
+    Full,
+}
+
 /// A connection's place; free again when it is dropped.
 pub struct Place {
     crowd: Arc<Mutex<Crowd>>,
@@ -33,31 +42,32 @@ pub struct Place {
 }
 
 impl Crowd {
-    /// A place for a new connection; `None` while all are taken and at work.
-    pub fn enter(crowd: &Arc<Mutex<Self>>, stream: &UnixStream) -> std::io::Result<Option<Place>> {
+    /// A place for a new connection, if there is one.
+    pub fn enter(crowd: &Arc<Mutex<Self>>, stream: &UnixStream) -> std::io::Result<Entry> {
         let stream = stream.try_clone()?;
         let mut inner = crowd.lock();
-        if inner.members.len() >= CONNECTIONS_MAX && !inner.send_one_away() {
-            return Ok(None);
+        if inner.members.len() >= CONNECTIONS_MAX {
+            match inner.idle_longest() {
+                Some((since, number)) if since.elapsed() >= IDLE => inner.send_away(number),
+                Some(_) => return Ok(Entry::Wait),
+                None => return Ok(Entry::Full),
+            }
         }
         let number = inner.next;
         inner.next += 1;
         inner.members.insert(number, Member { stream, idle_since: Some(Instant::now()) });
-        Ok(Some(Place { crowd: Arc::clone(crowd), number }))
+        Ok(Entry::In(Place { crowd: Arc::clone(crowd), number }))
     }
 
-    /// Hangs up on the one that has been idle longest.
-    fn send_one_away(&mut self) -> bool {
-        let idle = self.members.iter().filter_map(|(number, member)| Some((member.idle_since?, *number)));
-        match idle.min() {
-            Some((since, number)) if since.elapsed() >= IDLE => {
-                if let Some(member) = self.members.remove(&number) {
-                    // It has gone by itself otherwise.
-                    let _ = member.stream.shutdown(Shutdown::Both);
-                }
-                true
-            }
-            _ => false,
+    fn idle_longest(&self) -> Option<(Instant, u64)> {
+        self.members.iter().filter_map(|(number, member)| Some((member.idle_since?, *number))).min()
+    }
+
+    /// Hangs up on a connection.
+    fn send_away(&mut self, number: u64) {
+        if let Some(member) = self.members.remove(&number) {
+            // It has gone by itself otherwise.
+            let _ = member.stream.shutdown(Shutdown::Both);
         }
     }
 }

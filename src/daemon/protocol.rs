@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// Largest message, bytes. What is not sent in pieces has to fit: the catalogue, a batch of small puts, what is appended
 /// to a value.
-const MESSAGE_MAX: usize = 64 << 20;
+const MESSAGE_MAX: usize = 65 << 20;
 /// A message is read in pieces of this size, so that a false length cannot take memory. A longer one is large.
 const PIECE: usize = 1 << 20;
 /// Answers of a get or a scan are sent when they have come to so many bytes.

@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use super::crowd::{Crowd, Place};
+use super::crowd::{Crowd, Entry, Place};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
@@ -31,6 +31,9 @@ const SOCKET: &str = "control.sock";
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long nobody is let in after a failure to.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often, and how far apart, it is looked whether a connection has become idle.
+const ROOM_LOOKS: u32 = 30;
+const ROOM_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a client may keep silent at first, and within a message.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -97,7 +100,7 @@ fn accept(listener: &UnixListener, control: &Arc<Control>) {
             refuse(stream, "the store belongs to another user; ask as its owner or as root");
             continue;
         }
-        let Ok(Some(place)) = Crowd::enter(&crowd, &stream) else {
+        let Some(place) = place_for(&stream, &crowd) else {
             refuse(stream, "the daemon has too many connections, all at work; end a command that uses the store");
             continue;
         };
@@ -111,6 +114,18 @@ fn accept(listener: &UnixListener, control: &Arc<Control>) {
             log::error!("a client could not be let in: {e}");
         }
     }
+}
+
+/// A place for a new connection, for which it waits a little: those that have just been let in may have nothing to ask.
+fn place_for(stream: &UnixStream, crowd: &Arc<Mutex<Crowd>>) -> Option<Place> {
+    for _ in 0..ROOM_LOOKS {
+        match Crowd::enter(crowd, stream) {
+            Ok(Entry::In(place)) => return Some(place),
+            Ok(Entry::Wait) => std::thread::sleep(ROOM_INTERVAL),
+            Ok(Entry::Full) | Err(_) => return None,
+        }
+    }
+    None
 }
 
 fn is_owner(stream: &UnixStream) -> bool {

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::fixture::{CELLFS, Fixture};
 
@@ -123,10 +122,7 @@ fn mount_lets_a_new_client_in_when_others_only_wait() {
     let shell = fixture.backend();
     let connect = || UnixStream::connect(store.join("control.sock")).unwrap();
     let waiting: Vec<UnixStream> = (0..64).map(|_| connect()).collect();
-    let since = Instant::now();
-    while !fixture.cellfs(&["list", store.to_str().unwrap()]).status.success() {
-        assert!(since.elapsed() < Duration::from_secs(60), "nobody gave way");
-    }
+    assert!(fixture.cellfs(&["list", store.to_str().unwrap()]).status.success(), "nobody gave way");
     // The longest without a question had to go first; it comes back by itself.
     assert_eq!(shell.catalogue().unwrap().tables.len(), 1);
     drop(waiting);

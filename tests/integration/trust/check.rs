@@ -170,7 +170,7 @@ fn check_leaves_a_note_of_damage_until_there_is_none() {
     let told = || words(&fixture.cellfs(&["status", store.to_str().unwrap()]));
     assert!(!told().contains("damages, the first"), "{}", told());
     assert_eq!(check(&fixture, &[]).status.code(), Some(1));
-    assert!(told().contains(" damages, the first: "), "{}", told());
+    assert!(told().contains("damages, the first: "), "{}", told());
     fs::write(segment(&fixture), good).unwrap();
     assert_eq!(check(&fixture, &[]).status.code(), Some(0));
     assert!(!told().contains("damages, the first"), "{}", told());
