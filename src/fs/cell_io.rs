@@ -164,7 +164,16 @@ impl Fs {
         let key = file.node.key();
         let cell = cell.ok_or_else(gone).map_err(|e| stale(&key, e))?;
         // Order: without the node's lock, so that a slow read stops nobody.
-        self.tree_of_open(&key)?.backend.read_value(&cell, offset, len).map_err(|e| stale(&key, e))
+        let backend = self.tree_of_open(&key)?.backend.clone();
+        match backend.read_value(&cell, offset, len) {
+            Err(e) if e.kind == ErrorKind::NotFound && key.snapshot.is_none() => {
+                // What was looked up long ago has moved since, to where nobody remembers.
+                file.node.mark_stale();
+                let cell = self.current(&file.node, &mut file.node.state())?.ok_or_else(gone)?;
+                backend.read_value(&cell, offset, len)
+            }
+            read => read.map_err(|e| stale(&key, e)),
+        }
     }
 
     /// Writes into the node's session, at its end if `append`; returns the number of bytes taken.
@@ -231,8 +240,15 @@ impl Fs {
             let cell = self.current(node, state)?;
             if state.session.is_none() {
                 let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
-                let cell = cell.ok_or_else(gone)?;
-                let (content, changed_at) = (self.load(&cell)?, cell.mtime());
+                let mut cell = cell.ok_or_else(gone)?;
+                let mut loaded = self.load(&cell);
+                if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
+                    // As when it is read.
+                    node.mark_stale();
+                    cell = self.current(node, state)?.ok_or_else(gone)?;
+                    loaded = self.load(&cell);
+                }
+                let (content, changed_at) = (loaded?, cell.mtime());
                 let appends = Some(content.len());
                 let session = Session { appends, ..Session::new(content, changed_at) };
                 state.session = Some(Box::new(session));

@@ -33,7 +33,7 @@ impl Engine {
         let mut staged = Vec::new();
         let filled = restoration.tables.iter().try_for_each(|(table, to)| {
             let filled = self.fill_one(from, (table, to), restoration.existing, &mut staged);
-            filled.map_err(|e| e.context(format!("restore {to}")))
+            filled.map_err(|e| e.context(format!("make {to} of a snapshot")))
         });
         let shown = filled.and_then(|()| self.publish(&staged, restoration.existing, origin));
         if shown.is_err() {

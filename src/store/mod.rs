@@ -21,6 +21,7 @@ mod identity;
 mod lock;
 mod lost;
 mod memtable;
+mod moved;
 mod open;
 mod pace;
 mod page;
@@ -150,7 +151,7 @@ impl Store {
     pub fn open(options: StoreOptions) -> Result<Self> {
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
-        engine.begin_reserve()?;
+        engine.begin_reserve();
         Ok(Self::with(engine, Access::Full, Some(lock)))
     }
 

@@ -1,15 +1,15 @@
 //! Segments in which little is alive: what is alive is copied to a new one, the old one is deleted.
 //!
-//! Old handles that readers still hold lead to the copies through a `.moved` file beside the old
-//! segment's place, which lives as long as the process.
+//! Old handles that readers still hold lead to the copies, see [`super::moved`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::engine::Engine;
+use super::moved::{MOVED, Move};
 use super::pace::Pace;
 use super::recovery::mark_rewritten;
 use crate::index::{Change, Direction, IndexRow, Meta, Sums, key};
-use crate::model::{SegmentId, ValueHandle};
+use crate::model::SegmentId;
 use crate::wal::{Entry, Rewriter};
 use crate::{Error, ErrorKind, Result};
 
@@ -17,9 +17,6 @@ use crate::{Error, ErrorKind, Result};
 const PIECE: usize = 4096;
 /// Rows that one round moves at most, about.
 const ROUND: u64 = 500_000;
-/// Bytes of a line of a `.moved` file: old offset u64, then segment u32, offset u64, head length, stored
-/// length, length, check u32 each; little-endian.
-const MOVED: usize = 36;
 /// Bytes that mark an entry as dead.
 const MARK: u64 = 8;
 
@@ -82,9 +79,6 @@ fn no_room(least: &Candidate, room: u64) -> Error {
     Error::new(ErrorKind::NoSpace, text)
 }
 
-/// Old and new place of a value.
-type Move = (ValueHandle, ValueHandle);
-
 /// A row before and after its value was copied.
 struct MovedRow {
     key: Vec<u8>,
@@ -93,78 +87,6 @@ struct MovedRow {
 }
 
 impl Engine {
-    /// Where a value is now that may have been moved.
-    pub fn current(&self, handle: &ValueHandle) -> Result<ValueHandle> {
-        let mut handle = *handle;
-        while self.log.segments().get(handle.segment).is_none() {
-            handle = self.moved(&handle)?.ok_or_else(|| self.log.segments().absent(handle.segment))?;
-        }
-        Ok(handle)
-    }
-
-    fn moved_path(&self, id: SegmentId) -> std::path::PathBuf {
-        self.log.segments().path(id).with_extension("moved")
-    }
-
-    fn moved(&self, old: &ValueHandle) -> Result<Option<ValueHandle>> {
-        let path = self.moved_path(old.segment);
-        let mut bytes = match self.options.env.read_file(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
-        };
-        bytes.extend_from_slice(self.moves.lock().get(&old.segment).map_or(&[], Vec::as_slice));
-        let lines = bytes.chunks_exact(MOVED).filter(|line| line[..8] == old.offset.to_le_bytes());
-        let places = lines.map(|line| {
-            let number = |at: usize| line[at..at + 4].iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
-            let offset = u64::from(number(12)) | u64::from(number(16)) << 32;
-            ValueHandle {
-                segment: SegmentId(number(8)),
-                offset,
-                head_len: number(20),
-                stored_len: number(24),
-                len: number(28),
-                check: number(32),
-            }
-        });
-        // A copy that was given up is gone, and nothing leads on from it.
-        let leads_on = |place: &ValueHandle| {
-            self.log.segments().get(place.segment).is_some()
-                || self.options.env.exists(&self.moved_path(place.segment)).unwrap_or(true)
-                || self.moves.lock().contains_key(&place.segment)
-        };
-        Ok(places.into_iter().rev().find(leads_on))
-    }
-
-    /// Notes where values are copied to.
-    pub fn note_moves(&self, moves: &[Move]) -> Result<()> {
-        let mut lines: BTreeMap<SegmentId, Vec<u8>> = BTreeMap::new();
-        for (old, new) in moves {
-            let line = lines.entry(old.segment).or_default();
-            line.extend_from_slice(&old.offset.to_le_bytes());
-            line.extend_from_slice(&new.segment.0.to_le_bytes());
-            line.extend_from_slice(&new.offset.to_le_bytes());
-            for number in [new.head_len, new.stored_len, new.len, new.check] {
-                line.extend_from_slice(&number.to_le_bytes());
-            }
-        }
-        for (id, lines) in lines {
-            let path = self.moved_path(id);
-            let env = &self.options.env;
-            let write = || {
-                let file = if env.exists(&path)? { env.open(&path)? } else { env.create_new(&path)? };
-                let end = file.len()?;
-                file.write_at(&lines, end).or_else(|e| file.set_len(end).and(Err(e)))
-            };
-            match write().map_err(|e| Error::io(format!("write {}", path.display()), &e)) {
-                // A full disk has better uses of its reserve; a round is not too much for the memory.
-                Err(e) if e.kind == ErrorKind::NoSpace => self.moves.lock().entry(id).or_default().extend(lines),
-                written => written?,
-            }
-        }
-        Ok(())
-    }
-
     /// Empties and deletes segments with little alive, as many at once as the disk has room for copies of.
     ///
     /// `NoSpace` where somebody asked for it and not even the emptiest fits, of which most is dead.
@@ -210,7 +132,7 @@ impl Engine {
             }
         }
         // Order: at once; what has become free may be full again before the next look at it.
-        purged.and_then(|()| self.restore_reserve())
+        purged.and_then(|()| self.forget_old_moves()).and_then(|()| self.restore_reserve())
     }
 
     /// Segments that the index covers as a whole.

@@ -144,11 +144,12 @@ impl Engine {
         Ok(())
     }
 
-    /// As [`Engine::restore_reserve`], when the store is opened.
-    pub fn begin_reserve(&self) -> Result<()> {
-        self.restore_reserve()?;
+    /// As [`Engine::restore_reserve`], when the store is opened: which it is without a reserve too.
+    pub fn begin_reserve(&self) {
+        if let Err(e) = self.restore_reserve() {
+            log::warn!("{e}; it is tried again");
+        }
         self.look_at_room();
-        Ok(())
     }
 
     /// Deletes on a full disk: with the part of the reserve that is for that.

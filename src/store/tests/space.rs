@@ -1,7 +1,10 @@
 //! What a compaction gives back.
 
+use std::path::Path;
+
 use super::rig::full;
 use super::*;
+use crate::env::Env;
 
 #[test]
 fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
@@ -183,4 +186,32 @@ fn a_store_that_ends_between_the_pieces_of_a_flush_is_whole() {
             assert_eq!(all(&open(&env)), good);
         }
     }
+}
+
+#[test]
+fn moves_are_remembered_up_to_a_number_of_bytes() {
+    let env = SimEnv::new();
+    env.set_space(Some(60 << 20));
+    let small = StoreOptions { segment_bytes: 256 << 10, compaction_cells: 1000, ..options(&env) };
+    let store = Store::open(small).unwrap();
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let moved = |env: &SimEnv| {
+        let names = env.list(Path::new("/store/segments")).unwrap();
+        let moved = names.iter().filter(|name| name.ends_with(".moved"));
+        moved.map(|name| env_bytes(env, &Path::new("/store/segments").join(name)).len()).sum::<usize>()
+    };
+    let put = |n: usize| {
+        put(&store, "r", &format!("q{n:04}"), &[7; 100]);
+    };
+    (0..4000).for_each(put);
+    let mut most = 0;
+    for round in 0..16 {
+        // Of each segment of the ones before a part is alive.
+        (0..4000).filter(|n| n % 2 == round % 2).for_each(put);
+        store.flush(None).unwrap();
+        store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+        most = most.max(moved(&env));
+    }
+    assert!(most > 500_000 && most <= 1 << 20, "{most}");
+    assert_eq!(all(&store).len(), 4000);
 }
