@@ -129,17 +129,16 @@ fn security_the_daemon_outlives_whatever_is_said_to_its_socket() {
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    // More connections than it takes at once: the rest is turned away, and it goes on when they leave.
+    // More connections than it takes at once: those that say nothing give way.
     let many: Vec<UnixStream> = (0..80).map(|_| UnixStream::connect(&address).unwrap()).collect();
-    let refused = fixture.cellfs(&["status", fixture.store().to_str().unwrap()]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("too many connections"), "{refused:?}");
-    drop(many);
     let answered = (0..500).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        fixture.cellfs(&["status", fixture.store().to_str().unwrap()]).status.success()
+        let asked = fixture.cellfs(&["status", fixture.store().to_str().unwrap()]);
+        let refused = String::from_utf8_lossy(&asked.stderr);
+        assert!(asked.status.success() || refused.contains("too many connections"), "{refused}");
+        asked.status.success()
     });
     assert!(answered);
+    drop(many);
 }
 
 #[test]
