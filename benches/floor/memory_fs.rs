@@ -2,6 +2,8 @@
 //!
 //! Directories and files in two tables behind one lock; nothing is durable, nothing has versions.
 
+#![allow(clippy::disallowed_types)]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;

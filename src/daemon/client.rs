@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use crate::env::sync::{Mutex, MutexGuard};
 
 use super::line::{Line, answer, out_of_step};
 use super::locate::{self, MountEntry};

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 /// Most connections at once.
 const CONNECTIONS_MAX: usize = 64;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
-use parking_lot::Mutex;
 
 use super::client::{self, Client};
 use super::ending::{self, Ending};
@@ -203,7 +203,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
     let control = Control {
-        large: parking_lot::Mutex::default(),
+        large: crate::env::sync::Mutex::default(),
         backend: Arc::clone(&backend),
         invalidations,
         closing,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Request;

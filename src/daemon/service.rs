@@ -149,7 +149,7 @@ impl Drop for Recovering {
 
 #[cfg(test)]
 mod tests {
-    use parking_lot::{Condvar, Mutex};
+    use crate::env::sync::{Condvar, Mutex};
 
     use super::*;
 

@@ -4,7 +4,9 @@
 
 mod careless;
 mod real;
+#[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
+pub mod sync;
 
 use std::io;
 use std::path::{Path, PathBuf};

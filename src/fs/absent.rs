@@ -5,8 +5,8 @@
 
 use std::num::NonZeroUsize;
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
 /// Names that are remembered.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::MutexGuard;
+use crate::env::sync::MutexGuard;
 
 use super::Fs;
 use super::changes::Moment;

@@ -160,16 +160,13 @@ impl Fs {
             }
             cell
         };
-        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
         let key = file.node.key();
         let cell = cell.ok_or_else(gone).map_err(|e| stale(&key, e))?;
         // Order: without the node's lock, so that a slow read stops nobody.
         let backend = self.tree_of_open(&key)?.backend.clone();
         match backend.read_value(&cell, offset, len) {
             Err(e) if e.kind == ErrorKind::NotFound && key.snapshot.is_none() => {
-                // What was looked up long ago has moved since, to where nobody remembers.
-                file.node.mark_stale();
-                let cell = self.current(&file.node, &mut file.node.state())?.ok_or_else(gone)?;
+                let cell = self.look_again(&file.node, &mut file.node.state())?;
                 backend.read_value(&cell, offset, len)
             }
             read => read.map_err(|e| stale(&key, e)),
@@ -239,13 +236,10 @@ impl Fs {
         if state.session.is_none() {
             let cell = self.current(node, state)?;
             if state.session.is_none() {
-                let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again");
                 let mut cell = cell.ok_or_else(gone)?;
                 let mut loaded = self.load(&cell);
                 if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
-                    // As when it is read.
-                    node.mark_stale();
-                    cell = self.current(node, state)?.ok_or_else(gone)?;
+                    cell = self.look_again(node, state)?;
                     loaded = self.load(&cell);
                 }
                 let (content, changed_at) = (loaded?, cell.mtime());
@@ -255,6 +249,12 @@ impl Fs {
             }
         }
         state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
+    }
+
+    /// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
+    fn look_again(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
+        node.mark_stale();
+        self.current(node, state)?.ok_or_else(gone)
     }
 
     pub(super) fn load(&self, cell: &CellInfo) -> Result<Content> {
@@ -337,6 +337,10 @@ impl Fs {
             self.invalidate_inode(node.ino);
         }
     }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
 }
 
 /// A handle that has done nothing yet.

@@ -2,9 +2,9 @@
 //! has returned. Whoever looks at what was committed waits for them first, for a moment.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use crate::env::sync::{Condvar, Instant, Mutex};
 use rustc_hash::FxHashMap;
 
 use crate::model::ColumnKey;

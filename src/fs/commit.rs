@@ -70,7 +70,7 @@ impl Fs {
         if !state.unlinked {
             self.commit_session(file, state, &mut own)?;
         }
-        (own.written, own.emptied) = (false, false);
+        (own.written, own.emptied, own.refused) = (false, false, false);
         if let Some(session) = &mut state.session {
             session.dirty_handles = session.dirty_handles.saturating_sub(1);
         }

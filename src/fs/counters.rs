@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::env::sync::Mutex;
 use hdrhistogram::Histogram;
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 macro_rules! operations {

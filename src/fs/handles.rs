@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Mutex, RwLock};
+use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 

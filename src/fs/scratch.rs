@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

@@ -99,6 +99,8 @@ impl Fs {
     fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
         let session = self.session(&file.node, state)?;
         session.content.resize(size, &self.options.spill_dir)?;
+        // Whoever says how long it is knows what he has.
+        session.refused = false;
         session.appends = None;
         session.mtime = None;
         session.changed_at = self.time_of_change();

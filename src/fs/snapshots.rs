@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 
 use super::{Fs, Options};
 use crate::backend::Backend;

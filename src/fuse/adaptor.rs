@@ -24,6 +24,7 @@ impl Filesystem for Adaptor {
     }
 
     fn destroy(&mut self) {
+        self.waiting.end();
         if let Err(e) = self.fs.commit_all() {
             log::error!("at unmount: {}", e.message);
         }
@@ -86,8 +87,10 @@ impl Filesystem for Adaptor {
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let made = self.run(caller(request), Operation::Mknod, |fs| fs.mknod(parent.0, name.as_bytes(), mode));
-        answer_entry(reply, made);
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        self.apart(move |adaptor| {
+            answer_entry(reply, adaptor.run(caller, Operation::Mknod, |fs| fs.mknod(parent.0, &name, mode)));
+        });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
@@ -95,14 +98,13 @@ impl Filesystem for Adaptor {
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let (caller, name) = (caller(request), name.as_bytes().to_vec());
-        self.apart(move |adaptor| {
-            answer_empty(reply, adaptor.run(caller, Operation::Unlink, |fs| fs.unlink(parent.0, &name)));
-        });
+        let name = name.as_bytes().to_vec();
+        self.empty_apart(caller(request), Operation::Unlink, reply, move |fs| fs.unlink(parent.0, &name));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(caller(request), Operation::Rmdir, |fs| fs.rmdir(parent.0, name.as_bytes())));
+        let name = name.as_bytes().to_vec();
+        self.empty_apart(caller(request), Operation::Rmdir, reply, move |fs| fs.rmdir(parent.0, &name));
     }
 
     fn rename(
@@ -121,11 +123,9 @@ impl Filesystem for Adaptor {
             flags if flags.is_empty() => RenameMode::Replace,
             _ => return reply.error(Errno::EINVAL),
         };
-        let (caller, name, new_name) = (caller(request), name.as_bytes().to_vec(), new_name.as_bytes().to_vec());
-        self.apart(move |adaptor| {
-            let rename = |fs: &Fs| fs.rename(parent.0, &name, new_parent.0, &new_name, mode);
-            answer_empty(reply, adaptor.run(caller, Operation::Rename, rename));
-        });
+        let (name, new_name) = (name.as_bytes().to_vec(), new_name.as_bytes().to_vec());
+        let rename = move |fs: &Fs| fs.rename(parent.0, &name, new_parent.0, &new_name, mode);
+        self.empty_apart(caller(request), Operation::Rename, reply, rename);
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -192,7 +192,7 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(caller(request), Operation::Flush, |fs| fs.flush(handle.0)));
+        self.empty_apart(caller(request), Operation::Flush, reply, move |fs| fs.flush(handle.0));
     }
 
     fn release(
@@ -205,11 +205,11 @@ impl Filesystem for Adaptor {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        answer_empty(reply, self.run(caller(request), Operation::Release, |fs| fs.release(handle.0)));
+        self.empty_apart(caller(request), Operation::Release, reply, move |fs| fs.release(handle.0));
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(caller(request), Operation::Fsync, |fs| fs.fsync(handle.0)));
+        self.empty_apart(caller(request), Operation::Fsync, reply, move |fs| fs.fsync(handle.0));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use fuser::{
@@ -10,6 +9,7 @@ use fuser::{
     ReplyXattr, Request,
 };
 
+use super::apart::Waiting;
 use super::convert::{BLOCK_SIZE, file_attr};
 use crate::backend::Status;
 use crate::fs::errno::errno;
@@ -33,8 +33,8 @@ const CAPABILITIES: [InitFlags; 6] = [
 #[derive(Clone)]
 pub struct Adaptor {
     pub fs: Arc<Fs>,
-    /// Requests that wait for room on the disk.
-    pub waiting: Arc<AtomicUsize>,
+    /// Requests that may wait for room on the disk.
+    pub waiting: Arc<Waiting>,
 }
 
 /// Who asks.

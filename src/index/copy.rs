@@ -8,6 +8,7 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::Index;
 use super::db::{remove_files, sql};
+use crate::env::sync;
 use crate::{Error, ErrorKind, Result};
 
 /// Pages that are copied at once; between two such pieces others get the processor.
@@ -39,8 +40,8 @@ impl IndexCopy {
         loop {
             match backup.step(PIECE).map_err(sql("copy"))? {
                 StepResult::Done => return Ok(()),
-                StepResult::More => std::thread::yield_now(),
-                StepResult::Busy | StepResult::Locked => std::thread::sleep(Duration::from_millis(1)),
+                StepResult::More => sync::point(),
+                StepResult::Busy | StepResult::Locked => sync::sleep(Duration::from_millis(1)),
                 _ => return Err(Error::new(ErrorKind::Io, "copy the index: SQLite gave an answer that is not known")),
             }
         }

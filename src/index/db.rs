@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 use rusqlite::Connection;
 
 use super::columns::{self, ColumnStats};

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 use rusqlite::Connection;
 
 use super::connect::connect_reader;

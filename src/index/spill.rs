@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{Error, ErrorKind, Result};

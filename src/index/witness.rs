@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 use crate::env::{Env, EnvFile};
 use crate::model::SeqNo;

@@ -41,8 +41,7 @@ impl Engine {
         if !mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_))) {
             self.writable(table)?;
         }
-        self.await_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))));
-        self.make_room()?;
+        self.make_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))))?;
         let lock = self.lock_row(table, &row);
         let snapshot = self.snapshot();
         let now = self.now();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 use super::memtable::{Memtable, Memtables};
 use super::page::Page;

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use crate::env::sync::{Instant, Mutex};
 
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
+use crate::env::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cursor::{Cursor, Snapshot};
@@ -196,9 +196,9 @@ impl Engine {
         }
     }
 
-    /// Waits until the memtable has room.
-    pub fn make_room(&self) -> Result<()> {
-        self.await_room(false);
+    /// Waits until disk and memtable have room; `takes_room`: what is to be written is no delete.
+    pub fn make_room(&self, takes_room: bool) -> Result<()> {
+        self.await_room(takes_room);
         if self.tables.load().active.bytes() < self.options.memtable_bytes {
             return Ok(());
         }

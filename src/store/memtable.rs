@@ -4,8 +4,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::env::sync::Mutex;
 use crossbeam_skiplist::SkipMap;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::index::{Checkpoint, IndexRow, Meta, key, own_entry_bytes};

@@ -58,8 +58,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 
 use crate::env::{Env, LockGuard, RealEnv};
 use crate::model::{CheckEvent, CheckSummary, Durability};

@@ -94,7 +94,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets the oldest moves, of the segments with the lowest numbers.
+    /// Forgets moves, those of the segments with the lowest numbers first: they were made first.
     pub fn forget_old_moves(&self) -> Result<()> {
         let (env, dir) = (&self.options.env, self.log.segments().dir());
         let io = |e: std::io::Error| Error::io(format!("look at {}", dir.display()), &e);

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
+use crate::env::sync::{Condvar, Mutex, RwLock};
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::damage::Met;
 use super::engine::{Engine, STRIPES, SignalState, Signals};

@@ -1,9 +1,10 @@
 //! How fast the background works: it rests between pieces of its work, unless somebody waits for it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::engine::Engine;
+use crate::env::sync::Instant;
 
 /// Work between two rests.
 const STRETCH: Duration = Duration::from_millis(20);

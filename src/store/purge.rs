@@ -119,6 +119,8 @@ impl Engine {
     fn empty_segments(&self, chosen: &mut BTreeSet<SegmentId>, pace: &mut Pace<'_>) -> Result<()> {
         super::worker::doing(self, &format!("rewriting {} segments", chosen.len()));
         let purged = self.with_reserve(|| {
+            // Order: before the round, so that what it moves itself is remembered until the next one at least.
+            self.forget_old_moves()?;
             self.end_moves()?;
             self.moving_from(chosen)?;
             self.move_cells(chosen, pace)?;
@@ -132,7 +134,7 @@ impl Engine {
             }
         }
         // Order: at once; what has become free may be full again before the next look at it.
-        purged.and_then(|()| self.forget_old_moves()).and_then(|()| self.restore_reserve())
+        purged.and_then(|()| self.restore_reserve())
     }
 
     /// Segments that the index covers as a whole.

@@ -25,7 +25,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
-        self.make_room()?;
+        self.make_room(false)?;
         let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
         let (snapshot, now) = (self.snapshot(), self.now());
         let planner =

@@ -93,7 +93,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
-        self.make_room()?;
+        self.make_room(false)?;
         let locks = self.lock_rows((from_table, &rename.from.row), (to_table, &rename.to.row));
         let from = self.place(from_table, &rename.from)?;
         let to = self.place(to_table, &rename.to)?;
@@ -146,7 +146,7 @@ impl Engine {
         self.log.check_poison()?;
         let catalogue = self.catalogue.load();
         let table = self.writable(self.table(&catalogue, &column.table)?)?;
-        self.make_room()?;
+        self.make_room(false)?;
         let lock = self.lock_row(table, &column.row);
         let place = self.place(table, column)?;
         let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;

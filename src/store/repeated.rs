@@ -29,18 +29,22 @@ impl Repeated {
 impl Recovery<'_> {
     /// Marks what is repeated where it was written first. Order: after the later records are secured.
     pub(super) fn drop_repeated(&self) -> Result<()> {
-        let mut marks = BTreeMap::new();
-        for &(id, from, to) in self.repeated.0.iter().filter(|_| self.end == Tail::Mend) {
+        if self.end != Tail::Mend {
+            return Ok(());
+        }
+        let mut first_ones: BTreeMap<SegmentId, Vec<u64>> = BTreeMap::new();
+        for &(id, from, to) in &self.repeated.0 {
             for earlier in self.segments.ids().into_iter().filter(|earlier| *earlier < id).rev() {
                 let Some((offsets, first)) = self.entries_between(earlier, from, to)? else { continue };
                 if !offsets.is_empty() {
-                    marks.insert(earlier, offsets.into_iter().collect());
+                    first_ones.entry(earlier).or_default().extend(offsets);
                 }
                 if first < from {
                     break;
                 }
             }
         }
+        let marks: BTreeMap<_, _> = first_ones.into_iter().map(|(id, all)| (id, all.into_iter().collect())).collect();
         if marks.is_empty() { Ok(()) } else { append_all_dead(self.segments, &marks) }
     }
 

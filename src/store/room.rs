@@ -4,9 +4,9 @@
 //! made room: what is in memory goes into the index, and the tables are compacted as on request.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use crate::env::sync::{Condvar, Instant, Mutex};
 
 use super::engine::Engine;
 use super::pace::Pace;
@@ -156,6 +156,9 @@ impl Engine {
                 return;
             }
             while self.disk.is_short() && !self.disk.made.wait_until(&mut making, next).timed_out() {}
+            if !self.disk.is_short() {
+                return;
+            }
         }
         if self.options.background == super::Background::Off {
             drop(making);
@@ -212,29 +215,26 @@ impl Engine {
     pub fn check_reserve(&self, bytes: u64) -> Result<()> {
         let sizes = &self.disk.sizes;
         if bytes >= sizes.look && self.available() < bytes.saturating_add(sizes.flushes) {
-            return self.refuse(true, bytes.saturating_add(sizes.flushes));
+            return Err(self.full(bytes.saturating_add(sizes.flushes)));
         }
         if self.disk.is_short() {
             self.restore_reserve()?;
         }
-        self.refuse(self.disk.is_short(), self.disk.sizes.enough)
+        if self.disk.is_short() { Err(self.full(sizes.enough)) } else { Ok(()) }
     }
 
     /// Refuses even deletes while what is in memory might have no room in the index.
     pub fn check_deletes(&self) -> Result<()> {
-        self.refuse(self.disk.is_out(), self.needed_by_flushes())
+        if self.disk.is_out() { Err(self.full(self.needed_by_flushes())) } else { Ok(()) }
     }
 
-    fn refuse(&self, refused: bool, needed: u64) -> Result<()> {
-        if !refused {
-            return Ok(());
-        }
+    fn full(&self, needed: u64) -> Error {
         let store = self.options.path.display();
         let text = format!(
             "the disk under {store} is full: {} MiB must be free before anything more is written. Remove cells, and \
              take what is kept of them with `cellfs purge`, or free room otherwise",
             needed.div_ceil(1 << 20)
         );
-        Err(Error::new(ErrorKind::NoSpace, text))
+        Error::new(ErrorKind::NoSpace, text)
     }
 }

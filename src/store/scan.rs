@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 use super::cursor::{Cursor, SharedCursor, SharedRow, Snapshot};
 use super::engine::Engine;

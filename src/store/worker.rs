@@ -1,13 +1,13 @@
 //! The store's threads: one syncs the log at its interval, one flushes, one compacts.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
 use super::open::VERIFIED_AT_ONCE;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
+use crate::env::sync::{self, Handle, Instant};
 use crate::index::Verified;
 use crate::{Error, ErrorKind, Result};
 
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_secs(60);
 /// Running threads; stopped and joined by [`Workers::stop`].
 pub struct Workers {
     engine: Arc<Engine>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Handle<()>>,
 }
 
 impl Workers {
@@ -37,7 +37,7 @@ impl Workers {
 
     fn spawn(&mut self, name: &str, body: fn(&Engine)) {
         let engine = Arc::clone(&self.engine);
-        match std::thread::Builder::new().name(name.to_owned()).spawn(move || body(&engine)) {
+        match sync::spawn(name, move || body(&engine)) {
             Ok(thread) => self.threads.push(thread),
             Err(e) => log::error!("start the thread {name}: {e}; its work is done when asked for only"),
         }
@@ -56,7 +56,7 @@ impl Workers {
 
 /// Waits until `ready` says so, the time is up, or the store stops; whether to go on.
 fn wait(engine: &Engine, time: Duration, ready: impl Fn(&mut SignalState) -> bool) -> bool {
-    let until = std::time::Instant::now() + time;
+    let until = Instant::now() + time;
     let mut state = engine.signals.state.lock();
     loop {
         if state.stop {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 use super::escape::{self, Level, NAME_MAX, STEM_MAX};
 use super::facts::key_text;

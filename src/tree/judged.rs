@@ -9,8 +9,8 @@ use std::hash::BuildHasher;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
 use super::resolve::Tree;

@@ -6,8 +6,8 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 
 use super::escape::{self, Level, NAME_MAX, STEM_MAX};
 use super::place::{FamilyPlace, Place, RowPlace, family_of};

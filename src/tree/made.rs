@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::Path;
 
-use parking_lot::Mutex;
+use crate::env::sync::Mutex;
 
 use super::place::{FamilyPlace, RowPlace};
 use crate::Result;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::env::sync::Mutex;
 use lru::LruCache;
-use parking_lot::Mutex;
 
 use super::entry::Head;
 use super::segments::Segments;

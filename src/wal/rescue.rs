@@ -46,7 +46,7 @@ pub struct Rescue<'a> {
     /// Where the new segment ends.
     pub end: u64,
     pub records: u64,
-    /// Where entries are now, by where they were.
+    /// Where entries are now, by where they were; as many as were written since the last sync.
     moved: FxHashMap<(SegmentId, u64), u64>,
 }
 

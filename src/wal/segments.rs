@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::env::sync::{Mutex, RwLock};
 use lru::LruCache;
-use parking_lot::{Mutex, RwLock};
 
 use super::dead::finish_pending;
 use super::record::{SEGMENT_HEADER, SegmentOrigin, StoreId, check_segment_header, segment_header, store_of_header};

@@ -1,5 +1,5 @@
 //! The one integration test binary; one module a subject.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types)]
 
 mod case;
 mod differential;

@@ -1,5 +1,7 @@
 //! Files and locks of the simulated machine.
 
+use crate::env::sync;
+
 use super::{EnvFile, LockGuard, PathBuf, Pending, SimEnv, io, overwrite};
 
 pub(super) struct SimFile {
@@ -27,6 +29,7 @@ impl Drop for SimLock {
 
 impl EnvFile for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        sync::point();
         let state = self.env.state.lock();
         if self.life != state.life {
             return Err(io::Error::other("the simulated machine has crashed"));
@@ -38,6 +41,7 @@ impl EnvFile for SimFile {
     }
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        sync::point();
         let mut state = self.env.state.lock();
         let mut data = data.to_vec();
         let mut result = state.step(self.life);
@@ -60,6 +64,7 @@ impl EnvFile for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        sync::point();
         let mut state = self.env.state.lock();
         state.step(self.life)?;
         if state.sync_fails {
@@ -74,6 +79,7 @@ impl EnvFile for SimFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        sync::point();
         let mut state = self.env.state.lock();
         state.step(self.life)?;
         let node = &mut state.nodes[self.node];
@@ -83,6 +89,7 @@ impl EnvFile for SimFile {
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
+        sync::point();
         let mut state = self.env.state.lock();
         state.step(self.life)?;
         if state.space.is_some_and(|space| space.saturating_sub(state.used()) < len) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{DiskSpace, Env, EnvFile, LockGuard};
+use crate::env::sync;
 use crate::model::Timestamp;
 use file::{SimFile, SimLock};
 
@@ -243,6 +244,7 @@ impl SimEnv {
 
 impl Env for SimEnv {
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -256,16 +258,19 @@ impl Env for SimEnv {
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        sync::point();
         let state = self.state.lock();
         Ok(self.file(state.node(path)?, state.life))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
+        sync::point();
         let state = self.state.lock();
         Ok(state.live.contains_key(path) || state.dirs.contains(path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -276,6 +281,7 @@ impl Env for SimEnv {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -285,6 +291,7 @@ impl Env for SimEnv {
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -297,6 +304,7 @@ impl Env for SimEnv {
     }
 
     fn remove_tree(&self, dir: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -306,6 +314,7 @@ impl Env for SimEnv {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        sync::point();
         let state = self.state.lock();
         let all = state.live.keys().chain(&state.dirs);
         let inside = all.filter(|path| path.parent() == Some(dir));
@@ -313,6 +322,7 @@ impl Env for SimEnv {
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -321,6 +331,7 @@ impl Env for SimEnv {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        sync::point();
         let mut state = self.state.lock();
         let life = state.life;
         state.step(life)?;
@@ -332,6 +343,7 @@ impl Env for SimEnv {
     }
 
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
+        sync::point();
         let life = {
             let mut state = self.state.lock();
             if !state.locked.insert(path.to_owned()) {
@@ -358,6 +370,7 @@ impl Env for SimEnv {
     }
 
     fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {
+        sync::point();
         let state = self.state.lock();
         let total = state.space.unwrap_or(1 << 40);
         let free = total.saturating_sub(state.used());

@@ -297,7 +297,7 @@ fn what_a_purged_tombstone_uncovers_is_announced() {
     store.flush(None).unwrap();
     put_at(&store, "r", "q", b"hidden by what was before it", 1_500);
     assert_eq!(value(&store, "r", "q"), None);
-    let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let told = Arc::new(crate::env::sync::Mutex::new(Vec::new()));
     let events = Arc::clone(&told);
     store.subscribe(Arc::new(move |event| events.lock().push(event.clone())));
     store.compact(&table(), None, Major).unwrap();

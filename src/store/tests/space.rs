@@ -212,6 +212,7 @@ fn moves_are_remembered_up_to_a_number_of_bytes() {
         store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
         most = most.max(moved(&env));
     }
-    assert!(most > 500_000 && most <= 1 << 20, "{most}");
+    // Those of one round beside what is kept.
+    assert!(most > 500_000 && most <= (1 << 20) + 4000 * 36, "{most}");
     assert_eq!(all(&store).len(), 4000);
 }

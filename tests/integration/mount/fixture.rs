@@ -199,6 +199,16 @@ pub fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether system calls of a process can be made to fail here; else it is said.
+pub fn can_fail_calls() -> bool {
+    let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stdin(Stdio::null()).status();
+    let works = works.is_ok_and(|status| status.success());
+    if !works {
+        println!("skipped: strace, which makes a system call fail, is missing or not allowed here");
+    }
+    works
+}
+
 /// errno of a failure.
 pub fn errno<T>(result: std::io::Result<T>) -> i32 {
     match result {

@@ -231,6 +231,33 @@ fn full_disk_refuses_for_good_what_a_close_was_refused() {
 }
 
 #[test]
+fn full_disk_lets_who_has_the_file_open_try_again() {
+    let Some(mut small) = Small::new("32m") else { return };
+    let family = small.family.clone();
+    put(&family.join("old"), b"acknowledged").unwrap();
+    let full = fill_up(&small.store);
+    let mut file = File::create(family.join("again")).unwrap();
+    let other = file.try_clone().unwrap();
+    file.write_all(&[7; 5000]).unwrap();
+    assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
+    fs::remove_file(&full).unwrap();
+    other.sync_all().unwrap();
+    nix::unistd::close(other).unwrap();
+    fill_with_files(&family);
+    // A write that was refused, but then the file is to be empty: that needs no room.
+    let mut file = File::options().write(true).open(family.join("old")).unwrap();
+    assert_eq!(errno(file.write_all(&[8; 5000])), libc::ENOSPC);
+    file.set_len(0).unwrap();
+    file.sync_all().unwrap();
+    nix::unistd::close(file).unwrap();
+    small.fixture.unmount();
+    small.fixture.mount("");
+    assert_eq!(fs::read(family.join("again")).unwrap(), [7; 5000]);
+    assert_eq!(fs::read(family.join("old")).unwrap(), b"");
+    small.fixture.unmount();
+}
+
+#[test]
 fn full_disk_is_no_reason_not_to_open() {
     let Some(mut small) = Small::new("48m") else { return };
     let family = small.family.clone();
