@@ -8,8 +8,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get,
-    Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition,
+    FileAttributes, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece,
+    TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -336,13 +337,17 @@ pub trait Backend: Send + Sync {
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
     /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
-    /// Sets mtime (`Some`) and cell TTL (outer `Some`; inner `None` removes it) of one stored version.
+    /// What the next version of a column keeps of its newest one, beside its value.
+    fn kept_attributes(&self, column: &ColumnKey) -> Result<FileAttributes> {
+        let newest = self.newest(column, TimeRange::ALL)?;
+        Ok(newest.map(|cell| cell.tags.file.of_next_version()).unwrap_or_default())
+    }
+    /// Sets attributes of one stored version; writes nothing if it has them already.
     fn set_attributes(
         &self,
         column: &ColumnKey,
         cell: &CellInfo,
-        mtime: Option<FileTime>,
-        ttl_ms: Option<Option<u64>>,
+        change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo>;
 

@@ -16,8 +16,8 @@ use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::fs::Content;
 use crate::model::{
-    CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec, RowMutations,
-    Scan, TableName, Time, TimeRange, Timestamp, Value,
+    ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
+    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -95,11 +95,13 @@ pub fn put(args: PutArgs) -> Result<Answer> {
         (None, true) => Some(condition(None)),
         (None, false) => None,
     };
+    let row = args.row.as_bytes().to_vec();
+    let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
         value: put_argument(&args.value)?,
         ttl_ms: args.ttl,
-        mtime: None,
+        file: backend.kept_attributes(&column).unwrap_or_default(),
         ended_at: None,
         family: family.clone(),
         qualifier: qualifier.clone(),

@@ -8,7 +8,7 @@ use super::cells::{full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, no_table, parse_family};
 use crate::model::{
-    Append, CatalogueChange, ColumnDelta, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
+    Append, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
     attributes::{all_without_effect, table_effect},
 };
 use crate::{Error, ErrorKind, Result};
@@ -86,7 +86,7 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
         columns,
         time: Time::AfterNewest,
         ttl_ms: args.ttl,
-        mtime: None,
+        file: FileChange::default(),
         time_range: TimeRange::ALL,
         returns: false,
     };

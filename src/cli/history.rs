@@ -159,8 +159,17 @@ fn line(entry: &Entry) -> String {
     let mut line = format!("{timestamp}\t{}\t{state}", iso(*timestamp));
     if let Some(info) = info {
         line.push_str(&format!("\t{} bytes", info.len()));
-        if let Some(mtime) = info.tags.mtime {
+        let file = &info.tags.file;
+        if let Some(mtime) = file.mtime() {
             line.push_str(&format!("\tmtime {}", iso_file(mtime)));
+        }
+        if let Some(mode) = file.mode() {
+            line.push_str(&format!("\tmode {mode:04o}"));
+        }
+        for (what, id) in [("owner", file.uid()), ("group", file.gid())] {
+            if let Some(id) = id {
+                line.push_str(&format!("\t{what} {id}"));
+            }
         }
         if let Some(expires) = info.expires_at {
             line.push_str(&format!("\texpires {}", iso(expires)));
@@ -187,6 +196,9 @@ fn print_json(output: &mut Output, entry: &Entry) -> Result<()> {
         object["size"] = json!(info.len());
         let mtime = info.mtime();
         object["mtime"] = json!(format!("{}.{:09}", mtime.seconds, mtime.nanos));
+        object["mode"] = json!(info.tags.file.mode().map(|mode| format!("{mode:04o}")));
+        object["uid"] = json!(info.tags.file.uid());
+        object["gid"] = json!(info.tags.file.gid());
         object["ttl"] = json!(info.tags.ttl_ms);
         object["expires_at"] = json!(info.expires_at.map(|time| time.0));
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::daemon::MountRequest;
+use crate::fs::Options;
 use crate::model::Durability;
 use crate::{Error, ErrorKind, Result};
 
@@ -86,14 +87,20 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
         ("families", "declared") => options.families_auto = false,
         ("families", _) => return Err(wrong(option, "auto or declared")),
         ("durability", _) => store.durability = durability(option, text)?,
-        ("uid", _) => options.uid = user(option, text)?,
-        ("gid", _) => options.gid = group(option, text)?,
-        ("umask", _) => {
-            options.file_mask = mask(option, text)?;
-            options.dir_mask = options.file_mask;
+        ("uid", _) => {
+            options.uid = user(option, text)?;
+            options.told.uid = Some(options.uid);
         }
-        ("fmask", _) => options.file_mask = mask(option, text)?,
-        ("dmask", _) => options.dir_mask = mask(option, text)?,
+        ("gid", _) => {
+            options.gid = group(option, text)?;
+            options.told.gid = Some(options.gid);
+        }
+        ("umask", _) => {
+            told_file_mask(options, mask(option, text)?);
+            told_dir_mask(options, mask(option, text)?);
+        }
+        ("fmask", _) => told_file_mask(options, mask(option, text)?),
+        ("dmask", _) => told_dir_mask(options, mask(option, text)?),
         ("temporary", _) => {
             let patterns = text.split(':').map(glob::Pattern::new).collect::<Result<_, _>>();
             options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
@@ -107,6 +114,14 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
         _ => return Err(unknown(option)),
     }
     Ok(())
+}
+
+fn told_file_mask(options: &mut Options, mask: u16) {
+    (options.file_mask, options.told.file_mask) = (mask, Some(mask));
+}
+
+fn told_dir_mask(options: &mut Options, mask: u16) {
+    (options.dir_mask, options.told.dir_mask) = (mask, Some(mask));
 }
 
 /// What a mount that exists is changed to.

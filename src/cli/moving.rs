@@ -221,7 +221,7 @@ impl Mover {
             time: Time::At(cell.timestamp),
             value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
             ttl_ms: cell.tags.ttl_ms,
-            mtime: cell.tags.mtime,
+            file: cell.tags.file.clone(),
             ended_at: cell.deleted_at,
         })))
     }

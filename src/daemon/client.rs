@@ -17,7 +17,7 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
     Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece, TimeRange, Timestamp,
     VALUE_PIECE,
 };
@@ -301,11 +301,10 @@ impl Backend for Client {
         &self,
         column: &ColumnKey,
         cell: &CellInfo,
-        mtime: Option<FileTime>,
-        ttl_ms: Option<Option<u64>>,
+        change: &AttributeChange,
         _origin: Origin,
     ) -> Result<CellInfo> {
-        let request = Request::SetAttributes(column.clone(), cell.clone(), mtime, ttl_ms);
+        let request = Request::SetAttributes(column.clone(), cell.clone(), *change);
         expect!(self, request, Response::Cell(Some(cell)) => cell)
     }
 

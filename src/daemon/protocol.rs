@@ -17,8 +17,8 @@ use crate::backend::{
 };
 use crate::error::printable;
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, FileTime, Get, Mutated, Piece, Qualifier,
-    RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, Mutated, Piece,
+    Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -59,7 +59,7 @@ pub enum Request {
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),
     RenameDirectory(Directory, Directory),
-    SetAttributes(ColumnKey, CellInfo, Option<FileTime>, Option<Option<u64>>),
+    SetAttributes(ColumnKey, CellInfo, AttributeChange),
     Sync,
     Flush(Option<TableName>),
     Purge(PurgeScope),

@@ -323,8 +323,8 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
             return Ok(Response::Mutated(backend.mutate(mutations, condition)?));
         }
         Request::RenameCell(rename) => return Ok(Response::Cell(Some(backend.rename_cell(&rename)?))),
-        Request::SetAttributes(column, cell, mtime, ttl) => {
-            return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, mtime, ttl, nobody)?)));
+        Request::SetAttributes(column, cell, change) => {
+            return Ok(Response::Cell(Some(backend.set_attributes(&column, &cell, &change, nobody)?)));
         }
         Request::CreateSnapshot(name, table) => backend.create_snapshot(&name, table.as_ref())?,
         Request::DeleteSnapshot(name) => backend.delete_snapshot(&name)?,

@@ -8,7 +8,7 @@ use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState};
 use super::nodes::NodeState;
 use crate::model::{
-    Append, CellInfo, ColumnDelta, ColumnKey, Mutated, Mutation, Origin, RowMutations, Time, TimeRange,
+    Append, CellInfo, ColumnDelta, ColumnKey, FileChange, Mutated, Mutation, Origin, RowMutations, Time, TimeRange,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -65,11 +65,13 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &Session, 
     let len = usize::try_from(session.content.len() - from).unwrap_or(usize::MAX);
     let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
     let delta = session.content.read(from, len)?;
+    let mtime = session.file.mtime.or_else(|| super::commit::time_beside(time, session));
+    let change = FileChange { mtime, ..session.file };
     let append = Append {
         columns: vec![ColumnDelta { family, qualifier, delta }],
         time,
         ttl_ms: session.ttl_ms.flatten(),
-        mtime: session.mtime.or_else(|| super::commit::time_beside(time, session)),
+        file: change,
         time_range: TimeRange::ALL,
         returns: session.content.len() <= PIECE as u64,
     };

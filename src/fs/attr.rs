@@ -190,7 +190,7 @@ impl Fs {
         let facts = match facts {
             Some(facts) => facts,
             None if ino == ROOT_INO => Facts::Dir,
-            None if node.state().created_text => Facts::Text { bytes: Vec::new(), mtime: self.now() },
+            None if node.state().created_text => Facts::text(Vec::new(), self.now()),
             None => return self.attr_of_open(&node, &key),
         };
         let mut state = node.state();
@@ -227,14 +227,15 @@ impl Fs {
             _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), self.mounted_at),
             _ if is_dir => (0, times.mtime.unwrap_or(self.mounted_at), self.mounted_at),
             (_, Some(session)) => {
-                (session.content.len(), session.mtime.unwrap_or(session.changed_at), session.changed_at)
+                (session.content.len(), session.file.mtime.unwrap_or(session.changed_at), session.changed_at)
             }
-            (Some(Facts::Scratch { len, mtime }), None) => (*len, *mtime, *mtime),
-            (Some(Facts::Text { bytes, mtime }), None) => (bytes.len() as u64, *mtime, *mtime),
+            (Some(Facts::Scratch { len, mtime, .. }), None) => (*len, *mtime, *mtime),
+            (Some(Facts::Text { bytes, mtime, .. }), None) => (bytes.len() as u64, *mtime, *mtime),
             (_, None) => state.cell.as_ref().map_or((0, self.mounted_at, self.mounted_at), |cell| {
                 (cell.len(), cell.mtime(), cell.timestamp.into())
             }),
         };
+        let access = self.access_of(key, state, facts);
         Attr {
             ino: node.ino,
             kind: if is_dir { Kind::Directory } else { Kind::File },
@@ -242,22 +243,10 @@ impl Fs {
             atime: times.atime.unwrap_or(mtime),
             mtime,
             ctime: times.ctime.map_or(changed, |ctime| ctime.max(changed)),
-            mode: self.mode(key),
+            mode: access.mode,
             nlink: u32::from(!state.unlinked),
-            uid: self.options.uid,
-            gid: self.options.gid,
-        }
-    }
-
-    fn mode(&self, key: &NodeKey) -> u16 {
-        let generated = matches!(key.place, Place::Info(_) | Place::TableInfo(..))
-            || matches!(key.view, View::At(_))
-            || key.snapshot.is_some();
-        match (key.place.is_dir(), generated) {
-            (true, false) => 0o777 & !self.options.dir_mask,
-            (true, true) => 0o555 & !self.options.dir_mask,
-            (false, false) => 0o666 & !self.options.file_mask,
-            (false, true) => 0o444 & !self.options.file_mask,
+            uid: access.uid,
+            gid: access.gid,
         }
     }
 
@@ -323,18 +312,14 @@ impl Fs {
         }
         Ok(match &key.place {
             Place::Scratch(place) => {
-                self.scratch.meta(place)?.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime })
+                let meta = self.scratch.meta(place)?;
+                meta.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime(), file: meta.file.into() })
             }
-            Place::Info(InfoPlace::Errors) => {
-                Some(Facts::Text { bytes: self.refusals.text(), mtime: self.tree.backend.now().into() })
+            Place::Info(InfoPlace::Errors) => Some(Facts::text(self.refusals.text(), self.tree.backend.now().into())),
+            Place::Info(InfoPlace::Requests) => Some(Facts::text(self.counters.text(), self.tree.backend.now().into())),
+            Place::Schema(place) => {
+                self.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(self.mounted_at)))
             }
-            Place::Info(InfoPlace::Requests) => {
-                Some(Facts::Text { bytes: self.counters.text(), mtime: self.tree.backend.now().into() })
-            }
-            Place::Schema(place) => self
-                .texts
-                .get(place)
-                .map(|(bytes, mtime)| Facts::Text { bytes, mtime: mtime.unwrap_or(self.mounted_at) }),
             _ => None,
         })
     }

@@ -7,8 +7,8 @@ use super::content::{Content, MEMORY_MAX, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
 use super::snapshots::stale;
-use super::{EntryReply, Fs, not_permitted};
-use crate::model::{CellInfo, ColumnKey};
+use super::{Creator, EntryReply, Fs, not_permitted};
+use crate::model::{CellInfo, ColumnKey, FileChange};
 use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
@@ -62,13 +62,16 @@ impl Fs {
         let mut own = file.state.lock();
         let was_dirty = own.written || own.emptied;
         let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
-        let empty = Session::new(Content::empty(), self.time_of_change());
-        state.session = Some(Box::new(Session { appends, dirty_handles: dirty, ..empty }));
+        let mut session = Session::new(Content::empty(), self.time_of_change());
+        session.file = state.session.as_ref().map(|s| FileChange { mtime: None, ..s.file }).unwrap_or_default();
+        self.end_privileges(&mut session, state.cell.as_ref().and_then(|cell| cell.tags.file.mode()));
+        (session.appends, session.dirty_handles) = (appends, dirty);
+        state.session = Some(Box::new(session));
         own.emptied = true;
     }
 
     /// Creates a file, or opens the one that is there.
-    pub fn create(&self, parent: u64, name: &[u8], flags: OpenFlags) -> Result<(EntryReply, Opened)> {
+    pub fn create(&self, parent: u64, name: &[u8], creator: Creator, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
         let dir = self.node(parent)?.key();
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
@@ -95,10 +98,15 @@ impl Fs {
             state.cell = None;
             // Who appends to a file that was not there keeps what another makes of it meanwhile.
             self.empty(&mut state, &file, flags.append.then_some(0));
+            if let Some(session) = &mut state.session {
+                session.file = self.by_creator(&key, creator);
+            }
         }
         match &key.place {
             Place::Cell(column) => self.tree.uncommitted.add_cell(column),
-            Place::Scratch(place) => self.scratch.write(place, &Content::empty(), &self.scratch_meta(None))?,
+            Place::Scratch(place) => {
+                self.scratch.write(place, &Content::empty(), &self.scratch_meta(node.state().session.as_deref()))?
+            }
             _ => {}
         }
         let handle = self.handles.add(Handle::File(file)).inspect_err(|_| self.forget(node.ino, 1))?;
@@ -112,12 +120,12 @@ impl Fs {
     }
 
     /// mknod(2): only regular files, as `create` makes them.
-    pub fn mknod(&self, parent: u64, name: &[u8], mode: u32) -> Result<EntryReply> {
-        if mode & libc::S_IFMT != libc::S_IFREG {
+    pub fn mknod(&self, parent: u64, name: &[u8], creator: Creator) -> Result<EntryReply> {
+        if creator.mode & libc::S_IFMT != libc::S_IFREG {
             return Err(not_permitted("a cell is a regular file; nothing else can be made"));
         }
         let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
-        let (entry, opened) = self.create(parent, name, flags)?;
+        let (entry, opened) = self.create(parent, name, creator, flags)?;
         self.release(opened.handle)?;
         Ok(entry)
     }
@@ -185,7 +193,9 @@ impl Fs {
         // Order: before the node's lock, as it may wait.
         let has_room = if scratch { Ok(()) } else { self.tree.backend.check_room() };
         let mut state = file.node.state();
+        let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
         let session = self.session(&file.node, &mut state)?;
+        self.end_privileges(session, stored);
         let at = if append { session.content.len() } else { offset };
         if at != offset {
             // The kernel knew an older length, and keeps the bytes at the wrong place.
@@ -200,7 +210,7 @@ impl Fs {
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         let taken = has_room.and_then(|()| session.content.write(offset, data, &self.options.spill_dir));
         session.refused = taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
-        session.mtime = None;
+        session.file.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, &file);
         taken?;
@@ -229,8 +239,7 @@ impl Fs {
             && let Some((meta, content)) = self.scratch.read(place)?
         {
             let ttl_ms = Some(meta.ttl_ms);
-            let mtime = Some(meta.mtime);
-            let session = Session { mtime, ttl_ms, ..Session::new(content, meta.mtime) };
+            let session = Session { file: meta.file, ttl_ms, ..Session::new(content, meta.mtime()) };
             state.session = Some(Box::new(session));
         }
         if state.session.is_none() {

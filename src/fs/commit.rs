@@ -7,7 +7,9 @@ use super::content::Session;
 use super::handles::{FileHandle, FileState, Handle};
 use super::nodes::NodeState;
 use super::scratch::Meta;
-use crate::model::{CellInfo, ColumnKey, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp};
+use crate::model::{
+    CellInfo, ColumnKey, FileChange, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp,
+};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
@@ -98,13 +100,14 @@ impl Fs {
         // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
         let same = own.committed.is_some() || matches!(target.time, Time::At(_));
         let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
+        let mtime = session.file.mtime.or_else(|| time_beside(target.time, session));
         let put = PutCell {
             family: target.column.family.clone(),
             qualifier: target.column.qualifier.clone(),
             time: target.time,
             value: session.content.value(),
             ttl_ms: session.ttl_ms.unwrap_or(kept),
-            mtime: session.mtime.or_else(|| time_beside(target.time, session)),
+            file: self.attributes_of_commit(&key, state, session).with(&FileChange::of_time(mtime)),
             ended_at: target.ended_at,
         };
         let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
@@ -136,8 +139,10 @@ impl Fs {
 
     /// What is noted of a scratch file, from its session if it has one.
     pub(super) fn scratch_meta(&self, session: Option<&Session>) -> Meta {
-        let mtime = session.map_or_else(|| self.now(), |session| session.mtime.unwrap_or(session.changed_at));
-        Meta { len: 0, mtime, ttl_ms: session.and_then(|session| session.ttl_ms).flatten() }
+        let file = session.map(|session| session.file).unwrap_or_default();
+        let changed_at = session.map_or_else(|| self.now(), |session| session.changed_at);
+        let file = FileChange::of_time(Some(changed_at)).and(file);
+        Meta { len: 0, file, ttl_ms: session.and_then(|session| session.ttl_ms).flatten() }
     }
 
     /// One Put of one cell; the version that it became.

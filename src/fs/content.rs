@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::model::{FileTime, Value};
+use crate::model::{FileChange, FileTime, Value};
 use crate::{Error, Result};
 
 /// Larger contents lie in a file.
@@ -67,8 +67,8 @@ pub enum Content {
 /// A file whose bytes may differ from the stored version. Shared by all handles of the node.
 pub struct Session {
     pub content: Content,
-    /// mtime that was set since the last write; goes with the next commit.
-    pub mtime: Option<FileTime>,
+    /// What was set on the file, its mtime since the last write; goes with the next commit.
+    pub file: FileChange,
     /// TTL that was set (outer `Some`) or taken away, in ms; goes with the next commit.
     pub ttl_ms: Option<Option<u64>>,
     /// `Some(from)`: nothing was done since the last commit but appending what is behind `from`.
@@ -84,7 +84,15 @@ pub struct Session {
 impl Session {
     /// Bytes that nobody has changed, last changed at a time.
     pub fn new(content: Content, changed_at: FileTime) -> Self {
-        Self { content, mtime: None, ttl_ms: None, appends: None, changed_at, dirty_handles: 0, refused: false }
+        Self {
+            content,
+            file: FileChange::default(),
+            ttl_ms: None,
+            appends: None,
+            changed_at,
+            dirty_handles: 0,
+            refused: false,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::changes::Moment;
 use super::cursor::{Cursor, DOTS};
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
-use super::{Attr, EntryReply, Fs, Kind, not_permitted};
+use super::{Attr, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{CatalogueChange, FamilySchema, NamespaceSchema, Origin, TableId, TableName, TableSchema};
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
@@ -137,7 +137,7 @@ impl Fs {
     }
 
     /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
-    pub fn mkdir(&self, parent: u64, name: &[u8]) -> Result<EntryReply> {
+    pub fn mkdir(&self, parent: u64, name: &[u8], creator: Creator) -> Result<EntryReply> {
         let dir = self.node(parent)?.key();
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
@@ -151,7 +151,15 @@ impl Fs {
         }
         self.touch_directory(parent);
         self.absent.remove(parent, name);
-        Ok(self.entry(&key, Some(Facts::Dir)))
+        let entry = self.entry(&key, Some(Facts::Dir));
+        let access = self.by_creator(&key, creator);
+        if access.is_empty() {
+            return Ok(entry);
+        }
+        let node = self.node(entry.attr.ino)?;
+        let mut state = node.state();
+        state.times_mut().access = access;
+        Ok(EntryReply { attr: self.attr_of(&node, &key, &state, Some(&Facts::Dir)), ..entry })
     }
 
     fn make(&self, key: &NodeKey) -> Result<()> {

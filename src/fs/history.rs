@@ -11,7 +11,8 @@ use super::scratch::Meta;
 use super::{Fs, not_permitted};
 use crate::backend::RenameMode;
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, FileTime, Mutation, Origin, PutCell, TableName, Time, Timestamp, Value,
+    AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
+    Timestamp, Value,
 };
 use crate::tree::escape::{self, Level, NAME_MAX, STEM_MAX};
 use crate::tree::history::{waiting_family, waiting_row};
@@ -138,13 +139,14 @@ impl Fs {
         content: &Content,
         origin: u64,
     ) -> Result<CellInfo> {
+        let key = history(Place::Version(Arc::clone(column), timestamp));
         let put = PutCell {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
             time: Time::At(timestamp),
             value: content.value(),
             ttl_ms: meta.ttl_ms,
-            mtime: Some(meta.mtime),
+            file: self.next_attributes(&key, &FileAttributes::default(), meta.file),
             ended_at,
         };
         self.write_version(column, Mutation::Restore(Box::new(put)), Origin(origin))
@@ -155,18 +157,17 @@ impl Fs {
         key.view == View::History && key.place.table().is_some_and(|table| self.tree.unmade.is_restored(table))
     }
 
-    /// Sets mtime and TTL of a stored version.
+    /// Sets attributes of a stored version.
     pub(super) fn set_version_attributes(
         &self,
         key: &NodeKey,
         cell: &CellInfo,
-        mtime: Option<FileTime>,
-        ttl_ms: Option<Option<u64>>,
+        change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
         let gone = || Error::new(ErrorKind::NotPermitted, "only cells have such attributes");
         let column = key.place.column().ok_or_else(gone)?;
-        let done = self.tree.backend.set_attributes(column, cell, mtime, ttl_ms, origin);
+        let done = self.tree.backend.set_attributes(column, cell, change, origin);
         match (done, version_of(&key.place)) {
             (Err(e), Some((column, timestamp, ended_at)))
                 if e.kind == ErrorKind::ReadOnlyTable && self.restores(key) =>
@@ -176,8 +177,8 @@ impl Fs {
                     qualifier: column.qualifier.clone(),
                     time: Time::At(timestamp),
                     value: Value::Shared(cell.clone()),
-                    ttl_ms: ttl_ms.unwrap_or(cell.tags.ttl_ms),
-                    mtime: mtime.or(cell.tags.mtime),
+                    ttl_ms: change.ttl_ms.unwrap_or(cell.tags.ttl_ms),
+                    file: cell.tags.file.with(&change.file),
                     ended_at,
                 };
                 self.write_version(column, Mutation::Restore(Box::new(put)), origin)

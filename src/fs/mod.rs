@@ -6,6 +6,7 @@
 //! node's state locked, never with the table locked.
 
 mod absent;
+mod access;
 mod announce;
 mod append;
 mod attr;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use access::Creator;
 pub use announce::{Invalidation, Invalidations, Message};
 pub use attr::{Attr, EntryReply, Kind, Lookup};
 pub use closing::Closing;
@@ -46,7 +48,7 @@ pub use content::Content;
 pub use counters::{Operation, OperationNumbers};
 pub use directory::DirEntry;
 pub use handles::{OpenFlags, Opened};
-pub use options::Options;
+pub use options::{Options, Told};
 pub use setattr::SetAttr;
 pub use xattr::{SetXattr, Xattr};
 

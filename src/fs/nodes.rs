@@ -44,7 +44,7 @@ pub struct NodeState {
     pub created_text: bool,
     /// mtime that was set on an attribute file since its value was last set.
     pub text_mtime: Option<crate::model::FileTime>,
-    /// Times that the store does not keep.
+    /// Times, modes and owners that the store does not keep.
     pub times: Option<Box<Times>>,
 }
 

@@ -3,6 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What a mount was told about the files and directories that are made in it, whoever makes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Permission bits that no new file has, in place of the umask of who makes it.
+    pub file_mask: Option<u16>,
+    /// Likewise of directories.
+    pub dir_mask: Option<u16>,
+}
+
 /// Options of a mount.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -12,6 +23,7 @@ pub struct Options {
     pub file_mask: u16,
     /// Permission bits taken away from 0777 of directories.
     pub dir_mask: u16,
+    pub told: Told,
     pub read_only: bool,
     /// How long the kernel may keep names and attributes; changes are announced to it.
     pub cache_time: Duration,
@@ -36,6 +48,7 @@ impl Default for Options {
             gid: 0,
             file_mask: 0o022,
             dir_mask: 0o022,
+            told: Told::default(),
             read_only: false,
             cache_time: Duration::from_secs(86_400),
             families_auto: false,

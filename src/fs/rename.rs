@@ -7,7 +7,7 @@ use super::handles::{FileHandle, FileState};
 use super::nodes::{Node, NodeState};
 use super::{Fs, not_permitted};
 use crate::backend::{Directory, RenameCell, RenameMode};
-use crate::model::{CellInfo, ColumnKey, Origin, PutCell, SeqNo, Time, TimeRange, Timestamp};
+use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, TimeRange, Timestamp};
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
 use crate::{Error, ErrorKind, Result};
 
@@ -147,13 +147,14 @@ impl Fs {
         let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
         let session: &mut Session =
             state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
+        let file = self.next_attributes(&node.key(), &FileAttributes::default(), session.file);
         let put = PutCell {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
             time: version.map_or(Time::AfterNewest, Time::At),
             value: session.content.value(),
             ttl_ms: None,
-            mtime: session.mtime,
+            file,
             ended_at: None,
         };
         let cell = self.put(column, put, Origin(node.ino))?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, SpillFile};
 use crate::index::{SpillMap, join_key, past_key};
-use crate::model::FileTime;
+use crate::model::{FileChange, FileTime};
 use crate::tree::place::{ScratchDir, ScratchPlace};
 use crate::{Error, ErrorKind, Result};
 
@@ -23,8 +23,15 @@ const LARGE_MAX: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
     pub len: u64,
-    pub mtime: FileTime,
+    /// What was set on it, its mtime at least.
+    pub file: FileChange,
     pub ttl_ms: Option<u64>,
+}
+
+impl Meta {
+    pub(super) fn mtime(&self) -> FileTime {
+        self.file.mtime.unwrap_or_default()
+    }
 }
 
 /// See the module.
@@ -147,7 +154,8 @@ mod tests {
     fn files_are_kept_by_directory_and_name() {
         let directory = tempfile::tempdir().unwrap();
         let files = ScratchFiles::new(directory.path());
-        let meta = Meta { len: 0, mtime: FileTime { seconds: -1, nanos: 5 }, ttl_ms: Some(7) };
+        let meta =
+            Meta { len: 0, file: FileChange::of_time(Some(FileTime { seconds: -1, nanos: 5 })), ttl_ms: Some(7) };
         for (row, name) in [(b"r", b"b"), (b"r", b"a"), (b"s", b"c")] {
             files.write(&place(row, name), &Content::of(name.to_vec()), &meta).unwrap();
         }
@@ -167,7 +175,7 @@ mod tests {
         let files = ScratchFiles::new(directory.path());
         let mut content = Content::empty();
         content.write(super::super::content::MEMORY_MAX, b"end", directory.path()).unwrap();
-        let meta = Meta { len: 0, mtime: FileTime::default(), ttl_ms: None };
+        let meta = Meta { len: 0, file: FileChange::default(), ttl_ms: None };
         files.write(&place(b"r", b"a"), &content, &meta).unwrap();
         let (meta, read) = files.read(&place(b"r", b"a")).unwrap().unwrap();
         assert_eq!(meta.len, content.len());

@@ -1,4 +1,4 @@
-//! Changing attributes: length and mtime are kept, modes and owners are accepted and not kept.
+//! Changing attributes: length, mtime, mode and owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use super::cell_io::new_file;
 use super::handles::{FileHandle, Handle};
 use super::nodes::{Node, NodeState};
 use super::{Attr, Fs};
-use crate::model::{CatalogueChange, FileTime, Origin};
+use crate::Result;
+use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema;
-use crate::{Error, ErrorKind, Result};
 
 /// What is to be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetAttr {
     pub size: Option<u64>,
     pub atime: Option<FileTime>,
-    pub mtime: Option<FileTime>,
+    pub file: FileChange,
     /// The open handle through which it is asked.
     pub handle: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl Fs {
     pub fn setattr(&self, ino: u64, change: SetAttr) -> Result<(Attr, Duration)> {
         let node = self.node(ino)?;
         let key = node.key();
-        if change.size.is_some() || change.mtime.is_some() {
+        if change.size.is_some() || !change.file.is_empty() {
             self.check_writable(&key)?;
         }
         self.note_times(&node, change);
@@ -37,8 +37,9 @@ impl Fs {
         if let Some(size) = change.size {
             self.truncate(&node, size, change.handle)?;
         }
-        if let Some(mtime) = change.mtime {
-            self.set_mtime(&node, mtime)?;
+        let news = self.news(&node, &change)?;
+        if !news.is_empty() {
+            self.set_kept(&node, news)?;
         }
         self.getattr(ino)
     }
@@ -47,11 +48,16 @@ impl Fs {
         if let Some(size) = change.size {
             self.truncate_text(node, size, change.handle)?;
         }
-        match (change.mtime, node.key().place) {
-            (None, _) => {}
+        let FileChange { mtime, .. } = change.file;
+        match (mtime, node.key().place) {
             (Some(mtime), Place::Schema(place)) if !place.is_dir() => self.set_attribute_mtime(node, &place, mtime)?,
-            (mtime, place) if place.is_dir() => node.state().times_mut().mtime = mtime,
-            // Generated files have the times that they have.
+            (mtime, place) if place.is_dir() => {
+                let mut state = node.state();
+                let times = state.times_mut();
+                times.mtime = mtime.or(times.mtime);
+                times.access = times.access.and(FileChange { mtime: None, ..change.file });
+            }
+            // Generated files have the times and modes that they have.
             _ => {}
         }
         self.getattr(node.ino)
@@ -97,34 +103,16 @@ impl Fs {
     }
 
     fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
+        let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
         let session = self.session(&file.node, state)?;
+        self.end_privileges(session, stored);
         session.content.resize(size, &self.options.spill_dir)?;
         // Whoever says how long it is knows what he has.
         session.refused = false;
         session.appends = None;
-        session.mtime = None;
+        session.file.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, file);
-        Ok(())
-    }
-
-    /// With the next commit where one is due, else as a small record beside the version.
-    fn set_mtime(&self, node: &Arc<Node>, mtime: FileTime) -> Result<()> {
-        let mut state = node.state();
-        if let Some(session) = &mut state.session {
-            session.mtime = Some(mtime);
-            if session.dirty_handles > 0 || state.unlinked {
-                return Ok(());
-            }
-        }
-        if let Place::Scratch(place) = &node.key().place {
-            return self.scratch.change(place, |meta| meta.mtime = mtime);
-        }
-        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
-        let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
-        let key = node.key();
-        let changed = self.set_version_attributes(&key, &cell, Some(mtime), None, Origin(node.ino))?;
-        state.cell = Some(Box::new(changed));
         Ok(())
     }
 

@@ -119,7 +119,7 @@ impl Fs {
         if let Place::Schema(place) = &key.place {
             self.texts.set(place, Vec::new())?;
         }
-        let entry = self.entry(key, Some(Facts::Text { bytes: Vec::new(), mtime: self.now() }));
+        let entry = self.entry(key, Some(Facts::text(Vec::new(), self.now())));
         let node = self.node(entry.attr.ino)?;
         node.state().created_text = true;
         Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
@@ -189,7 +189,15 @@ impl Fs {
 
     /// One atomic mutation of the row.
     fn patch(&self, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
-        let mutations = json::patch(row, bytes, origin)?;
+        let mut mutations = json::patch(row, bytes, origin)?;
+        for mutation in &mut mutations.mutations {
+            let Mutation::Put(puts) = mutation else { continue };
+            for put in puts {
+                let (table, row) = (row.table.clone(), row.row.clone());
+                let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
+                put.file = self.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
+            }
+        }
         if mutations.mutations.is_empty() {
             return Ok(());
         }

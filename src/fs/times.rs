@@ -1,8 +1,9 @@
-//! Times of nodes that the store does not keep: they live as long as the kernel holds the node.
+//! Times of nodes, modes and owners of directories, that the store does not keep: they live as long as the kernel
+//! holds the node.
 
 use super::Fs;
 use super::nodes::NodeState;
-use crate::model::FileTime;
+use crate::model::{FileChange, FileTime};
 use crate::tree::place::{NodeKey, View};
 
 /// See the module.
@@ -14,6 +15,8 @@ pub struct Times {
     pub mtime: Option<FileTime>,
     /// When attributes were changed last.
     pub ctime: Option<FileTime>,
+    /// Of a directory: mode and owner that were set.
+    pub access: FileChange,
 }
 
 impl NodeState {

@@ -2,7 +2,7 @@
 
 use super::Fs;
 use super::nodes::Node;
-use crate::model::Origin;
+use crate::model::{AttributeChange, Origin};
 use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
@@ -101,7 +101,8 @@ impl Fs {
         let mut state = node.state();
         let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
         let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
-        let done = self.set_version_attributes(&key, &cell, None, Some(ttl_ms), Origin::default())?;
+        let change = AttributeChange { ttl_ms: Some(ttl_ms), ..AttributeChange::default() };
+        let done = self.set_version_attributes(&key, &cell, &change, Origin::default())?;
         state.cell = Some(Box::new(done));
         // The kernel keeps the name for as long as it was told before.
         self.invalidate_name(&key);

@@ -11,10 +11,14 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 
-use super::answer::{Adaptor, answer_empty, answer_entry, answer_statfs, answer_xattr, caller, negotiate, open_flags};
-use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, xattr_mode};
+use super::answer::{
+    Adaptor, answer_attr, answer_empty, answer_entry, answer_statfs, answer_xattr, caller, creator, negotiate,
+    open_flags,
+};
+use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
 use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
+use crate::model::FileChange;
 use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
@@ -44,19 +48,16 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.run(caller(request), Operation::GetAttr, |fs| fs.getattr(ino.0)) {
-            Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
-            Err(errno) => reply.error(errno),
-        }
+        answer_attr(reply, self.run(caller(request), Operation::GetAttr, |fs| fs.getattr(ino.0)));
     }
 
     fn setattr(
         &self,
         request: &Request,
         ino: INodeNo,
-        _mode: Option<u32>,
-        _uid: Option<u32>,
-        _gid: Option<u32>,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
         size: Option<u64>,
         atime: Option<TimeOrNow>,
         mtime: Option<TimeOrNow>,
@@ -69,11 +70,11 @@ impl Filesystem for Adaptor {
         reply: ReplyAttr,
     ) {
         let (atime, mtime) = (atime.map(file_time), mtime.map(file_time));
-        let change = SetAttr { size, atime, mtime, handle: handle.map(|h| h.0) };
+        let file = FileChange { mtime, mode: mode.map(mode_bits), uid, gid };
+        let change = SetAttr { size, atime, file, handle: handle.map(|h| h.0) };
         let caller = caller(request);
-        self.apart(move |adaptor| match adaptor.run(caller, Operation::SetAttr, |fs| fs.setattr(ino.0, change)) {
-            Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
-            Err(errno) => reply.error(errno),
+        self.apart(move |adaptor| {
+            answer_attr(reply, adaptor.run(caller, Operation::SetAttr, |fs| fs.setattr(ino.0, change)));
         });
     }
 
@@ -83,18 +84,19 @@ impl Filesystem for Adaptor {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        let (caller, name, creator) = (caller(request), name.as_bytes().to_vec(), creator(request, mode, umask));
         self.apart(move |adaptor| {
-            answer_entry(reply, adaptor.run(caller, Operation::Mknod, |fs| fs.mknod(parent.0, &name, mode)));
+            answer_entry(reply, adaptor.run(caller, Operation::Mknod, |fs| fs.mknod(parent.0, &name, creator)));
         });
     }
 
-    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        answer_entry(reply, self.run(caller(request), Operation::Mkdir, |fs| fs.mkdir(parent.0, name.as_bytes())));
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
+        let make = |fs: &Fs| fs.mkdir(parent.0, name.as_bytes(), creator(request, mode, umask));
+        answer_entry(reply, self.run(caller(request), Operation::Mkdir, make));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -140,13 +142,14 @@ impl Filesystem for Adaptor {
         request: &Request,
         parent: INodeNo,
         name: &OsStr,
-        _mode: u32,
-        _umask: u32,
+        mode: u32,
+        umask: u32,
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.run(caller(request), Operation::Create, |fs| fs.create(parent.0, name.as_bytes(), open_flags(flags)))
-        {
+        let (creator, flags) = (creator(request, mode, umask), open_flags(flags));
+        let created = |fs: &Fs| fs.create(parent.0, name.as_bytes(), creator, flags);
+        match self.run(caller(request), Operation::Create, created) {
             Ok((e, opened)) => {
                 // One time for both: the kernel drops the attributes by itself at the first write.
                 let handle = FileHandle(opened.handle);

@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fuser::{
-    Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyEmpty, ReplyEntry, ReplyStatfs,
+    Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyStatfs,
     ReplyXattr, Request,
 };
 
@@ -13,14 +13,16 @@ use super::apart::Waiting;
 use super::convert::{BLOCK_SIZE, file_attr};
 use crate::backend::Status;
 use crate::fs::errno::errno;
-use crate::fs::{Caller, EntryReply, Fs, Operation, Xattr};
+use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Operation, Xattr};
 use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
 /// Largest write that the kernel is to send, bytes.
 const MAX_WRITE: u32 = 1 << 20;
 /// Wanted where the kernel offers it.
-const CAPABILITIES: [InitFlags; 6] = [
+const CAPABILITIES: [InitFlags; 7] = [
+    // A mask of the mount takes the place of the umask.
+    InitFlags::FUSE_DONT_MASK,
     InitFlags::FUSE_ATOMIC_O_TRUNC,
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     InitFlags::FUSE_PARALLEL_DIROPS,
@@ -40,6 +42,11 @@ pub struct Adaptor {
 /// Who asks.
 pub fn caller(request: &Request) -> Caller {
     Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() }
+}
+
+/// Who makes something, and with which mode.
+pub fn creator(request: &Request, mode: u32, umask: u32) -> Creator {
+    Creator { caller: caller(request), mode, umask }
 }
 
 impl Adaptor {
@@ -84,6 +91,13 @@ pub fn answer_empty(reply: ReplyEmpty, outcome: Result<(), Errno>) {
 pub fn answer_entry(reply: ReplyEntry, outcome: Result<EntryReply, Errno>) {
     match outcome {
         Ok(e) => reply.entry_with_ttls(&e.attr_ttl, &e.entry_ttl, &file_attr(&e.attr), Generation(0)),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+pub fn answer_attr(reply: ReplyAttr, outcome: Result<(Attr, Duration), Errno>) {
+    match outcome {
+        Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
         Err(errno) => reply.error(errno),
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use fuser::{FileAttr, FileType, FopenFlags, INodeNo, TimeOrNow};
 
 use crate::fs::{Attr, Kind, Opened, SetXattr};
-use crate::model::FileTime;
+use crate::model::{FileTime, MODE_BITS};
 
 /// Size of a block in `stat`, bytes.
 pub const BLOCK_SIZE: u32 = 4096;
@@ -62,6 +62,11 @@ pub fn file_time(time: TimeOrNow) -> FileTime {
             FileTime { seconds: -before.as_secs().cast_signed(), nanos: before.subsec_nanos() }
         }
     }
+}
+
+/// The bits of a mode that chmod(2) sets.
+pub fn mode_bits(mode: u32) -> u16 {
+    mode as u16 & MODE_BITS
 }
 
 pub fn fopen_flags(opened: Opened) -> FopenFlags {

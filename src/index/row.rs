@@ -60,7 +60,7 @@ impl IndexRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FileTime, Timestamp};
+    use crate::model::{FileChange, FileTime, Timestamp};
 
     #[test]
     fn every_damaged_bit_is_seen() {
@@ -76,7 +76,7 @@ mod tests {
             generation: Generation(12),
             tags: Tags {
                 ttl_ms: Some(5),
-                mtime: Some(FileTime { seconds: -3, nanos: 9 }),
+                file: FileChange::of_time(Some(FileTime { seconds: -3, nanos: 9 })).into(),
                 ended_at: Some(Timestamp(8)),
                 written_at: Some(Timestamp(9)),
                 erases: true,

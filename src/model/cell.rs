@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Qualifier, RowKey, Timestamp};
+use super::{FileAttributes, FileTime, Qualifier, RowKey, Timestamp};
 
 /// Order of writes in a store. All cells of one atomic batch share one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,35 +85,13 @@ impl CellKind {
     }
 }
 
-/// A point in time as files have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct FileTime {
-    /// Seconds since 1970, negative before.
-    pub seconds: i64,
-    /// 0 to 999,999,999.
-    pub nanos: u32,
-}
-
-impl From<Timestamp> for FileTime {
-    fn from(t: Timestamp) -> Self {
-        Self { seconds: t.0.div_euclid(1000), nanos: (t.0.rem_euclid(1000) * 1_000_000) as u32 }
-    }
-}
-
-impl From<FileTime> for Timestamp {
-    /// The millisecond that it lies in.
-    fn from(t: FileTime) -> Self {
-        Self(t.seconds.saturating_mul(1000).saturating_add(i64::from(t.nanos / 1_000_000)))
-    }
-}
-
 /// What rides along with a cell besides its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {
     /// Cell TTL in milliseconds (HBase: TTL tag).
     pub ttl_ms: Option<u64>,
-    /// Modification time that a program has set.
-    pub mtime: Option<FileTime>,
+    /// What programs have set on the file.
+    pub file: FileAttributes,
     /// Restored deleted version: the time of the tombstone that ended it. Such a put is never live.
     pub ended_at: Option<Timestamp>,
     /// When a tombstone was written or a deletion restored, by the clock.
@@ -190,7 +168,7 @@ impl CellInfo {
 
     /// The mtime that `stat` shows: the one that was set, else the version's timestamp.
     pub fn mtime(&self) -> FileTime {
-        self.tags.mtime.unwrap_or_else(|| self.timestamp.into())
+        self.tags.file.mtime().unwrap_or_else(|| self.timestamp.into())
     }
 }
 

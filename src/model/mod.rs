@@ -7,6 +7,7 @@ mod catalogue;
 mod cell;
 mod check;
 pub mod describe;
+mod file;
 mod mutation;
 mod name;
 mod piece;
@@ -20,10 +21,10 @@ pub use catalogue::{
     TableSchema, TableState,
 };
 pub use cell::{
-    Cell, CellInfo, CellKind, FileTime, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone,
-    ValueHandle,
+    Cell, CellInfo, CellKind, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone, ValueHandle,
 };
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
+pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
     Origin, PutCell, RowMutations, Time, Value, check_value_len,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellInfo, FileTime, Qualifier, RowKey, SeqNo, TableName, TimeRange, Timestamp};
+use super::{Cell, CellInfo, FileAttributes, FileChange, Qualifier, RowKey, SeqNo, TableName, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// When a write counts as done (HBase: Durability), weakest first.
@@ -87,7 +87,8 @@ pub struct PutCell {
     pub time: Time,
     pub value: Value,
     pub ttl_ms: Option<u64>,
-    pub mtime: Option<FileTime>,
+    /// What was set on the file, ours.
+    pub file: FileAttributes,
     /// Restores a deleted version: see [`super::Tags::ended_at`].
     pub ended_at: Option<Timestamp>,
 }
@@ -101,7 +102,7 @@ impl PutCell {
         value: impl Into<Vec<u8>>,
     ) -> Self {
         let (family, qualifier, value) = (family.into(), qualifier.into(), Value::Bytes(value.into()));
-        Self { family, qualifier, time, value, ttl_ms: None, mtime: None, ended_at: None }
+        Self { family, qualifier, time, value, ttl_ms: None, file: FileAttributes::default(), ended_at: None }
     }
 }
 
@@ -153,8 +154,8 @@ pub struct Append {
     pub columns: Vec<ColumnDelta<Vec<u8>>>,
     pub time: Time,
     pub ttl_ms: Option<u64>,
-    /// mtime of the new version, ours.
-    pub mtime: Option<FileTime>,
+    /// What changes on the file, ours; the rest stays as the old version had it.
+    pub file: FileChange,
     pub time_range: TimeRange,
     /// Whether the new values are answered (HBase: setReturnResults).
     pub returns: bool,

@@ -9,7 +9,7 @@ use crate::env::Env;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,9 +70,10 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Identity> {
         Error::new(ErrorKind::Corrupt, text)
     };
     let stored: Stored = serde_json::from_slice(bytes).map_err(|_| corrupt())?;
-    if stored.cellfs_store_format > FORMAT {
+    if stored.cellfs_store_format != FORMAT {
+        let other = if stored.cellfs_store_format > FORMAT { "a newer" } else { "the older" };
         let text = format!(
-            "{} has format {}; this release knows {FORMAT}. Use a newer release of cellfs",
+            "{} has format {}; this release knows {FORMAT}. Use {other} release of cellfs",
             path.parent().unwrap_or(path).display(),
             stored.cellfs_store_format
         );

@@ -9,8 +9,8 @@ use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use crate::index::key;
 use crate::model::{
-    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, Increment, Mutation,
-    PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
+    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, FileChange, Increment,
+    Mutation, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
 };
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
@@ -39,7 +39,8 @@ pub struct Plan<'a> {
 /// How an Increment or Append makes its new cell.
 struct Change {
     time: Time,
-    tags: Tags,
+    ttl_ms: Option<u64>,
+    file: FileChange,
     /// Where the old value is looked for.
     range: TimeRange,
     returns: bool,
@@ -99,8 +100,8 @@ impl<'a> Planner<'a> {
         self.check_len(family, &cell.qualifier, cell.value.len())?;
         let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
         let written_at = cell.ended_at.map(|_| self.now);
-        let (ttl_ms, mtime, ended_at) = (cell.ttl_ms, cell.mtime, cell.ended_at);
-        let tags = Tags { ttl_ms, mtime, ended_at, written_at, erases: false };
+        let (ttl_ms, file, ended_at) = (cell.ttl_ms, cell.file, cell.ended_at);
+        let tags = Tags { ttl_ms, file, ended_at, written_at, erases: false };
         Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
     }
 
@@ -296,15 +297,14 @@ impl<'a> Planner<'a> {
                 })?;
                 Ok(i64::from_be_bytes(bytes).wrapping_add(delta).to_be_bytes().to_vec())
             };
-            let tags = Tags { ttl_ms, ..Tags::default() };
-            let change = Change { time, tags, range: time_range, returns: true };
+            let change = Change { time, ttl_ms, file: FileChange::default(), range: time_range, returns: true };
             self.reckon((family, qualifier), change, reckon, plan)?;
         }
         Ok(())
     }
 
     fn append(&self, append: Append, plan: &mut Plan<'a>) -> Result<()> {
-        let Append { columns, time, ttl_ms, mtime, time_range, returns } = append;
+        let Append { columns, time, ttl_ms, file, time_range, returns } = append;
         for ColumnDelta { family, qualifier, delta } in columns {
             let reckon = |old: Option<Vec<u8>>| {
                 let mut value = old.unwrap_or_default();
@@ -312,8 +312,7 @@ impl<'a> Planner<'a> {
                 value.extend_from_slice(&delta);
                 Ok(value)
             };
-            let tags = Tags { ttl_ms, mtime, ..Tags::default() };
-            let change = Change { time, tags, range: time_range, returns };
+            let change = Change { time, ttl_ms, file, range: time_range, returns };
             self.reckon((family, qualifier), change, reckon, plan)?;
         }
         Ok(())
@@ -327,7 +326,7 @@ impl<'a> Planner<'a> {
         value: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>>,
         plan: &mut Plan<'a>,
     ) -> Result<()> {
-        let Change { time, tags, range, returns } = change;
+        let Change { time, ttl_ms, file, range, returns } = change;
         let family = family(self.table, &name)?;
         let old = self.newest(family, &qualifier, range)?;
         let old_value = match &old {
@@ -340,8 +339,9 @@ impl<'a> Planner<'a> {
             (Some(old), Time::Now | Time::At(_)) => self.now.max(old.timestamp.next()),
             _ => self.put_time(family, &qualifier, time)?,
         };
-        let kept = old.map(|cell| cell.tags.ttl_ms).unwrap_or_default();
-        let tags = Tags { ttl_ms: tags.ttl_ms.or(kept), ..tags };
+        let old = old.map(|cell| cell.tags).unwrap_or_default();
+        let (ttl_ms, file) = (ttl_ms.or(old.ttl_ms), old.file.of_next_version().with(&file));
+        let tags = Tags { ttl_ms, file, ..Tags::default() };
         if returns {
             let (qualifier, tags, value) = (qualifier.clone(), tags.clone(), value.clone());
             plan.results.push(Cell { family: name, qualifier, timestamp, kind: CellKind::Put, tags, value });

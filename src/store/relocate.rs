@@ -108,7 +108,7 @@ fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> 
     let ended_at = visible.deleted_at;
     let info = crate::visibility::version_info(visible, family, now);
     let tags = Tags {
-        mtime: info.tags.mtime,
+        file: info.tags.file.clone(),
         ttl_ms: info.tags.ttl_ms,
         ended_at,
         written_at: ended_at.map(|_| now),

@@ -6,8 +6,8 @@ use super::plan::{Planned, Planner};
 use crate::backend::{RenameCell, RenameMode};
 use crate::index::key;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, FamilySchema, FileTime, Origin, TableSchema, Tags, Time, TimeRange, Timestamp,
-    Tombstone, Value, check_row,
+    AttributeChange, CellInfo, CellKind, ColumnKey, FamilySchema, FileChange, Origin, TableSchema, Tags, Time,
+    TimeRange, Timestamp, Tombstone, Value, check_row,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -34,7 +34,8 @@ impl<'a> Place<'a> {
     fn put(&self, source: &CellInfo, time: Time) -> Result<Planned<'a>> {
         let qualifier = self.key.qualifier.clone();
         let timestamp = self.planner.put_time(self.family, &qualifier, time)?;
-        let tags = Tags { mtime: Some(source.mtime()), ttl_ms: source.tags.ttl_ms, ..Tags::default() };
+        let file = source.tags.file.with(&FileChange::of_time(Some(source.mtime())));
+        let tags = Tags { file, ttl_ms: source.tags.ttl_ms, ..Tags::default() };
         let value = Value::Shared(source.clone());
         Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
     }
@@ -134,13 +135,12 @@ impl Engine {
         written.into_iter().next().ok_or_else(|| not_found(&rename.from))
     }
 
-    /// Puts a stored version again, with the same timestamp and bytes and other attributes.
+    /// Puts a stored version again, with the same timestamp and bytes and other attributes, unless it has them.
     pub fn set_attributes(
         &self,
         column: &ColumnKey,
         cell: &CellInfo,
-        mtime: Option<FileTime>,
-        ttl_ms: Option<Option<u64>>,
+        change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
         self.log.check_poison()?;
@@ -150,9 +150,15 @@ impl Engine {
         let lock = self.lock_row(table, &column.row);
         let place = self.place(table, column)?;
         let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
+        let mut file = change.file;
+        file.mtime = file.mtime.filter(|time| *time != stored.mtime());
+        let (file, ttl_ms) = (stored.tags.file.with(&file), change.ttl_ms.unwrap_or(stored.tags.ttl_ms));
+        if file == stored.tags.file && ttl_ms == stored.tags.ttl_ms {
+            return Ok(stored);
+        }
         let tags = Tags {
-            mtime: mtime.or(stored.tags.mtime),
-            ttl_ms: ttl_ms.unwrap_or(stored.tags.ttl_ms),
+            file,
+            ttl_ms,
             // A deleted version that is kept stays deleted.
             ended_at: stored.deleted_at,
             written_at: stored.deleted_at.map(|_| stored.tags.written_at.unwrap_or(place.planner.now)),

@@ -9,8 +9,8 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, FileTime, Get, Mutated,
-    Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
+    Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
 
 impl Store {
@@ -120,11 +120,10 @@ impl Backend for Store {
         &self,
         column: &ColumnKey,
         cell: &CellInfo,
-        mtime: Option<FileTime>,
-        ttl_ms: Option<Option<u64>>,
+        change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.engine.noted(self.changeable()?.set_attributes(column, cell, mtime, ttl_ms, origin))
+        self.engine.noted(self.changeable()?.set_attributes(column, cell, change, origin))
     }
 
     fn sync(&self) -> Result<()> {

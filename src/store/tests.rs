@@ -24,6 +24,11 @@ use crate::backend::{Backend, RenameCell, RenameMode, RowListing, Versions};
 use crate::env::{CrashMode, FailMode, SimEnv};
 use crate::model::*;
 
+/// A change of the modification time.
+fn timed(mtime: Option<FileTime>) -> AttributeChange {
+    AttributeChange { file: FileChange::of_time(mtime), ttl_ms: None }
+}
+
 fn options(env: &SimEnv) -> StoreOptions {
     let mut options = StoreOptions::new("/store");
     options.env = Arc::new(env.clone());
@@ -64,7 +69,7 @@ fn put_cell(qualifier: &str, value: &[u8], time: Time) -> PutCell {
         time,
         value: Value::Bytes(value.to_vec()),
         ttl_ms: None,
-        mtime: None,
+        file: Default::default(),
         ended_at: None,
     }
 }

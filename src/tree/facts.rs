@@ -5,7 +5,7 @@ use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
 use super::resolve::{Facts, Tree, text};
 use super::schema;
 use crate::backend::Versions;
-use crate::model::{ColumnKey, FileTime, TimeRange, Timestamp};
+use crate::model::{ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 impl Tree {
@@ -55,7 +55,8 @@ impl Tree {
         let bytes = self.backend.read_value(&cell, 0, 8)?;
         let value = bytes.try_into().map(i64::from_be_bytes);
         let value = value.map_err(|_| Error::new(ErrorKind::Corrupt, "a counter was cut short"))?;
-        Ok(Some(Facts::Text { bytes: format!("{value}\n").into_bytes(), mtime: cell.mtime() }))
+        let (bytes, mtime) = (format!("{value}\n").into_bytes(), cell.mtime());
+        Ok(Some(Facts::Text { bytes, mtime, file: cell.tags.file }))
     }
 
     fn json_facts(&self, view: View, row: &RowPlace) -> Result<Option<Facts>> {
@@ -63,7 +64,10 @@ impl Tree {
             return Ok(None);
         };
         let newest = result.cells.iter().map(|cell| cell.timestamp).max().unwrap_or(Timestamp::ZERO);
-        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest.into() }))
+        // Whom one cell of the row is kept from, the row is.
+        let mode = result.cells.iter().filter_map(|cell| cell.tags.file.mode()).reduce(|one, other| one & other);
+        let file = FileChange { mode: mode.map(|mode| mode & 0o666), ..FileChange::default() }.into();
+        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest.into(), file }))
     }
 
     /// A store that lacks the table or family holds nothing there.
@@ -128,5 +132,5 @@ impl Tree {
 
 /// The content of a key file.
 pub(super) fn key_text(key: &[u8]) -> Facts {
-    Facts::Text { bytes: key.to_vec(), mtime: FileTime::default() }
+    Facts::text(key.to_vec(), FileTime::default())
 }

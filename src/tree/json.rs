@@ -9,7 +9,8 @@ use serde_json::{Map, Value as Json, json};
 use super::place::RowPlace;
 use crate::backend::{Backend, Versions};
 use crate::model::{
-    DeleteKind, DeleteMarker, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time, TimeRange, Value,
+    DeleteKind, DeleteMarker, FileAttributes, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time,
+    TimeRange, Value,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -88,7 +89,7 @@ pub fn patch(row: &RowPlace, text: &[u8], origin: Origin) -> Result<RowMutations
                 time: Time::AfterNewest,
                 value: Value::Bytes(value),
                 ttl_ms: None,
-                mtime: None,
+                file: FileAttributes::default(),
                 ended_at: None,
             }),
             None => markers.push(DeleteMarker {

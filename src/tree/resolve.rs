@@ -15,7 +15,7 @@ use super::place::{
 use super::suffix::{self, Suffix};
 use super::{schema, times};
 use crate::backend::{Backend, SnapshotInfo};
-use crate::model::{CellInfo, ColumnKey, FileTime, TableName, Timestamp, check_row};
+use crate::model::{CellInfo, ColumnKey, FileAttributes, FileTime, TableName, Timestamp, check_row};
 use crate::{Error, ErrorKind, Result};
 
 /// The tree over one backend, as one mount sees it.
@@ -43,12 +43,22 @@ pub enum Facts {
     Scratch {
         len: u64,
         mtime: FileTime,
+        file: FileAttributes,
     },
     /// A small generated text.
     Text {
         bytes: Vec<u8>,
         mtime: FileTime,
+        /// Of the cells that it shows.
+        file: FileAttributes,
     },
+}
+
+impl Facts {
+    /// A generated text that shows no cell.
+    pub fn text(bytes: Vec<u8>, mtime: FileTime) -> Self {
+        Self::Text { bytes, mtime, file: FileAttributes::default() }
+    }
 }
 
 impl Tree {
@@ -332,7 +342,7 @@ fn version_target(column: &Arc<ColumnKey>, name: &[u8]) -> Result<Place> {
 
 /// A generated text without a time of its own.
 pub(super) fn text(bytes: Vec<u8>) -> Facts {
-    Facts::Text { bytes, mtime: FileTime::from(Timestamp::ZERO) }
+    Facts::text(bytes, FileTime::from(Timestamp::ZERO))
 }
 
 pub(super) fn absent(name: &[u8]) -> Error {

@@ -105,7 +105,7 @@ pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>
         SchemaPlace::NamespaceProperty(..) | SchemaPlace::Attribute { .. } | SchemaPlace::FreeKey { .. } => {
             value(catalogue, place).map(|value| {
                 let mtime = attribute_key(catalogue, place).and_then(|key| catalogue.times.get(&key).copied());
-                Facts::Text { bytes: format!("{value}\n").into_bytes(), mtime: mtime.unwrap_or_default() }
+                Facts::text(format!("{value}\n").into_bytes(), mtime.unwrap_or_default())
             })
         }
         SchemaPlace::Scratch { .. } => None,

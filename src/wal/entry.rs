@@ -6,14 +6,16 @@
 //! 64 KiB of the stored value. An entry with a reference has no value of its own: its bytes are those of
 //! the entry it points at.
 
-use crate::model::{CellKind, FamilyId, FileTime, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
+use crate::model::{CellKind, FamilyId, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
 
+use super::file::{put_file, take_file};
 use super::record::u32_at;
 use super::sum::agree;
 use super::value::{CHUNK, Codec};
+use super::varint::{put_varint, take, take_varint, unzigzag, zigzag};
 
 const TTL: u64 = 1;
-const MTIME: u64 = 2;
+const FILE: u64 = 2;
 const ENDED: u64 = 4;
 const WRITTEN: u64 = 8;
 const ERASES: u64 = 16;
@@ -58,51 +60,12 @@ pub struct Head<'a> {
     pub chunks: &'a [u8],
 }
 
-/// Appends a varint.
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Takes a varint from the front of `bytes`.
-pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Takes `len` bytes from the front of `bytes`.
-pub(crate) fn take<'a>(bytes: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(len)?;
-    *bytes = rest;
-    Some(taken)
-}
-
-/// Signed to unsigned with small magnitudes small.
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
-}
-
 /// Flags of tags, as [`put_tags`] writes them.
 pub(crate) fn tag_flags(tags: &Tags) -> u64 {
     let mut flags = 0;
     for (set, flag) in [
         (tags.ttl_ms.is_some(), TTL),
-        (tags.mtime.is_some(), MTIME),
+        (tags.file.record().is_some(), FILE),
         (tags.ended_at.is_some(), ENDED),
         (tags.written_at.is_some(), WRITTEN),
         (tags.erases, ERASES),
@@ -119,9 +82,8 @@ pub(crate) fn put_tags(out: &mut Vec<u8>, tags: &Tags) {
     if let Some(ttl) = tags.ttl_ms {
         put_varint(out, ttl);
     }
-    if let Some(mtime) = tags.mtime {
-        put_varint(out, zigzag(mtime.seconds));
-        put_varint(out, u64::from(mtime.nanos));
+    if let Some(record) = tags.file.record() {
+        put_file(out, record);
     }
     for time in [tags.ended_at, tags.written_at].into_iter().flatten() {
         put_varint(out, zigzag(time.0));
@@ -134,9 +96,8 @@ pub(crate) fn take_tags(bytes: &mut &[u8], flags: u64) -> Option<Tags> {
     if flags & TTL != 0 {
         tags.ttl_ms = Some(take_varint(bytes)?);
     }
-    if flags & MTIME != 0 {
-        let seconds = unzigzag(take_varint(bytes)?);
-        tags.mtime = Some(FileTime { seconds, nanos: u32::try_from(take_varint(bytes)?).ok()? });
+    if flags & FILE != 0 {
+        tags.file = take_file(bytes)?;
     }
     if flags & ENDED != 0 {
         tags.ended_at = Some(Timestamp(unzigzag(take_varint(bytes)?)));
@@ -320,10 +281,13 @@ impl<'a> Head<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{FileChange, FileTime};
 
     #[test]
     fn heads_come_back_and_every_damaged_bit_is_seen() {
-        let tags = Tags { ttl_ms: Some(9), mtime: Some(FileTime { seconds: -1, nanos: 5 }), ..Tags::default() };
+        let time = FileTime { seconds: -1, nanos: 5 };
+        let file = FileChange { mode: Some(0o4755), ..FileChange::of_time(Some(time)) }.into();
+        let tags = Tags { ttl_ms: Some(9), file, ..Tags::default() };
         let shared = ValueHandle { segment: SegmentId(7), offset: 99, head_len: 40, stored_len: 3, len: 3, check: 1 };
         let parts = HeadParts {
             family: FamilyId(3),

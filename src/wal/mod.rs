@@ -6,6 +6,7 @@
 
 mod dead;
 mod entry;
+mod file;
 mod log;
 mod reader;
 mod record;
@@ -17,11 +18,12 @@ mod segments;
 mod shift;
 mod sum;
 mod value;
+mod varint;
 mod write;
 
 pub use dead::{DeadFile, DeadMarks, append_all_dead, append_dead, look_at_dead, read_dead};
 pub use entry::{Entry, Head};
-pub(crate) use entry::{put_handle, put_tags, put_varint, tag_flags, take_handle, take_tags, take_varint};
+pub(crate) use entry::{put_handle, put_tags, tag_flags, take_handle, take_tags};
 pub use log::{Appended, Log, LogOptions, NewCell};
 pub use reader::ValueReader;
 pub use record::{RECORD_HEADER, SEGMENT_HEADER, SegmentOrigin, StoreId};
@@ -34,4 +36,5 @@ pub(crate) use sum::agree;
 #[cfg(test)]
 pub(crate) use sum::ignored;
 pub use value::{Codec, Prepared, prepare};
+pub(crate) use varint::{put_varint, take_varint};
 pub use write::share_len;

@@ -236,7 +236,7 @@ impl Naming {
                 columns: self.deltas(op, step, |cell| bytes(&cell["value"])),
                 time: at(&op["ts"]),
                 ttl_ms: u64_of(op, "ttl_ms"),
-                mtime: None,
+                file: Default::default(),
                 time_range: range(op)?,
                 returns: true,
             })),
@@ -255,7 +255,7 @@ impl Naming {
             time: at(&op["ts"]),
             value: Bytes::Bytes(value),
             ttl_ms: u64_of(op, "cell_ttl_ms"),
-            mtime: None,
+            file: Default::default(),
             ended_at: None,
         }
     }

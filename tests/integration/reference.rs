@@ -158,7 +158,8 @@ impl Reference {
         let Value::Bytes(bytes) = put.value else { panic!("only plain bytes") };
         let timestamp = self.time(put.time, at_least);
         let written_at = put.ended_at.map(|_| self.now);
-        let tags = Tags { ttl_ms: put.ttl_ms, mtime: put.mtime, ended_at: put.ended_at, written_at, ..Tags::default() };
+        let tags =
+            Tags { ttl_ms: put.ttl_ms, file: put.file.clone(), ended_at: put.ended_at, written_at, ..Tags::default() };
         self.add(batch, row, &put.family, put.qualifier, timestamp, CellKind::Put, tags, bytes);
         Ok(())
     }

@@ -3,8 +3,9 @@
 use super::tables::{change, set_state};
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, Increment, Mutation, Origin, PutCell, RowKey,
-    RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp, Value as Bytes, to_string_binary,
+    Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange, Increment,
+    Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
+    Value as Bytes, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::counter;
@@ -96,7 +97,7 @@ fn put(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
         time: time(arguments.get(4))?,
         value: Bytes::Bytes(arguments.bytes(3)),
         ttl_ms: cell_ttl(arguments, &[4, 5])?,
-        mtime: None,
+        file: FileAttributes::default(),
         ended_at: None,
         family,
         qualifier,
@@ -205,7 +206,14 @@ fn append(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let ttl_ms = cell_ttl(arguments, &[4])?;
     let table = session.write_table(&arguments.text(0), &row, Some(&family))?;
     let columns = vec![ColumnDelta { family, qualifier, delta: arguments.bytes(3) }];
-    let append = Append { columns, time: Time::Now, ttl_ms, mtime: None, time_range: TimeRange::ALL, returns: true };
+    let append = Append {
+        columns,
+        time: Time::Now,
+        ttl_ms,
+        file: FileChange::default(),
+        time_range: TimeRange::ALL,
+        returns: true,
+    };
     let results = mutate(session, table, row, Mutation::Append(append))?;
     if let Some(cell) = results.first() {
         session.printer.line(&format!("CURRENT VALUE = {}", to_string_binary(&cell.value)))?;

@@ -67,7 +67,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
     put(&store, "r", "q", b"old");
     let temporary = put(&store, "r", ".tmp", b"new");
     let mtime = Some(FileTime { seconds: 1, nanos: 0 });
-    store.set_attributes(&column("r", ".tmp"), &temporary, mtime, None, Origin(0)).unwrap();
+    store.set_attributes(&column("r", ".tmp"), &temporary, &timed(mtime), Origin(0)).unwrap();
     let rename = RenameCell {
         from: column("r", ".tmp"),
         from_version: None,
@@ -76,7 +76,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
         mode: RenameMode::Replace,
         origin: Origin(0),
     };
-    assert_eq!(store.rename_cell(&rename).unwrap().tags.mtime, mtime);
+    assert_eq!(store.rename_cell(&rename).unwrap().tags.file.mtime(), mtime);
     let check = |store: &Store| {
         assert_eq!(value(store, "r", "q").unwrap(), b"new");
         assert_eq!(value(store, "r", ".tmp"), None);
@@ -101,7 +101,7 @@ fn attributes_of_a_version_change_without_a_new_version() {
     create(&store, FILES);
     let cell = put(&store, "r", "q", b"value");
     let mtime = FileTime { seconds: -5, nanos: 7 };
-    let set = store.set_attributes(&column("r", "q"), &cell, Some(mtime), None, Origin(0)).unwrap();
+    let set = store.set_attributes(&column("r", "q"), &cell, &timed(Some(mtime)), Origin(0)).unwrap();
     assert_eq!((set.timestamp, set.mtime()), (cell.timestamp, mtime));
     assert_eq!(store.list_versions(&column("r", "q"), Versions::Live, None, 9).unwrap().len(), 1);
     assert_eq!(value(&store, "r", "q").unwrap(), b"value");

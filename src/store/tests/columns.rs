@@ -110,7 +110,7 @@ fn rename(store: &Store, row: &str, qualifier: &str, to: u32) {
 fn set_mtime(store: &Store, row: &str, qualifier: &str) {
     if let Some(cell) = store.newest(&column(row, qualifier), TimeRange::ALL).unwrap() {
         let mtime = Some(FileTime { seconds: 5, nanos: 0 });
-        store.set_attributes(&column(row, qualifier), &cell, mtime, None, Origin(0)).unwrap();
+        store.set_attributes(&column(row, qualifier), &cell, &timed(mtime), Origin(0)).unwrap();
     }
 }
 
@@ -121,7 +121,7 @@ fn live_bytes_and_what_is_around_them_are_all_of_the_log() {
     create(&store, FILES);
     let cell = put(&store, "r", "q", &[7; 1000]);
     let mtime = Some(FileTime { seconds: 5, nanos: 0 });
-    store.set_attributes(&column("r", "q"), &cell, mtime, None, Origin(0)).unwrap();
+    store.set_attributes(&column("r", "q"), &cell, &timed(mtime), Origin(0)).unwrap();
     rename(&store, "r", "q", 3);
     for _ in 0..2 {
         let status = store.status().unwrap();

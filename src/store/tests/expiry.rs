@@ -120,7 +120,8 @@ fn what_may_still_be_seen_or_hides_others_is_left_alone() {
     create(&store, FILES);
     let cell = put(&store, "r", "q", b"forever, before its TTL was set");
     store.flush(None).unwrap();
-    store.set_attributes(&column("r", "q"), &cell, None, Some(Some(TTL as u64)), Origin(0)).unwrap();
+    let change = AttributeChange { ttl_ms: Some(Some(TTL as u64)), ..AttributeChange::default() };
+    store.set_attributes(&column("r", "q"), &cell, &change, Origin(0)).unwrap();
     fill(&store, "z", Some(TTL as u64));
     fill(&store, "z", Some(TTL as u64));
     env.advance(TTL + 1);

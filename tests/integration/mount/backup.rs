@@ -16,13 +16,14 @@ pub struct Entry {
     is_dir: bool,
     bytes: Vec<u8>,
     mtime: (i64, i64),
+    access: (u32, u32, u32),
     ttl: Option<String>,
 }
 
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let start = &self.bytes[..self.bytes.len().min(20)];
-        write!(f, "{} {:?} {:?} {}", self.bytes.len(), self.mtime, self.ttl, start.escape_ascii())
+        write!(f, "{} {:?} {:o} {:?} {}", self.bytes.len(), self.mtime, self.access.0, self.ttl, start.escape_ascii())
     }
 }
 
@@ -39,8 +40,8 @@ pub fn tree(root: &Path, with_ttl: bool) -> Tree {
     let mut open = vec![root.to_owned()];
     while let Some(path) = open.pop() {
         let meta = fs::symlink_metadata(&path).unwrap();
-        let mut entry =
-            Entry { is_dir: meta.is_dir(), bytes: Vec::new(), mtime: (meta.mtime(), meta.mtime_nsec()), ttl: None };
+        let (mtime, access) = ((meta.mtime(), meta.mtime_nsec()), (meta.mode(), meta.uid(), meta.gid()));
+        let mut entry = Entry { is_dir: meta.is_dir(), bytes: Vec::new(), mtime, access, ttl: None };
         if meta.is_dir() {
             open.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
         } else {

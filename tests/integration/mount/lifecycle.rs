@@ -195,7 +195,7 @@ fn mount_store_of_a_newer_format_is_refused_untouched() {
     fixture.unmount();
     let format = fixture.store().join("format");
     let text = fs::read_to_string(&format).unwrap();
-    let newer = text.replace("\"cellfs_store_format\": 1", "\"cellfs_store_format\": 99");
+    let newer = text.replace("\"cellfs_store_format\": 2", "\"cellfs_store_format\": 99");
     assert_ne!(text, newer);
     fs::write(&format, &newer).unwrap();
     fs::write(format.with_extension("copy"), &newer).unwrap();

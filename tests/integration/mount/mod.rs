@@ -15,6 +15,7 @@ mod large;
 mod lifecycle;
 mod limits;
 mod model;
+mod modes;
 mod names;
 mod operator;
 mod programs;

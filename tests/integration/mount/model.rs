@@ -37,7 +37,8 @@ pub fn put(backend: &dyn Backend, row: &str, qualifier: &str, value: &[u8]) {
 pub fn append(backend: &dyn Backend, row: &str, qualifier: &str, more: &[u8]) {
     let column = ColumnDelta { family: "f".into(), qualifier: qualifier.into(), delta: more.to_vec() };
     let (columns, time_range) = (vec![column], TimeRange::ALL);
-    let append = Append { columns, time: Time::AfterNewest, ttl_ms: None, mtime: None, time_range, returns: true };
+    let append =
+        Append { columns, time: Time::AfterNewest, ttl_ms: None, file: Default::default(), time_range, returns: true };
     mutate(backend, row.as_bytes(), Mutation::Append(append));
 }
 

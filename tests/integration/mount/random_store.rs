@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cellfs::backend::{Backend, RenameCell, RenameMode, Versions};
 use cellfs::model::{
-    CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, FamilyId, FamilyRules, FamilySchema, FileTime, Mutation,
-    NamespaceSchema, Origin, PutCell, RowMutations, TableId, TableName, TableSchema, TableState, Time, Timestamp,
-    Value,
+    AttributeChange, CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, FamilyId, FamilyRules, FamilySchema,
+    FileChange, FileTime, Mutation, NamespaceSchema, Origin, PutCell, RowMutations, TableId, TableName, TableSchema,
+    TableState, Time, Timestamp, Value,
 };
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -165,7 +165,7 @@ impl RandomStore {
     fn put(&self, column: &ColumnKey, time: Time, value: Vec<u8>, ttl_ms: Option<u64>) {
         let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
         let value = Value::Bytes(value);
-        let put = PutCell { family, qualifier, time, value, ttl_ms, mtime: None, ended_at: None };
+        let put = PutCell { family, qualifier, time, value, ttl_ms, file: Default::default(), ended_at: None };
         self.mutate(column, Mutation::Put(vec![put]));
     }
 
@@ -200,6 +200,11 @@ impl RandomStore {
         let mtime = FileTime { seconds, nanos: self.dice.random_range(0..1_000_000_000) };
         let late = cell.timestamp > Timestamp(1_500_000_000_000);
         let ttl = (late && self.dice.random_range(0..4) == 0).then_some(Some(800_000_000));
-        self.backend.set_attributes(column, cell, Some(mtime), ttl, Origin(0)).unwrap();
+        let mut file = FileChange::of_time(Some(mtime));
+        if self.dice.random_range(0..3) == 0 {
+            file.mode = Some(*[0o600, 0o755, 0o444, 0o4711].choose(&mut self.dice).unwrap());
+            file.uid = nix::unistd::geteuid().is_root().then_some(self.dice.random_range(1..5));
+        }
+        self.backend.set_attributes(column, cell, &AttributeChange { file, ttl_ms: ttl }, Origin(0)).unwrap();
     }
 }

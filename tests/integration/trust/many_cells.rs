@@ -46,7 +46,15 @@ fn mutate(store: &Store, n: u32, mutation: Mutation) -> Result<(), ErrorKind> {
 fn put(store: &Store, n: u32, len: usize) -> Result<(), ErrorKind> {
     let value = Value::Bytes(content(n, len));
     let (family, time) = ("f".to_owned(), Time::AfterNewest);
-    let cell = PutCell { family, qualifier: qualifier(n), time, value, ttl_ms: None, mtime: None, ended_at: None };
+    let cell = PutCell {
+        family,
+        qualifier: qualifier(n),
+        time,
+        value,
+        ttl_ms: None,
+        file: Default::default(),
+        ended_at: None,
+    };
     mutate(store, n, Mutation::Put(vec![cell]))
 }
 
