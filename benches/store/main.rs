@@ -3,6 +3,7 @@
 //! `cargo bench --bench store` prints medians and ratios. CELLFS_BENCH_CELLS (1,000,000),
 //! CELLFS_BENCH_ROUNDS (3) and CELLFS_BENCH_ONLY (cellfs: without the peers) change its size.
 
+#![allow(clippy::disallowed_types, reason = "a benchmark is not simulated")]
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says where")]
 
 mod cells;

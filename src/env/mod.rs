@@ -16,7 +16,7 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use real::RealEnv;
-pub use sim::{CrashMode, FailMode, SimEnv};
+pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
 
 /// Bytes of a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,15 @@ pub trait EnvFile: Send + Sync {
 /// Holds a lock until it is dropped.
 pub trait LockGuard: Send + Sync {}
 
+/// What SQLite has done with its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexWritten {
+    /// A commit, which is not on the disk yet.
+    Committed,
+    /// Everything is on the disk.
+    Synced,
+}
+
 /// Files, directories, clock and randomness. Errors are the operating system's.
 pub trait Env: Send + Sync {
     /// A new empty file; `AlreadyExists` if there is one.
@@ -87,6 +96,8 @@ pub trait Env: Send + Sync {
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
     /// Real directory of a store's index.
     fn index_dir(&self, store: &Path) -> io::Result<PathBuf>;
+    /// Told what SQLite, which opens its files by itself, has done in the index of a store.
+    fn index_written(&self, _store: &Path, _what: IndexWritten) {}
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace>;
     /// The wall clock.
     fn now(&self) -> Timestamp;

@@ -311,6 +311,7 @@ impl Index {
         if busy? {
             return Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"));
         }
+        self.witness.note_index_synced();
         Ok(())
     }
 }

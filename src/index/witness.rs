@@ -5,12 +5,12 @@
 //! is on the disk, CRC-32C u32 of both; little-endian. It is written after either and not synced: after a power cut
 //! it may say less than was, never more.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::sync::Mutex;
 
-use crate::env::{Env, EnvFile};
+use crate::env::{Env, EnvFile, IndexWritten};
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
@@ -28,11 +28,13 @@ pub struct Witness {
     file: Option<Arc<dyn EnvFile>>,
     seen: Option<Progress>,
     now: Mutex<Progress>,
+    /// Told of what is written to the index of this store.
+    told: Option<(Arc<dyn Env>, PathBuf)>,
 }
 
 impl Witness {
     /// Opens or makes `progress` in a store's directory; the file is on the disk when this returns.
-    pub fn open(env: &dyn Env, store: &Path) -> Result<Self> {
+    pub fn open(env: &Arc<dyn Env>, store: &Path) -> Result<Self> {
         let path = store.join("progress");
         let io = |e: std::io::Error| Error::io(format!("open {}", path.display()), &e);
         let (file, seen) = if env.exists(&path).map_err(io)? {
@@ -40,20 +42,21 @@ impl Witness {
             let seen = read(&*file);
             (file, seen)
         } else {
-            (make(env, &path).map_err(io)?, None)
+            (make(&**env, &path).map_err(io)?, None)
         };
-        Ok(Self { file: Some(file), seen, now: Mutex::new(seen.unwrap_or_default()) })
+        let told = Some((Arc::clone(env), store.to_owned()));
+        Ok(Self { file: Some(file), seen, now: Mutex::new(seen.unwrap_or_default()), told })
     }
 
     /// What was noted, without a change.
     pub fn look(env: &dyn Env, store: &Path) -> Self {
         let seen = env.open(&store.join("progress")).ok().and_then(|file| read(&*file));
-        Self { file: None, seen, now: Mutex::default() }
+        Self { file: None, seen, now: Mutex::default(), told: None }
     }
 
     /// For what is kept and never written to: it is believed.
     pub fn of_snapshot() -> Self {
-        Self { file: None, seen: Some(Progress::default()), now: Mutex::default() }
+        Self { file: None, seen: Some(Progress::default()), now: Mutex::default(), told: None }
     }
 
     /// The last commit of the index before this process; `None`: nobody knows.
@@ -68,7 +71,19 @@ impl Witness {
 
     /// Notes a commit of the index.
     pub fn note_commit(&self, commits: u64) {
+        self.tell(IndexWritten::Committed);
         self.note(|now| now.commits = commits);
+    }
+
+    /// All commits of the index are on the disk.
+    pub fn note_index_synced(&self) {
+        self.tell(IndexWritten::Synced);
+    }
+
+    fn tell(&self, what: IndexWritten) {
+        if let Some((env, store)) = &self.told {
+            env.index_written(store, what);
+        }
     }
 
     /// Notes that the log is on the disk up to a number.

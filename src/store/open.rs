@@ -49,7 +49,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     snapshots::remove_unfinished(&*env, &dir)?;
     let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
     let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
-    let witness = Arc::new(Witness::open(&*env, &dir)?);
+    let witness = Arc::new(Witness::open(&env, &dir)?);
     let find_index = || open_index(&index_dir, &segments, options.reader_cache_bytes, &witness);
     let (index, opened) = match find_index() {
         // A store on a full disk opens with what was reserved for that.

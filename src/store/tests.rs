@@ -5,6 +5,7 @@ mod checks;
 mod clock;
 mod columns;
 mod compaction;
+mod concurrent;
 mod damage;
 mod dropped;
 mod expiry;

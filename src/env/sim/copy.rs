@@ -2,7 +2,7 @@
 
 use super::{Arc, Mutex, Path, SimEnv, io};
 
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let to = to.join(entry.file_name());

@@ -34,6 +34,7 @@ impl EnvFile for SimFile {
         if self.life != state.life {
             return Err(io::Error::other("the simulated machine has crashed"));
         }
+        state.faults.read(self.node, offset, buf.len())?;
         let from = offset as usize;
         let bytes = state.nodes[self.node].live.get(from..from + buf.len());
         buf.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -56,9 +57,11 @@ impl EnvFile for SimFile {
             data.truncate(data.len() / 2);
         }
         if self.life == state.life {
-            let node = &mut state.nodes[self.node];
-            overwrite(&mut node.live, offset as usize, &data);
-            node.pending.push(Pending::Write(offset, data));
+            for offset in state.faults.write(self.node, offset, len) {
+                let node = &mut state.nodes[self.node];
+                overwrite(&mut node.live, offset as usize, &data);
+                node.pending.push(Pending::Write(offset, data.clone()));
+            }
         }
         result
     }
@@ -66,11 +69,11 @@ impl EnvFile for SimFile {
     fn sync(&self) -> io::Result<()> {
         sync::point();
         let mut state = self.env.state.lock();
-        state.step(self.life)?;
-        if state.sync_fails {
+        let stepped = state.step(self.life);
+        if state.sync_fails || stepped.is_err() {
             // As Linux does: the pages count as clean from here on, though they never reached the disk.
             state.nodes[self.node].pending.clear();
-            return Err(io::Error::from_raw_os_error(libc::EIO));
+            return stepped.and_then(|()| Err(io::Error::from_raw_os_error(libc::EIO)));
         }
         let node = &mut state.nodes[self.node];
         let pending = std::mem::take(&mut node.pending);

@@ -3,20 +3,27 @@
 //! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`Env::sync_dir`]. A seed lets
 //! it keep also any subset of the later writes, torn at any byte, as a disk may.
 
+mod calls;
 mod copy;
+mod faults;
 mod file;
+mod index;
+mod names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{DiskSpace, Env, EnvFile, LockGuard};
-use crate::env::sync;
+use super::{EnvFile, LockGuard};
 use crate::model::Timestamp;
-use file::{SimFile, SimLock};
+use faults::Faults;
+pub use faults::{Fault, FaultPlan};
+use file::SimFile;
+use index::IndexImages;
+use names::Names;
 
 /// What a crash leaves of writes that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +56,15 @@ pub struct SimEnv {
 #[derive(Clone, Default)]
 struct State {
     nodes: Vec<Node>,
-    live: BTreeMap<PathBuf, usize>,
-    durable: BTreeMap<PathBuf, usize>,
+    names: Names,
     dirs: BTreeSet<PathBuf>,
     locked: BTreeSet<PathBuf>,
     clock: i64,
     calls: u64,
     fail: Option<(u64, FailMode, i32)>,
     sync_fails: bool,
+    faults: Faults,
+    index: IndexImages,
     space: Option<u64>,
     random: u64,
     /// Grows with each crash; files and locks of an earlier life are dead.
@@ -86,6 +94,15 @@ impl Pending {
     }
 }
 
+/// The next number of a sequence (splitmix64).
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 fn overwrite(data: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     if data.len() < offset + bytes.len() {
         data.resize(offset + bytes.len(), 0);
@@ -103,24 +120,20 @@ impl State {
         match self.fail {
             Some((at, FailMode::Once, errno)) if self.calls == at => Err(io::Error::from_raw_os_error(errno)),
             Some((at, FailMode::Forever, errno)) if self.calls >= at => Err(io::Error::from_raw_os_error(errno)),
-            _ => Ok(()),
+            _ => self.faults.call(),
         }
     }
 
     fn node(&self, path: &Path) -> io::Result<usize> {
-        self.live.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn used(&self) -> u64 {
-        self.live.values().map(|&n| self.nodes[n].live.len() as u64).sum()
+        self.names.nodes().map(|n| self.nodes[n].live.len() as u64).sum()
     }
 
     fn next_random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        next_random(&mut self.random)
     }
 
     fn crash_node(&mut self, at: usize, mode: CrashMode) {
@@ -164,30 +177,38 @@ impl SimEnv {
         Self { base: Arc::new(base), ..Self::new() }
     }
 
-    /// Stops the machine: open files and locks of before are dead. The index is lost unless only the process died.
+    /// Stops the machine: open files and locks of before are dead. The index keeps what SQLite has synced, and with
+    /// [`CrashMode::KeepSome`] any part of the rest.
     pub fn crash(&self, mode: CrashMode) {
         let mut state = self.state.lock();
         state.life += 1;
         state.locked.clear();
         state.fail = None;
         state.sync_fails = false;
+        state.faults.end();
         if mode == CrashMode::ProcessOnly {
             return;
         }
         if let CrashMode::KeepSome { seed } = mode {
             state.random = seed;
         }
-        state.live = state.durable.clone();
+        let State { names, random, .. } = &mut *state;
+        names.crash(mode, random);
         for at in 0..state.nodes.len() {
             state.crash_node(at, mode);
         }
+        let kept = self.crash_index(&mut state, mode);
         drop(state);
-        self.lose_index();
+        if let Err(e) = kept {
+            log::warn!("keep the simulated index: {e}");
+            self.lose_index();
+        }
     }
 
     /// Deletes the index, which is derived data.
     pub fn lose_index(&self) {
         *self.index.lock() = None;
+        self.state.lock().index = IndexImages::default();
     }
 
     /// The `n`-th changing call from now (1 = the next) fails with `errno`.
@@ -201,6 +222,17 @@ impl SimEnv {
         let mut state = self.state.lock();
         state.fail = None;
         state.sync_fails = false;
+        state.faults.end();
+    }
+
+    /// Calls fail, and writes go wrong in silence, as the plan's seed decides.
+    pub fn plan_faults(&self, plan: FaultPlan) {
+        self.state.lock().faults = Faults::new(plan);
+    }
+
+    /// How often a fault of the plan has struck, and how often in silence.
+    pub fn faults_met(&self) -> (u64, u64) {
+        self.state.lock().faults.met()
     }
 
     /// Every sync of a file fails from now on.
@@ -239,154 +271,5 @@ impl SimEnv {
 
     fn file(&self, node: usize, life: u64) -> Arc<dyn EnvFile> {
         Arc::new(SimFile { env: self.clone(), node, life })
-    }
-}
-
-impl Env for SimEnv {
-    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        if state.live.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        state.nodes.push(Node::default());
-        let at = state.nodes.len() - 1;
-        state.live.insert(path.to_owned(), at);
-        Ok(self.file(at, life))
-    }
-
-    fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        sync::point();
-        let state = self.state.lock();
-        Ok(self.file(state.node(path)?, state.life))
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        sync::point();
-        let state = self.state.lock();
-        Ok(state.live.contains_key(path) || state.dirs.contains(path))
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        let at = state.node(from)?;
-        state.live.remove(from);
-        state.live.insert(to.to_owned(), at);
-        Ok(())
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        state.node(path)?;
-        state.live.remove(path);
-        Ok(())
-    }
-
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        let at = state.node(from)?;
-        if state.live.contains_key(to) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        state.live.insert(to.to_owned(), at);
-        Ok(())
-    }
-
-    fn remove_tree(&self, dir: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        state.live.retain(|path, _| !path.starts_with(dir));
-        state.dirs.retain(|path| !path.starts_with(dir));
-        Ok(())
-    }
-
-    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        sync::point();
-        let state = self.state.lock();
-        let all = state.live.keys().chain(&state.dirs);
-        let inside = all.filter(|path| path.parent() == Some(dir));
-        Ok(inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect())
-    }
-
-    fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        state.dirs.extend(dir.ancestors().map(Path::to_owned));
-        Ok(())
-    }
-
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        sync::point();
-        let mut state = self.state.lock();
-        let life = state.life;
-        state.step(life)?;
-        let State { live, durable, .. } = &mut *state;
-        durable.retain(|path, _| path.parent() != Some(dir));
-        let inside = live.iter().filter(|(path, _)| path.parent() == Some(dir));
-        durable.extend(inside.map(|(path, &at)| (path.clone(), at)));
-        Ok(())
-    }
-
-    fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
-        sync::point();
-        let life = {
-            let mut state = self.state.lock();
-            if !state.locked.insert(path.to_owned()) {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            state.life
-        };
-        let guard = Box::new(SimLock { env: self.clone(), path: path.to_owned(), life });
-        let file = if self.exists(path)? { self.open(path)? } else { self.create_new(path)? };
-        file.set_len(0)?;
-        file.write_at(holder.as_bytes(), 0)?;
-        Ok(guard)
-    }
-
-    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
-        let mut index = self.index.lock();
-        if index.is_none() {
-            *index = Some(tempfile::tempdir_in(&*self.base)?);
-        }
-        let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
-        let dir = base.join(store.strip_prefix("/").unwrap_or(store)).join("index");
-        std::fs::create_dir_all(&dir)?;
-        Ok(dir)
-    }
-
-    fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {
-        sync::point();
-        let state = self.state.lock();
-        let total = state.space.unwrap_or(1 << 40);
-        let free = total.saturating_sub(state.used());
-        Ok(DiskSpace { total, free, available: free })
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp(self.state.lock().clock)
-    }
-
-    fn random(&self) -> io::Result<[u8; 32]> {
-        let mut state = self.state.lock();
-        let mut bytes = [0; 32];
-        for part in bytes.chunks_mut(8) {
-            part.copy_from_slice(&state.next_random().to_le_bytes());
-        }
-        Ok(bytes)
     }
 }

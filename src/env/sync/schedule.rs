@@ -285,6 +285,11 @@ pub fn point() {
     }
 }
 
+/// Time that has gone by in this thread's schedule, in milliseconds; 0 outside of one.
+pub fn scheduled_ms() -> i64 {
+    elapsed().map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// Rests.
 pub fn sleep(time: Duration) {
     match place() {

@@ -1,0 +1,123 @@
+//! A disk that fails: calls that are refused, and writes that go wrong without a word.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::next_random;
+
+/// Bytes that go bad together.
+const SECTOR: u64 = 512;
+
+/// What may happen to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails with this error number; a write may have written a part.
+    Fails(i32),
+    /// A write says that it was done and was not.
+    WriteLost,
+    /// A write goes to another place of the file.
+    WriteMisdirected,
+    /// A write goes to a second place too.
+    WriteTwice,
+    /// A sector of what is written cannot be read later.
+    SectorGoesBad,
+}
+
+impl Fault {
+    /// Whether nobody is told.
+    fn is_silent(self) -> bool {
+        !matches!(self, Fault::Fails(_))
+    }
+}
+
+/// Which faults strike, and how often.
+#[derive(Clone, Debug)]
+pub struct FaultPlan {
+    pub seed: u64,
+    /// One call of so many, on the average.
+    pub one_in: u64,
+    /// One of these.
+    pub faults: Vec<Fault>,
+    /// What has failed once fails from then on.
+    pub lasting: bool,
+}
+
+/// See the module.
+#[derive(Clone, Default)]
+pub(super) struct Faults {
+    plan: Option<FaultPlan>,
+    random: u64,
+    lasting: Option<i32>,
+    bad: BTreeSet<(usize, u64)>,
+    met: u64,
+    silent: u64,
+}
+
+impl Faults {
+    pub(super) fn new(plan: FaultPlan) -> Self {
+        Self { random: plan.seed, plan: Some(plan), ..Self::default() }
+    }
+
+    /// No more faults; sectors that have gone bad stay so.
+    pub(super) fn end(&mut self) {
+        self.plan = None;
+        self.lasting = None;
+    }
+
+    pub(super) fn met(&self) -> (u64, u64) {
+        (self.met, self.silent)
+    }
+
+    fn draw(&mut self, is_meant: impl Fn(Fault) -> bool) -> Option<Fault> {
+        let plan = self.plan.as_ref()?;
+        if next_random(&mut self.random) % plan.one_in.max(1) != 0 {
+            return None;
+        }
+        let fault = *plan.faults.get(next_random(&mut self.random) as usize % plan.faults.len().max(1))?;
+        if !is_meant(fault) {
+            return None;
+        }
+        self.met += 1;
+        self.silent += u64::from(fault.is_silent());
+        Some(fault)
+    }
+
+    /// What becomes of a changing call.
+    pub(super) fn call(&mut self) -> io::Result<()> {
+        if let Some(errno) = self.lasting {
+            return Err(io::Error::from_raw_os_error(errno));
+        }
+        match self.draw(|fault| !fault.is_silent()) {
+            Some(Fault::Fails(errno)) => {
+                self.lasting = self.plan.as_ref().filter(|plan| plan.lasting).map(|_| errno);
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a write to a node of `len` bytes goes.
+    pub(super) fn write(&mut self, node: usize, offset: u64, len: u64) -> Vec<u64> {
+        let Some(fault) = self.draw(Fault::is_silent) else { return vec![offset] };
+        let elsewhere = next_random(&mut self.random) % (len + 1) / SECTOR * SECTOR;
+        match fault {
+            Fault::Fails(_) => vec![offset],
+            Fault::WriteLost => vec![],
+            Fault::WriteMisdirected => vec![elsewhere],
+            Fault::WriteTwice => vec![offset, elsewhere],
+            Fault::SectorGoesBad => {
+                self.bad.insert((node, offset / SECTOR));
+                vec![offset]
+            }
+        }
+    }
+
+    /// Whether a read meets a bad sector.
+    pub(super) fn read(&self, node: usize, offset: u64, len: usize) -> io::Result<()> {
+        let (first, last) = (offset / SECTOR, (offset + len as u64) / SECTOR);
+        if self.bad.range((node, first)..=(node, last)).next().is_some() {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        Ok(())
+    }
+}

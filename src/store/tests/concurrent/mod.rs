@@ -1,0 +1,355 @@
+//! Writers, readers, flushes, compactions, snapshots, changes of the catalogue, checks, crashes and failing disks, all
+//! interleaved as one seed decides, and judged by what every cell may read as.
+//!
+//! `CELLFS_SEED=N` runs one seed, `CELLFS_SEEDS=N` so many fresh ones, `CELLFS_SECONDS=N` as many as there is time for.
+
+#![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
+
+mod actor;
+mod oracle;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use actor::{Plan, act};
+use oracle::Place;
+use world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, read};
+
+use super::rig::spread;
+use super::*;
+use crate::backend::Backend;
+use crate::env::sync::{self, Limits, simulate};
+use crate::env::{Fault, FaultPlan};
+
+const LIMITS: Limits = Limits { steps: 400_000 };
+
+/// What goes wrong in a run besides the order of things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disk {
+    Healthy,
+    /// Calls fail, once each or from then on.
+    Fails,
+    /// There is little room.
+    Small,
+    /// Writes go wrong in silence.
+    Lies,
+}
+
+/// How a run's machine is, and how much is done.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    disk: Disk,
+    background: Background,
+    memtable_bytes: u64,
+    segment_bytes: u64,
+    value_bytes: u64,
+    actors: u64,
+    deeds: u64,
+    lives: u64,
+}
+
+impl Setting {
+    fn new(chance: &mut Chance) -> Self {
+        use Disk::{Fails, Healthy, Lies, Small};
+        Self {
+            disk: chance.of(&[Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small, Lies]),
+            background: chance.of(&[Background::On, Background::On, Background::Off]),
+            memtable_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
+            segment_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
+            value_bytes: chance.of(&[20, 20, 600, 5_000]),
+            actors: 2 + chance.below(5),
+            deeds: 10 + chance.below(40),
+            lives: 1 + chance.below(3),
+        }
+    }
+
+    fn options(self, env: &SimEnv) -> StoreOptions {
+        let mut options = super::options(env);
+        options.background = self.background;
+        options.memtable_bytes = self.memtable_bytes;
+        options.segment_bytes = self.segment_bytes;
+        options
+    }
+}
+
+/// How a life of the store ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Closed,
+    Killed,
+    PowerCut(CrashMode),
+}
+
+impl End {
+    fn new(chance: &mut Chance) -> Self {
+        match chance.below(6) {
+            0 => End::Closed,
+            1 | 2 => End::Killed,
+            3 => End::PowerCut(CrashMode::LoseUnsynced),
+            _ => End::PowerCut(CrashMode::KeepSome { seed: chance.below(u64::MAX) }),
+        }
+    }
+}
+
+/// All that one seed decides.
+struct Run {
+    setting: Setting,
+    chance: Chance,
+    world: Arc<World>,
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let setting = Setting::new(&mut chance);
+        let world = Arc::new(World::new(SimEnv::in_memory(), setting.value_bytes));
+        Self { setting, chance, world }
+    }
+
+    fn all_lives(&mut self) {
+        for _ in 0..self.setting.lives {
+            let Some(store) = self.open() else { return };
+            self.look_at_all(&store);
+            self.prepare(&store);
+            self.live(store);
+        }
+        if let Some(store) = self.open() {
+            self.look_at_all(&store);
+        }
+    }
+
+    fn open(&self) -> Option<Open> {
+        self.world.stop.store(false, Ordering::Relaxed);
+        match Store::open(self.setting.options(&self.world.env)) {
+            Ok(store) => Some(Arc::new(store)),
+            Err(e) => {
+                assert!(self.world.damaged.load(Ordering::Relaxed), "it cannot be opened: {e}");
+                None
+            }
+        }
+    }
+
+    /// The tables of a young store.
+    fn prepare(&mut self, store: &Open) {
+        let declared = store.catalogue().unwrap();
+        for table in TABLES {
+            if declared.tables.contains_key(&world::table_name(table)) || self.chance.one_in(3) {
+                continue;
+            }
+            let begun = self.world.known().oracle.begin_existence(table, true);
+            let made = store.alter(CatalogueChange::CreateTable(actor::schema(table, &mut self.chance)), Origin(0));
+            match made {
+                Ok(()) => self.world.known().oracle.done(&begun, oracle::Kept::Always),
+                Err(_) => self.world.known().oracle.unknown(&begun),
+            }
+        }
+    }
+
+    fn live(&mut self, store: Open) {
+        let plan = Arc::new(Plan::new(&mut self.chance));
+        self.begin_faults();
+        let Setting { actors, deeds, .. } = self.setting;
+        let all = act(&self.world, &store, &plan, &mut self.chance, actors, deeds);
+        let end = End::new(&mut self.chance);
+        if end != End::Closed {
+            // Somewhere in the middle of it all, or when all is done.
+            for _ in 0..self.chance.below(3_000) {
+                sync::point();
+            }
+            self.stop(end);
+        }
+        for one in all {
+            one.join().unwrap();
+        }
+        self.world.env.heal();
+        self.world.env.set_space(None);
+        let store = Arc::into_inner(store).unwrap();
+        if end == End::Closed {
+            let closed = store.close();
+            let excused = self.world.failing.load(Ordering::Relaxed) || self.world.damaged.load(Ordering::Relaxed);
+            assert!(excused || closed.is_ok(), "closed: {closed:?}");
+            self.world.known().oracle.stopped(closed.is_err());
+        } else {
+            drop(store);
+        }
+        self.world.failing.store(false, Ordering::Relaxed);
+    }
+
+    fn begin_faults(&mut self) {
+        let world = &self.world;
+        let (seed, one_in, lasting) =
+            (self.chance.below(u64::MAX), self.chance.of(&[30, 100, 400]), self.chance.one_in(3));
+        match self.setting.disk {
+            Disk::Healthy => {}
+            Disk::Small => world.env.set_space(Some(40_000 + self.chance.below(3_000_000))),
+            Disk::Fails => {
+                world.failing.store(true, Ordering::Relaxed);
+                let faults = vec![Fault::Fails(self.chance.of(&[libc::EIO, libc::ENOSPC, libc::EMFILE]))];
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting });
+            }
+            Disk::Lies => {
+                world.damaged.store(true, Ordering::Relaxed);
+                let faults = vec![Fault::WriteLost, Fault::WriteMisdirected, Fault::WriteTwice, Fault::SectorGoesBad];
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false });
+            }
+        }
+    }
+
+    /// The machine, or the process, ends now.
+    fn stop(&self, end: End) {
+        let mode = match end {
+            End::PowerCut(mode) => mode,
+            End::Killed | End::Closed => CrashMode::ProcessOnly,
+        };
+        // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
+        self.world.stop.store(true, Ordering::Relaxed);
+        self.world.env.crash(mode);
+        self.world.known().oracle.stopped(matches!(end, End::PowerCut(_)));
+    }
+
+    /// Every column, while nothing else is done.
+    fn look_at_all(&self, store: &Open) {
+        let mut shown = BTreeMap::new();
+        for (table, row) in TABLES.iter().flat_map(|table| ROWS.map(|row| (table, row))) {
+            for qualifier in QUALIFIERS.iter().chain(&PAIR) {
+                let (place, begin) = (Place::column(table, row, qualifier), self.world.tick());
+                let result = read(&**store, &place);
+                self.world.judge_error((table, begin), result.as_ref().err());
+                let there = match result {
+                    Ok(there) => there,
+                    Err(e) if e.kind == ErrorKind::NoSuchTable => None,
+                    Err(_) => continue,
+                };
+                self.world.judge(&place, begin, there);
+                shown.insert(place, there);
+            }
+        }
+        if let Err(text) = self.world.known().oracle.hole(&shown) {
+            assert!(self.world.damaged.load(Ordering::Relaxed), "{text}");
+        }
+        let mut found = Vec::new();
+        let checked = store.check(&mut |event| {
+            if let CheckEvent::Finding(finding) = event {
+                found.push(finding);
+            }
+            Ok(())
+        });
+        found.retain(|finding| finding.severity == Severity::Damage);
+        let excused = self.world.damaged.load(Ordering::Relaxed);
+        assert!(excused || found.is_empty() && checked.is_ok(), "a check after a start: {checked:?} {found:?}");
+        self.world.known().oracle.prune();
+    }
+}
+
+/// What one seed has shown.
+#[derive(Debug)]
+struct Outcome {
+    report: sync::Report,
+    failure: Option<String>,
+    counts: BTreeMap<&'static str, (u64, u64)>,
+    faults: (u64, u64),
+}
+
+fn run(seed: u64) -> Outcome {
+    let mut run = Run::new(seed);
+    let (world, setting) = (Arc::clone(&run.world), run.setting);
+    let result = simulate(seed, LIMITS, move || run.all_lives());
+    // A run that has failed leaves its threads where they are; its files go.
+    world.env.lose_index();
+    let (report, failure) = match result {
+        Ok(report) => (report, None),
+        Err(failure) => (failure.report, Some(format!("seed {seed}, {setting:?}: {}", failure.text))),
+    };
+    let counts = world.known.try_lock().map(|known| known.counts.clone()).unwrap_or_default();
+    Outcome { report, failure, counts, faults: world.env.faults_met() }
+}
+
+/// Sums over runs.
+#[derive(Default)]
+struct Sums {
+    runs: u64,
+    steps: u64,
+    time: Duration,
+    faults: (u64, u64),
+    counts: BTreeMap<&'static str, (u64, u64)>,
+    failures: Vec<String>,
+}
+
+fn run_all(first: u64, count: u64, until: Option<Instant>) -> Sums {
+    let next = AtomicU64::new(0);
+    let failed = AtomicU64::new(0);
+    let most = CELLFS_FAILURES.with(|most| *most);
+    let sums: Mutex<Sums> = Mutex::default();
+    spread(std::thread::available_parallelism().map_or(1, usize::from), |_, _: &mut ()| {
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let over = until.map_or(n >= count, |until| Instant::now() >= until);
+            if over || failed.load(Ordering::Relaxed) >= most {
+                return;
+            }
+            let outcome = run(first.wrapping_add(n));
+            let mut sums = sums.lock().unwrap();
+            sums.runs += 1;
+            sums.steps += outcome.report.steps;
+            sums.time += outcome.report.time;
+            sums.faults.0 += outcome.faults.0;
+            sums.faults.1 += outcome.faults.1;
+            for (name, (begun, done)) in outcome.counts {
+                let sum = sums.counts.entry(name).or_default();
+                *sum = (sum.0 + begun, sum.1 + done);
+            }
+            if let Some(failure) = outcome.failure {
+                failed.fetch_add(1, Ordering::Relaxed);
+                sums.failures.push(failure);
+            }
+        }
+    });
+    sums.into_inner().unwrap()
+}
+
+thread_local! {
+    /// After so many failures a run ends.
+    static CELLFS_FAILURES: u64 = number("CELLFS_FAILURES").unwrap_or(1);
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn no_interleaving_loses_or_shows_a_wrong_cell() {
+    let fresh = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let (first, count) = match number("CELLFS_SEED") {
+        Some(seed) => (seed, number("CELLFS_SEEDS").unwrap_or(1)),
+        None => (fresh / 1_000_000 * 1_000_000, number("CELLFS_SEEDS").unwrap_or(200)),
+    };
+    let began = Instant::now();
+    let until = number("CELLFS_SECONDS").map(|seconds| began + Duration::from_secs(seconds));
+    let sums = run_all(first, count, until);
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "seeds {first}..: {} runs, {} steps, {:.0} simulated s in {seconds:.1} s: {:.0} steps/s, {:.0} simulated s/s; \
+         {} faults, {} of them silent; {} failures",
+        sums.runs,
+        sums.steps,
+        sums.time.as_secs_f64(),
+        sums.steps as f64 / seconds,
+        sums.time.as_secs_f64() / seconds,
+        sums.faults.0,
+        sums.faults.1,
+        sums.failures.len()
+    );
+    println!("done of begun: {:?}", sums.counts);
+    assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    for seed in [3, 4, 7] {
+        let (one, other) = (run(seed), run(seed));
+        assert_eq!((one.report, one.failure), (other.report, other.failure), "seed {seed}");
+    }
+}

@@ -1,0 +1,387 @@
+//! What every cell may read as, while operations overlap, fail and are cut off.
+//!
+//! Each operation is an event with a beginning and an end. A read may show what an event has put unless another event
+//! that surely took place began after its end and ended before the read began. What was read is an event too: whatever
+//! ended before cannot be seen again. Sound and close to exact, as each put has a value of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Order of beginnings and ends.
+pub type Tick = u64;
+/// What a column shows: the number of a put, or nothing.
+pub type Shown = Option<u64>;
+
+/// A column of a table, or the table's being there (with an empty name of the row).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub table: String,
+    pub row: String,
+    pub qualifier: String,
+}
+
+impl Place {
+    pub fn column(table: &str, row: &str, qualifier: &str) -> Self {
+        Self { table: table.into(), row: row.into(), qualifier: qualifier.into() }
+    }
+
+    pub fn table(table: &str) -> Self {
+        Self::column(table, "", "")
+    }
+}
+
+/// What the columns of a table may have shown at some moment.
+pub type Content = BTreeMap<(String, String), BTreeSet<Shown>>;
+
+/// What an event puts.
+#[derive(Clone, Debug)]
+pub enum Puts {
+    OneOf(BTreeSet<Shown>),
+    /// What another place shows meanwhile, but for nothing.
+    CopyOf(Place),
+    /// What another place shows meanwhile.
+    SameAs(Place),
+}
+
+/// How sure an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    Sure,
+    /// Its answer was an error that does not tell, or the machine stopped.
+    Unknown,
+    /// It was not done at all, but may have been seen.
+    Refused,
+}
+
+/// What a stop of the machine leaves of an event that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is on the disk.
+    Always,
+    /// The process has written it.
+    Process,
+    /// Memory alone has it.
+    Nowhere,
+}
+
+#[derive(Clone, Debug)]
+struct Event {
+    puts: Puts,
+    begin: Tick,
+    /// `None`: it goes on.
+    end: Option<Tick>,
+    certainty: Certainty,
+    kept: Kept,
+    what: Kind,
+    /// Events of one operation share a number; 0: it has no other.
+    operation: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A record of the log.
+    Record,
+    Other,
+    /// What was read.
+    Seen,
+}
+
+/// A running operation on one place.
+pub type EventId = (Place, usize);
+
+/// See the module.
+#[derive(Default)]
+pub struct Oracle {
+    tick: Tick,
+    places: BTreeMap<Place, BTreeMap<usize, Event>>,
+    next: usize,
+    operations: u64,
+    operation: u64,
+}
+
+impl Oracle {
+    /// What `begin` begins is one operation; its number.
+    pub fn as_one<T>(&mut self, begin: impl FnOnce(&mut Self) -> T) -> (u64, T) {
+        self.operations += 1;
+        self.operation = self.operations;
+        let begun = begin(self);
+        self.operation = 0;
+        (self.operations, begun)
+    }
+
+    pub fn tick(&mut self) -> Tick {
+        self.tick += 1;
+        self.tick
+    }
+
+    fn events(&mut self, place: &Place) -> &mut BTreeMap<usize, Event> {
+        let never = Event {
+            puts: Puts::OneOf(BTreeSet::from([None])),
+            begin: 0,
+            end: Some(0),
+            certainty: Certainty::Sure,
+            kept: Kept::Always,
+            what: Kind::Other,
+            operation: 0,
+        };
+        self.places.entry(place.clone()).or_insert_with(|| BTreeMap::from([(0, never)]))
+    }
+
+    fn add(&mut self, place: &Place, event: Event) -> EventId {
+        self.next += 1;
+        let id = self.next;
+        self.events(place).insert(id, event);
+        (place.clone(), id)
+    }
+
+    /// An operation begins.
+    pub fn begin(&mut self, place: &Place, puts: Puts, is_record: bool) -> EventId {
+        let begin = self.tick();
+        let what = if is_record { Kind::Record } else { Kind::Other };
+        let (certainty, kept, operation) = (Certainty::Unknown, Kept::Always, self.operation);
+        self.add(place, Event { puts, begin, end: None, certainty, kept, what, operation })
+    }
+
+    /// It was acknowledged. A copy is what its source may have shown.
+    pub fn done(&mut self, (place, id): &EventId, kept: Kept) {
+        let end = self.tick();
+        let Some(mut event) = self.events(place).get(id).cloned() else { return };
+        event.puts = Puts::OneOf(self.values(&event, end, 0));
+        let event = Event { end: Some(end), certainty: Certainty::Sure, kept, ..event };
+        self.events(place).insert(*id, event);
+    }
+
+    /// Its outcome is not known: what was copied may show, now or after a stop.
+    pub fn unknown(&mut self, (place, id): &EventId) {
+        let end = self.tick();
+        let Some(mut event) = self.events(place).get(id).cloned() else { return };
+        event.puts = Puts::OneOf(self.values(&event, end, 0));
+        self.events(place).insert(*id, Event { end: Some(end), certainty: Certainty::Unknown, ..event });
+    }
+
+    /// It was refused: nothing of it may ever be seen.
+    pub fn refused(&mut self, (place, id): &EventId) {
+        if let Some(event) = self.events(place).get_mut(id) {
+            event.certainty = Certainty::Refused;
+        }
+    }
+
+    /// What a place may show to a read that begins and ends then.
+    fn may_show(&mut self, place: &Place, begin: Tick, end: Tick, depth: usize) -> BTreeSet<Shown> {
+        self.may_show_but(0, place, (begin, end), depth)
+    }
+
+    /// As [`Oracle::may_show`], but for what one operation does itself.
+    fn may_show_but(
+        &mut self,
+        operation: u64,
+        place: &Place,
+        (begin, end): (Tick, Tick),
+        depth: usize,
+    ) -> BTreeSet<Shown> {
+        let mut events = self.events(place).clone();
+        events.retain(|_, event| event.operation != operation || operation == 0);
+        // Of those that are surely over before the read, the latest beginning.
+        let is_sure = |e: &&Event| e.certainty == Certainty::Sure;
+        let over =
+            events.values().filter(is_sure).filter(|e| e.end.is_some_and(|at| at < begin)).map(|e| e.begin).max();
+        let shows = |e: &&Event| {
+            let covered = over.is_some_and(|later| e.end.is_some_and(|at| at < later));
+            e.certainty != Certainty::Refused && e.begin <= end && !covered
+        };
+        let shown: Vec<&Event> = events.values().filter(shows).collect();
+        shown.into_iter().flat_map(|event| self.values(event, end, depth)).collect()
+    }
+
+    /// What an event puts, as far as that is known by then.
+    fn values(&mut self, event: &Event, end: Tick, depth: usize) -> BTreeSet<Shown> {
+        match &event.puts {
+            Puts::OneOf(values) => values.clone(),
+            Puts::CopyOf(_) | Puts::SameAs(_) if depth > 4 => BTreeSet::new(),
+            Puts::SameAs(source) => self.may_show_but(event.operation, source, (event.begin, end), depth + 1),
+            Puts::CopyOf(source) => {
+                let copied = self.may_show_but(event.operation, source, (event.begin, end), depth + 1);
+                copied.into_iter().filter(Option::is_some).collect()
+            }
+        }
+    }
+
+    /// Judges what a read that began then and ends now has shown.
+    pub fn saw(&mut self, place: &Place, begin: Tick, shown: Shown) -> Result<(), String> {
+        let end = self.tick();
+        let may = self.may_show(place, begin, end, 0);
+        if !may.contains(&shown) {
+            let events: Vec<String> = self.events(place).values().map(|e| format!("{e:?}")).collect();
+            return Err(format!(
+                "{place:?} shows {shown:?} in {begin}..{end}, not one of {may:?}:\n{}",
+                events.join("\n")
+            ));
+        }
+        let puts = Puts::OneOf(BTreeSet::from([shown]));
+        let (certainty, kept) = (Certainty::Sure, Kept::Nowhere);
+        self.events(place).retain(|_, e| e.what != Kind::Seen || e.end.is_some_and(|at| at >= begin));
+        let operation = 0;
+        self.add(place, Event { puts, begin, end: Some(end), certainty, kept, what: Kind::Seen, operation });
+        Ok(())
+    }
+
+    /// Places of a table with a history.
+    fn places_of(&self, table: &str) -> Vec<Place> {
+        self.places.keys().filter(|place| place.table == table && !place.row.is_empty()).cloned().collect()
+    }
+
+    /// What the columns of a table may show from a moment on until now, but for what one operation does itself.
+    pub fn content(&mut self, table: &str, begin: Tick, but: u64) -> Content {
+        let end = self.tick();
+        let places = self.places_of(table);
+        let content = places.into_iter().map(|p| {
+            let shown = self.may_show_but(but, &p, (begin, end), 0);
+            ((p.row, p.qualifier), shown)
+        });
+        content.collect()
+    }
+
+    /// An operation on all columns of a table begins; columns that are not named get nothing.
+    pub fn begin_table(&mut self, table: &str, content: &Content, exists: bool) -> Vec<EventId> {
+        let nothing = BTreeSet::from([None]);
+        let mut columns: BTreeSet<(String, String)> = content.keys().cloned().collect();
+        columns.extend(self.places_of(table).into_iter().map(|p| (p.row, p.qualifier)));
+        let mut begun = vec![self.begin_existence(table, exists)];
+        for (row, qualifier) in columns {
+            let shown = content.get(&(row.clone(), qualifier.clone())).unwrap_or(&nothing).clone();
+            begun.push(self.begin(&Place { table: table.into(), row, qualifier }, Puts::OneOf(shown), false));
+        }
+        begun
+    }
+
+    /// A table comes or goes.
+    pub fn begin_existence(&mut self, table: &str, exists: bool) -> EventId {
+        self.begin(&Place::table(table), Puts::OneOf(BTreeSet::from([exists.then_some(1)])), false)
+    }
+
+    /// All that was acknowledged before a moment is on the disk.
+    pub fn synced(&mut self, before: Tick) {
+        for event in self.places.values_mut().flat_map(BTreeMap::values_mut) {
+            if event.what == Kind::Record && event.kept == Kept::Process && event.end.is_some_and(|end| end < before) {
+                event.kept = Kept::Always;
+            }
+        }
+    }
+
+    /// The machine, or the process alone, has stopped: what was under way may have been done or not, and so may what
+    /// is not kept.
+    pub fn stopped(&mut self, is_power_cut: bool) {
+        let now = self.tick();
+        for events in self.places.values_mut() {
+            events.retain(|_, event| event.what != Kind::Seen);
+            for event in events.values_mut() {
+                let lost = match event.kept {
+                    Kept::Always => false,
+                    Kept::Process => is_power_cut,
+                    Kept::Nowhere => true,
+                };
+                if event.certainty == Certainty::Sure && lost {
+                    event.certainty = Certainty::Unknown;
+                }
+                event.end = event.end.or(Some(now));
+            }
+        }
+    }
+
+    /// After a stop, of what all columns show: a record is lost although a later one is not.
+    pub fn hole(&mut self, shown: &BTreeMap<Place, Shown>) -> Result<(), String> {
+        let mut first_lost: Option<(Tick, Place)> = None;
+        let mut last_kept: Option<(Tick, Place)> = None;
+        for (place, shown) in shown {
+            let events = self.events(place);
+            let shows = |e: &Event| matches!(&e.puts, Puts::OneOf(values) if values.contains(shown));
+            for event in events.values().filter(|e| e.what == Kind::Record && e.kept == Kept::Process) {
+                let Some(end) = event.end.filter(|_| event.certainty != Certainty::Refused) else { continue };
+                let explained = events.values().any(|e| shows(e) && e.end.is_none_or(|at| at >= event.begin));
+                if !explained && first_lost.as_ref().is_none_or(|(at, _)| end < *at) {
+                    first_lost = Some((end, place.clone()));
+                }
+                let only = matches!(&event.puts, Puts::OneOf(values) if values.len() == 1) && shown.is_some();
+                if only && shows(event) && last_kept.as_ref().is_none_or(|(at, _)| event.begin > *at) {
+                    last_kept = Some((event.begin, place.clone()));
+                }
+            }
+        }
+        match (first_lost, last_kept) {
+            (Some((lost, a)), Some((kept, b))) if kept > lost => {
+                Err(format!("a record of {a:?} that ended at {lost} is lost, one of {b:?} that began at {kept} is not"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets what can never be read again.
+    pub fn prune(&mut self) {
+        for events in self.places.values_mut() {
+            let sure = |e: &&Event| e.certainty == Certainty::Sure && e.kept == Kept::Always && e.end.is_some();
+            let Some(last) = events.values().filter(sure).map(|e| e.begin).max() else { continue };
+            // Refused ones stay: they must never be seen.
+            events.retain(|_, e| {
+                e.certainty == Certainty::Refused || e.end.is_none_or(|end| end >= last) || e.begin >= last
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(value: u64) -> Puts {
+        Puts::OneOf(BTreeSet::from([Some(value)]))
+    }
+
+    #[test]
+    fn overlapping_puts_show_either_and_what_is_over_shows_no_more() {
+        let (mut oracle, place) = (Oracle::default(), Place::column("t", "r", "q"));
+        let one = oracle.begin(&place, put(1), true);
+        oracle.done(&one, Kept::Always);
+        let (two, three) = (oracle.begin(&place, put(2), true), oracle.begin(&place, put(3), true));
+        let begin = oracle.tick();
+        oracle.done(&three, Kept::Always);
+        assert_eq!(oracle.may_show(&place, begin, begin, 0), BTreeSet::from([Some(1), Some(2), Some(3)]));
+        oracle.done(&two, Kept::Always);
+        let begin = oracle.tick();
+        assert!(oracle.saw(&place, begin, Some(1)).is_err());
+        assert!(oracle.saw(&place, begin, None).is_err());
+        assert!(oracle.saw(&place, begin, Some(2)).is_ok());
+        let begin = oracle.tick();
+        assert!(oracle.saw(&place, begin, Some(3)).is_err(), "what was seen is over");
+    }
+
+    #[test]
+    fn a_power_cut_takes_what_was_not_synced_and_a_refused_put_is_never_seen() {
+        let (mut oracle, place) = (Oracle::default(), Place::column("t", "r", "q"));
+        let one = oracle.begin(&place, put(1), true);
+        oracle.done(&one, Kept::Process);
+        let refused = oracle.begin(&place, put(2), true);
+        oracle.refused(&refused);
+        let mut cut = oracle.tick();
+        assert!(oracle.saw(&place, cut, Some(2)).is_err());
+        oracle.stopped(false);
+        cut = oracle.tick();
+        assert!(oracle.saw(&place, cut, None).is_err());
+        oracle.stopped(true);
+        cut = oracle.tick();
+        assert!(oracle.saw(&place, cut, None).is_ok());
+    }
+
+    #[test]
+    fn a_hole_in_what_is_left_is_found() {
+        let mut oracle = Oracle::default();
+        let (a, b) = (Place::column("t", "r", "a"), Place::column("t", "r", "b"));
+        for (place, value) in [(&a, 1), (&b, 2)] {
+            let begun = oracle.begin(place, put(value), true);
+            oracle.done(&begun, Kept::Process);
+        }
+        oracle.stopped(true);
+        let shown = |x, y| BTreeMap::from([(a.clone(), x), (b.clone(), y)]);
+        assert!(oracle.hole(&shown(Some(1), None)).is_ok());
+        assert!(oracle.hole(&shown(None, None)).is_ok());
+        assert!(oracle.hole(&shown(None, Some(2))).is_err());
+    }
+}
