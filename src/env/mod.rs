@@ -114,14 +114,9 @@ pub trait Env: Send + Sync {
 
     /// Replaces a file so that a crash leaves the old or the new contents.
     fn replace_file(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        let temporary = path.with_extension("new");
-        if self.exists(&temporary)? {
-            self.remove(&temporary)?;
-        }
-        let file = self.create_new(&temporary)?;
         // Order: contents before the name, the name before anyone relies on it.
-        let named = file.write_at(data, 0).and_then(|()| file.sync()).and_then(|()| self.rename(&temporary, path));
-        if let Err(e) = named {
+        let temporary = self.write_beside(path, data)?;
+        if let Err(e) = self.rename(&temporary, path) {
             // A leftover would take room where there may be none.
             let _ = self.remove(&temporary);
             return Err(e);
@@ -130,5 +125,19 @@ pub trait Env: Send + Sync {
             Some(dir) => self.sync_dir(dir),
             None => Ok(()),
         }
+    }
+
+    /// Writes what is to become the contents of a file beside it, and syncs it; where.
+    fn write_beside(&self, path: &Path, data: &[u8]) -> io::Result<PathBuf> {
+        let temporary = path.with_extension("new");
+        if self.exists(&temporary)? {
+            self.remove(&temporary)?;
+        }
+        let file = self.create_new(&temporary)?;
+        if let Err(e) = file.write_at(data, 0).and_then(|()| file.sync()) {
+            let _ = self.remove(&temporary);
+            return Err(e);
+        }
+        Ok(temporary)
     }
 }

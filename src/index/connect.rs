@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::db::sql;
 #[cfg(test)]
 use super::pages::page_size;
+use crate::env::sync;
 use crate::{Error, ErrorKind, Result};
 
 /// One file for all connections of this process, and for those of no other.
@@ -21,14 +22,20 @@ fn open_alone(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags_and_vfs(path, flags, c"unix-excl").map_err(sql("open"))
 }
 
+/// How long SQLite waits for other connections. In a simulation they do not go on meanwhile.
+fn busy_ms() -> u32 {
+    if sync::is_scheduled() { 0 } else { 10_000 }
+}
+
 /// The connection that writes; it makes the file. `Busy`: another program has it open.
 pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
     let connection = open_alone(path, OpenFlags::default())?;
     let cache = (cache_bytes / 1024).max(64);
     let setup = format!(
-        "{}PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000; PRAGMA cache_size=-{cache};
+        "{}PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout={}; PRAGMA cache_size=-{cache};
          PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=4000;",
-        page_size()
+        page_size(),
+        busy_ms()
     );
     connection.execute_batch(&setup).map_err(|e| match e.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => in_use(path),
@@ -42,7 +49,7 @@ pub(super) fn connect(path: &Path, cache_bytes: u64) -> Result<Connection> {
 pub(super) fn connect_reader(path: &Path, cache_kib: i64) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = open_alone(path, flags)?;
-    let cache = format!("PRAGMA cache_size=-{cache_kib}; PRAGMA busy_timeout=10000;");
+    let cache = format!("PRAGMA cache_size=-{cache_kib}; PRAGMA busy_timeout={};", busy_ms());
     connection.execute_batch(&cache).map_err(sql("set up"))?;
     keep_plans(&connection)?;
     Ok(connection)

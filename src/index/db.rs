@@ -202,7 +202,7 @@ impl Index {
         self.condemn_if_damaged(result)
     }
 
-    fn condemn_if_damaged<T>(&self, result: Result<T>) -> Result<T> {
+    pub(super) fn condemn_if_damaged<T>(&self, result: Result<T>) -> Result<T> {
         if result.as_ref().is_err_and(|e| e.kind == ErrorKind::Corrupt) {
             self.condemn();
         }
@@ -356,7 +356,7 @@ fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Chang
     Ok(())
 }
 
-fn read_page(
+pub(super) fn read_page(
     connection: &Connection,
     from: &[u8],
     to: &[u8],

@@ -8,7 +8,6 @@ use rusqlite::{Connection, OpenFlags};
 use super::db::{Index, sql};
 use super::state::{check_of, condemned_path};
 use super::{Meta, Witness};
-use crate::model::SegmentId;
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
 
@@ -31,19 +30,6 @@ impl Index {
         let reader = Connection::open_with_flags(&path, flags).map_err(sql("open"))?;
         let meta = check_of(&reader, store, seen)?;
         Ok((Self::with(&path, reader, 8 << 20, Arc::clone(seen)), meta))
-    }
-
-    /// Calls `each` for every value that is shared: segment, offset, by how many.
-    pub fn walk_shares(&self, each: &mut dyn FnMut(SegmentId, u64, u64)) -> Result<()> {
-        let reader = self.own_reader()?;
-        let mut statement = reader.prepare("SELECT segment, offset, shares FROM shares").map_err(sql("read"))?;
-        let mut rows = statement.query([]).map_err(sql("read"))?;
-        while let Some(row) = rows.next().map_err(sql("read"))? {
-            let number = |at| row.get::<_, i64>(at).map_err(sql("read"));
-            let segment = u32::try_from(number(0)?).unwrap_or(u32::MAX);
-            each(SegmentId(segment), number(1)?.cast_unsigned(), number(2)?.cast_unsigned());
-        }
-        Ok(())
     }
 }
 

@@ -21,6 +21,7 @@ mod shrink;
 mod spill;
 mod state;
 mod verify;
+mod view;
 mod witness;
 
 pub use columns::{COLUMNS_MAX, ColumnChanges, ColumnStats};
@@ -36,4 +37,5 @@ pub use row::IndexRow;
 pub use shares::ShareChanges;
 pub use spill::{SpillMap, first_part, join_key, past_key};
 pub use verify::Verified;
+pub use view::IndexView;
 pub use witness::Witness;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::engine::{Engine, known_table};
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
-use super::twofold::{self, Loaded};
+use super::twofold::{self, Loaded, Unsaved};
 use super::{attribute_times, dropped};
 use crate::backend::Event;
 use crate::env::Env;
@@ -57,6 +57,10 @@ pub fn initial() -> Catalogue {
 
 /// Writes the file so that a crash leaves the old or the new catalogue.
 pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
+    try_save(env, path, catalogue).map_err(|unsaved| unsaved.error)
+}
+
+fn try_save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<(), Unsaved> {
     let stored = Stored {
         version: catalogue.version,
         next_table_id: catalogue.next_table_id,
@@ -68,8 +72,10 @@ pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
         dropped: catalogue.dropped.clone(),
         staged: catalogue.staged.clone(),
     };
-    let json = serde_json::to_string_pretty(&stored)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("encode the catalogue: {e}")))?;
+    let json = serde_json::to_string_pretty(&stored).map_err(|e| {
+        let error = Error::new(ErrorKind::Io, format!("encode the catalogue: {e}"));
+        Unsaved { error, is_unknown: false }
+    })?;
     let text = format!("cellfs catalogue crc32c={:08x}\n{json}\n", crc32c::crc32c(json.as_bytes()));
     twofold::save(env, path, text.as_bytes())
 }
@@ -355,6 +361,17 @@ impl Engine {
         self.change_catalogue(|catalogue, now| apply(catalogue, change, origin, now))
     }
 
+    /// A change that may or may not be found at the next start: nothing more is acknowledged that could depend on it.
+    fn unsaved(&self, Unsaved { error, is_unknown }: Unsaved) -> Error {
+        if !is_unknown {
+            return error;
+        }
+        let reason =
+            format!("{error}. Whether the change holds is known after a restart; nothing is acknowledged before");
+        self.log.set_poison(reason.clone());
+        Error::new(ErrorKind::Poisoned, reason)
+    }
+
     /// As [`Engine::alter`], of a change that gives the events it causes.
     pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
         let events = {
@@ -364,7 +381,8 @@ impl Engine {
             let mut catalogue = (*before).clone();
             let events = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
-            save(&*self.options.env, &self.catalogue_path, &catalogue)?;
+            let saved = try_save(&*self.options.env, &self.catalogue_path, &catalogue);
+            saved.map_err(|unsaved| self.unsaved(unsaved))?;
             self.catalogue.store(Arc::new(catalogue));
             events
         };

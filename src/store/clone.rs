@@ -22,6 +22,8 @@ struct Copying<'a> {
     from: &'a Engine,
     to: &'a Engine,
     writer: Rewriter,
+    /// Those that are full and not indexed yet.
+    full: Vec<Rewriter>,
     /// What the copied cells count as flushed together.
     generation: Option<Generation>,
 }
@@ -65,7 +67,7 @@ impl Engine {
 
     fn fill_staged(&self, from: &Engine, old: &TableSchema, staged: &TableSchema) -> Result<()> {
         let writer = Rewriter::create(self.log.segments())?;
-        let mut copying = Copying { from, to: self, writer, generation: None };
+        let mut copying = Copying { from, to: self, writer, full: Vec::new(), generation: None };
         for (name, family) in &old.families {
             if let Some(new) = staged.families.get(name) {
                 copying.family(family.id, new.id)?;
@@ -121,7 +123,8 @@ impl Copying<'_> {
             let entry = Entry { family, row, qualifier, timestamp, kind, seq, tags: old.tags.clone() };
             if self.writer.bytes() >= self.to.options.segment_bytes {
                 self.writer.sync()?;
-                self.writer = Rewriter::create(self.to.log.segments())?;
+                let next = Rewriter::create(self.to.log.segments())?;
+                self.full.push(std::mem::replace(&mut self.writer, next));
             }
             let value = self.writer.copy_from(self.from.log.segments(), &old.value, &entry)?;
             self.track(&entry);
@@ -130,7 +133,9 @@ impl Copying<'_> {
         }
         // Order: the copies are on the disk before the index points to them.
         self.writer.sync()?;
-        self.to.index_copies(&rows, generation)
+        self.to.index_copies(&rows, generation)?;
+        self.full.clear();
+        Ok(())
     }
 
     fn track(&self, entry: &Entry) {

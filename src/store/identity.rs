@@ -130,5 +130,5 @@ pub fn write(env: &dyn Env, dir: &Path, identity: &Identity) -> Result<()> {
     let mut stored = Stored { cellfs_store_format: FORMAT, store, hash_key, check: None };
     stored.check = Some(stored.expected());
     let text = serde_json::to_string_pretty(&stored).unwrap_or_default() + "\n";
-    twofold::save(env, &path(dir), text.as_bytes())
+    twofold::save(env, &path(dir), text.as_bytes()).map_err(|unsaved| unsaved.error)
 }

@@ -139,9 +139,11 @@ impl Engine {
 
     /// Segments that the index covers as a whole.
     fn candidates(&self) -> Vec<Candidate> {
-        let meta = self.meta.lock();
         let segments = self.log.segments();
-        let covered = segments.ids().into_iter().filter(|id| *id < meta.checkpoint.segment);
+        // Order: before the state, which then has what is in them.
+        let filled = segments.filled();
+        let meta = self.meta.lock();
+        let covered = filled.into_iter().filter(|id| *id < meta.checkpoint.segment);
         let candidate = |id| {
             let stats = meta.segments.get(&id);
             let len = segments.get(id)?.len();

@@ -60,6 +60,16 @@ pub enum Tail {
     LeaveAlone,
 }
 
+/// Whether a segment is read to its end, or up to an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Broken {
+    No,
+    /// The log ends there.
+    Ends(u64),
+    /// What follows there is in a later segment.
+    GoesOnElsewhere(u64),
+}
+
 /// Takes the entries of a record of a segment, with the segment's marks.
 type Sink<'a, 'f> = dyn FnMut(&mut Recovery<'a>, SegmentId, Vec<Found>, &DeadMarks) -> Result<()> + 'f;
 
@@ -182,10 +192,14 @@ impl<'a> Recovery<'a> {
             if log {
                 self.tail = Some(id).filter(|_| self.reaches(id, start(id)));
             }
-            if let Some(end) = broken {
-                self.truncate(id, end)?;
-                self.set_aside(later)?;
-                ended = true;
+            match broken {
+                Broken::No => {}
+                Broken::Ends(end) => {
+                    self.truncate(id, end)?;
+                    self.set_aside(later)?;
+                    ended = true;
+                }
+                Broken::GoesOnElsewhere(end) => self.truncate(id, end)?,
             }
         }
         if !ended {
@@ -194,7 +208,7 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Walks one segment; `Some`: the log ends here, at this offset.
+    /// Walks one segment.
     fn walk_segment(
         &mut self,
         mut replay: Replay,
@@ -202,7 +216,7 @@ impl<'a> Recovery<'a> {
         dead: &DeadMarks,
         (synced, later): (SeqNo, &[SegmentId]),
         sink: &mut Sink<'a, '_>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Broken> {
         let (log, before) = (replay.origin() == SegmentOrigin::Log, self.last);
         while let Some(event) = replay.next_event()? {
             match event {
@@ -210,7 +224,7 @@ impl<'a> Recovery<'a> {
                     if log && self.end == Tail::Mend && self.is_hole(id, seq, synced) {
                         // The end of the segment before never reached the disk.
                         self.keep_cut(id, offset)?;
-                        return Ok(Some(offset));
+                        return Ok(Broken::Ends(offset));
                     }
                     if log {
                         self.repeated.note(id, seq, before);
@@ -223,6 +237,10 @@ impl<'a> Recovery<'a> {
                     sink(self, id, found, dead)?;
                 }
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
+                    if log && self.end == Tail::Mend && self.continued(later)? {
+                        // A sync of this segment failed, and all that was not on the disk was written again.
+                        return Ok(Broken::GoesOnElsewhere(offset));
+                    }
                     // A compaction that was stopped leaves a record cut off. The index points to what was synced alone.
                     let ends = log && self.ends_here(synced, later)?;
                     if log || resume.is_some() || self.rebuilding {
@@ -233,14 +251,14 @@ impl<'a> Recovery<'a> {
                         if resume.is_some() {
                             self.keep_cut(id, offset)?;
                         }
-                        return Ok(Some(offset));
+                        return Ok(Broken::Ends(offset));
                     }
                     self.last = self.last.max(salvage.seq.unwrap_or_default());
                     sink(self, id, salvage.found, dead)?;
                 }
             }
         }
-        Ok(None)
+        Ok(Broken::No)
     }
 
     /// Whether what was never known to be on the disk begins at a hole.

@@ -160,13 +160,24 @@ impl Engine {
         self.check_space()?;
         let made = self.fill_snapshot(&dir, table);
         if let Err(e) = made {
-            // What cannot be removed now is removed when the store is opened.
+            // Order: the mark first, durably. What else cannot be removed now is removed when the store is opened.
+            let mark = dir.join(MARK);
+            if env.exists(&mark).unwrap_or(true) && env.remove(&mark).and_then(|()| env.sync_dir(&dir)).is_err() {
+                return Err(self.not_known(&e));
+            }
             let _ = env.remove_tree(&dir);
             return Err(e);
         }
         drop(one);
         self.announce(&[Event::Snapshot { name: name.to_owned() }]);
         Ok(())
+    }
+
+    /// Whether the snapshot is there is known after a restart.
+    fn not_known(&self, error: &Error) -> Error {
+        let reason = format!("{error}. Whether it holds is known after a restart; nothing is acknowledged before");
+        self.log.set_poison(reason.clone());
+        Error::new(ErrorKind::Poisoned, reason)
     }
 
     fn check_space(&self) -> Result<()> {
@@ -271,7 +282,10 @@ impl Engine {
             _ => io("remove", &mark)(e),
         })?;
         // Order: it is no snapshot any more before its parts go.
-        env.sync_dir(&dir).and_then(|()| env.remove_tree(&dir)).map_err(io("remove", &dir))?;
+        env.sync_dir(&dir).map_err(|e| self.not_known(&io("sync", &dir)(e)))?;
+        if let Err(e) = env.remove_tree(&dir) {
+            log::warn!("remove {}: {e}; what is left of it goes at the next start", dir.display());
+        }
         drop(one);
         self.announce(&[Event::Snapshot { name: name.to_owned() }]);
         Ok(())

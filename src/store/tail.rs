@@ -69,12 +69,11 @@ impl Recovery<'_> {
             if !unknown || len > SEGMENT_HEADER {
                 continue;
             }
-            let mut header = vec![0; len as usize];
-            let read = self.segments.file(id)?.read_at(&mut header, 0);
-            read.map_err(|e| Error::io(format!("read {}", self.segments.path(id).display()), &e))?;
-            // A part of one is what a write that failed has left; without an index it might be what is left of more.
-            let torn = len < SEGMENT_HEADER && meta.checkpoint.segment > SegmentId(0);
-            if torn || header.iter().all(|byte| *byte == 0) {
+            // Its header was on the disk before its name was, and before anything else was written to it. What was cut
+            // short since is missed by its numbers.
+            let torn =
+                len < SEGMENT_HEADER || self.segments.check_header(id).is_err_and(|e| e.kind == ErrorKind::Corrupt);
+            if torn {
                 self.segments.purge(id)?;
             }
         }

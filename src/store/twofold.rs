@@ -23,13 +23,26 @@ pub fn copy_of(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Why contents were not saved.
+pub struct Unsaved {
+    pub error: Error,
+    /// A later start may find the new contents or the old ones.
+    pub is_unknown: bool,
+}
+
 /// Writes both so that a crash leaves, in each, the old or the new contents.
-pub fn save(env: &dyn Env, path: &Path, bytes: &[u8]) -> Result<()> {
-    // Order: the copy first; it is then never older than a first file that is good.
-    for path in [copy_of(path), path.to_owned()] {
-        env.replace_file(&path, bytes).map_err(|e| Error::io(format!("write {}", path.display()), &e))?;
-    }
-    Ok(())
+pub fn save(env: &dyn Env, path: &Path, bytes: &[u8]) -> Result<(), Unsaved> {
+    let copy = copy_of(path);
+    let unsaved = |path: &Path, is_unknown| {
+        let what = format!("write {}", path.display());
+        move |e: std::io::Error| Unsaved { error: Error::io(what, &e), is_unknown }
+    };
+    // Order: the copy first; it is then never older than a first file that is good, and counts for nothing beside it.
+    env.replace_file(&copy, bytes).map_err(unsaved(&copy, false))?;
+    let new = env.write_beside(path, bytes).map_err(unsaved(path, false))?;
+    // From here on the new contents may be found.
+    env.rename(&new, path).map_err(unsaved(path, true))?;
+    path.parent().map_or(Ok(()), |dir| env.sync_dir(dir)).map_err(unsaved(path, true))
 }
 
 /// Reads the first file, or its copy if that is missing or damaged; `None` if there is neither.
@@ -96,7 +109,7 @@ mod tests {
         env.create_dir("/d".as_ref()).unwrap();
         let path = Path::new("/d/file");
         assert!(load(&env, path, &parse).unwrap().is_none());
-        save(&env, path, b"good").unwrap();
+        assert!(save(&env, path, b"good").is_ok());
         assert!(load(&env, path, &parse).unwrap().unwrap().problems.is_empty());
         for broken in [path.to_owned(), copy_of(path)] {
             env.damage(&broken, |bytes| bytes[0] ^= 1).unwrap();

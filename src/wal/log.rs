@@ -247,7 +247,8 @@ impl Log {
         Error::io(format!("write {}", path.display()), source)
     }
 
-    fn set_poison(&self, reason: String) {
+    /// Takes nothing more, because of what the sentence says.
+    pub fn set_poison(&self, reason: String) {
         log::error!("{reason}");
         self.poison.lock().get_or_insert(reason);
         self.poisoned.store(true, Ordering::Release);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Head, HeadParts, put_head};
-use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
-use super::segments::{Segment, Segments};
+use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER};
+use super::segments::{Filling, Segment, Segments};
 use super::value::CHUNK;
 use crate::env::EnvFile;
 use crate::model::{SegmentId, SeqNo, ValueHandle};
@@ -13,10 +13,11 @@ use crate::{Error, ErrorKind, Result};
 /// Bytes that are collected before they are written as a record.
 const RECORD: usize = 1 << 20;
 
-/// A new segment that is being filled. Nothing of it counts before [`Rewriter::sync`].
+/// A new segment that is being filled: nothing of it counts before [`Rewriter::sync`], and no compaction takes it while
+/// this lives.
 pub struct Rewriter {
     segments: Arc<Segments>,
-    id: SegmentId,
+    filling: Filling,
     segment: Arc<Segment>,
     file: Arc<dyn EnvFile>,
     offset: u64,
@@ -26,15 +27,15 @@ pub struct Rewriter {
 
 impl Rewriter {
     pub fn create(segments: &Arc<Segments>) -> Result<Self> {
-        let (id, segment, file) = segments.create(SegmentOrigin::Compaction)?;
+        let (filling, segment, file) = segments.create_filling()?;
         let buffer = vec![0; RECORD_HEADER];
         let segments = Arc::clone(segments);
-        Ok(Self { segments, id, segment, file, offset: SEGMENT_HEADER, buffer, count: 0 })
+        Ok(Self { segments, filling, segment, file, offset: SEGMENT_HEADER, buffer, count: 0 })
     }
 
     /// The segment that is written.
     pub fn id(&self) -> SegmentId {
-        self.id
+        self.filling.id()
     }
 
     /// Bytes so far.
@@ -81,7 +82,7 @@ impl Rewriter {
         if self.buffer.len() >= RECORD {
             self.write_record()?;
         }
-        Ok(ValueHandle { segment: self.id, offset, head_len, check, ..*old })
+        Ok(ValueHandle { segment: self.id(), offset, head_len, check, ..*old })
     }
 
     fn write_record(&mut self) -> Result<()> {
@@ -90,10 +91,10 @@ impl Rewriter {
         }
         let length = (self.buffer.len() - RECORD_HEADER) as u32;
         let header = RecordHeader { length, count: self.count, seq: SeqNo(0), synced: SeqNo(0) };
-        let header = header.encode(self.segments.store_id(), self.id, self.offset);
+        let header = header.encode(self.segments.store_id(), self.id(), self.offset);
         self.buffer[..RECORD_HEADER].copy_from_slice(&header);
         let written = self.file.write_at(&self.buffer, self.offset);
-        written.map_err(|e| Error::io(format!("write {}", self.segments.path(self.id).display()), &e))?;
+        written.map_err(|e| Error::io(format!("write {}", self.segments.path(self.id()).display()), &e))?;
         self.offset += self.buffer.len() as u64;
         self.segment.set_len(self.offset);
         self.buffer.clear();
@@ -105,7 +106,7 @@ impl Rewriter {
     /// What was copied is on the disk when this returns.
     pub fn sync(&mut self) -> Result<()> {
         self.write_record()?;
-        self.file.sync().map_err(|e| Error::io(format!("sync {}", self.segments.path(self.id).display()), &e))
+        self.file.sync().map_err(|e| Error::io(format!("sync {}", self.segments.path(self.id()).display()), &e))
     }
 }
 

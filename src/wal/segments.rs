@@ -43,6 +43,27 @@ pub struct Segments {
     highest: Mutex<SegmentId>,
     /// Those that should be there and are not.
     lost: RwLock<BTreeSet<SegmentId>>,
+    /// Those that are being filled; what is in them is not indexed yet.
+    filling: Mutex<BTreeSet<SegmentId>>,
+}
+
+/// While it lives nobody takes a segment for one that nothing points into.
+pub struct Filling {
+    segments: Arc<Segments>,
+    id: SegmentId,
+}
+
+impl Filling {
+    /// Of the segment.
+    pub fn id(&self) -> SegmentId {
+        self.id
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        self.segments.filling.lock().remove(&self.id);
+    }
 }
 
 impl Segment {
@@ -120,8 +141,9 @@ impl Segments {
     /// As [`Segments::open`], and changes nothing.
     pub fn look(env: Arc<dyn Env>, dir: PathBuf, store: StoreId) -> Result<Self> {
         let open = Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN)));
-        let (known, marking, highest) = (RwLock::default(), Mutex::default(), Mutex::default());
-        let segments = Self { env, dir, store, known, open, marking, highest, lost: RwLock::default() };
+        let (known, marking, highest, filling) =
+            (RwLock::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        let segments = Self { env, dir, store, known, open, marking, highest, lost: RwLock::default(), filling };
         for id in segments.names()?.iter().filter_map(|name| parse_name(name)) {
             let segment = Segment::default();
             segment.set_len(segments.raw_file(id)?.len().map_err(|e| segments.io("measure", id, &e))?);
@@ -242,6 +264,21 @@ impl Segments {
         check_segment_header(&header, id, &self.store)
     }
 
+    /// Makes a new segment that is to be filled with copies.
+    pub fn create_filling(self: &Arc<Self>) -> Result<(Filling, Arc<Segment>, Arc<dyn EnvFile>)> {
+        // Order: under the lock, so that nobody sees the segment before it counts as being filled.
+        let mut filling = self.filling.lock();
+        let (id, segment, file) = self.create(SegmentOrigin::Compaction)?;
+        filling.insert(id);
+        Ok((Filling { segments: Arc::clone(self), id }, segment, file))
+    }
+
+    /// Ids of those that are not being filled, ascending.
+    pub fn filled(&self) -> Vec<SegmentId> {
+        let filling = self.filling.lock();
+        self.ids().into_iter().filter(|id| !filling.contains(id)).collect()
+    }
+
     /// Makes a new segment of the number after the last; its name is durable when this returns.
     pub fn create(&self, origin: SegmentOrigin) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
         let mut known = self.known.write();
@@ -250,8 +287,9 @@ impl Segments {
         let id = SegmentId(last.0 + 1);
         let path = self.path(id);
         let file = self.env.create_new(&path).map_err(|e| self.io("create", id, &e))?;
-        let written =
-            file.write_at(&segment_header(id, &self.store, origin), 0).and_then(|()| self.env.sync_dir(&self.dir));
+        // Order: the header before the name; a segment without a header never had anything in it.
+        let written = file.write_at(&segment_header(id, &self.store, origin), 0);
+        let written = written.and_then(|()| file.sync()).and_then(|()| self.env.sync_dir(&self.dir));
         if let Err(e) = written {
             // A leftover would stand in the way of the next attempt.
             let _ = self.env.remove(&path);

@@ -21,7 +21,7 @@ pub use condvar::{Condvar, WaitResult};
 pub use instant::Instant;
 pub use mutex::{Mutex, MutexGuard};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
-pub use schedule::{Failure, Limits, Report, point, scheduled_ms, simulate, sleep};
+pub use schedule::{Failure, Limits, Report, is_scheduled, point, scheduled_ms, simulate, sleep};
 pub use thread::{Handle, spawn};
 
 /// Tells those who wait for a lock that it is free again. Order: the last field of a guard, dropped after the lock.

@@ -300,7 +300,8 @@ pub fn sleep(time: Duration) {
     }
 }
 
-pub(super) fn is_scheduled() -> bool {
+/// Whether this thread belongs to a schedule.
+pub fn is_scheduled() -> bool {
     PLACE.with_borrow(Option::is_some)
 }
 

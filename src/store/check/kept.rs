@@ -14,6 +14,9 @@ use crate::store::{catalogue, open, snapshots};
 use crate::wal::{Segments, StoreId};
 use crate::{Error, ErrorKind, Result};
 
+/// Findings of a snapshot that are told; all are counted.
+const FINDINGS: usize = 1000;
+
 /// Checks all snapshots of the store in `dir`: their names and what was found.
 pub fn look_at_snapshots(
     env: &Arc<dyn Env>,
@@ -24,15 +27,23 @@ pub fn look_at_snapshots(
     let mut all = Vec::new();
     for name in snapshots::finished(&**env, dir)? {
         let path = snapshots::directory(dir, &name);
-        match look(env, &path, store, tell) {
-            Ok(summary) => {
-                tell(CheckEvent::Snapshot { name: name.clone(), summary })?;
-                all.push((name, summary));
+        // What is found of one that is deleted meanwhile is no damage: it is told once that is known.
+        let mut found = Vec::new();
+        let looked = look(env, &path, store, &mut |event| match event {
+            CheckEvent::Finding(finding) if found.len() < FINDINGS => {
+                found.push(finding);
+                Ok(())
             }
-            // It was deleted meanwhile.
-            Err(_) if !snapshots::finished(&**env, dir)?.contains(&name) => {}
-            Err(e) => return Err(e.context(format!("snapshot {name}"))),
+            CheckEvent::Finding(_) => Ok(()),
+            other => tell(other),
+        });
+        if !snapshots::finished(&**env, dir)?.contains(&name) {
+            continue;
         }
+        let summary = looked.map_err(|e| e.context(format!("snapshot {name}")))?;
+        found.into_iter().try_for_each(|finding| tell(CheckEvent::Finding(finding)))?;
+        tell(CheckEvent::Snapshot { name: name.clone(), summary })?;
+        all.push((name, summary));
     }
     Ok(all)
 }
@@ -73,8 +84,9 @@ fn look(env: &Arc<dyn Env>, dir: &Path, store: StoreId, tell: &mut Tell<'_>) -> 
             None
         }
     };
-    let borrowed = index.as_ref().map(|(index, meta)| (index, meta.clone()));
-    let mut checker = Checker::new(&segments, borrowed, &declared.value, Known::default(), tell);
+    let view = index.as_ref().map(|(index, _)| index.view()).transpose()?;
+    let checked = (&segments, segments.ids());
+    let mut checker = Checker::new(checked, view.as_ref(), &declared.value, Known::default(), tell);
     checker.summary = before;
     checker.run()
 }

@@ -80,9 +80,9 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
             None
         }
     };
-    let borrowed = index.as_ref().map(|(index, meta)| (index, meta.clone()));
+    let view = index.as_ref().map(|(index, _)| index.view()).transpose()?;
     let known = Known { synced: seen.synced_seen(), lost: lost_of(&**env, dir, &mut before, tell)? };
-    let mut checker = Checker::new(&segments, borrowed, &catalogue, known, tell);
+    let mut checker = Checker::new((&segments, segments.ids()), view.as_ref(), &catalogue, known, tell);
     checker.summary = before;
     let own = checker.run()?;
     Ok(Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? })
@@ -153,11 +153,15 @@ impl Engine {
         let tell: &mut Tell<'_> = &mut tell;
         let own = {
             let _alone = self.compacting.lock();
-            let meta = self.meta.lock().clone();
-            let catalogue = self.catalogue.load_full();
             let mut before = CheckSummary::default();
             let known = Known { synced: self.log.synced(), lost: lost_of(&**env, dir, &mut before, tell)? };
-            let mut checker = Checker::new(self.log.segments(), Some((&self.index, meta)), &catalogue, known, tell);
+            // Order: segments whose cells are all indexed by now, then the index, then what is declared, whose cells
+            // nobody drops meanwhile.
+            let segments = self.log.segments();
+            let filled = segments.filled();
+            let view = self.index.view()?;
+            let catalogue = self.catalogue.load_full();
+            let mut checker = Checker::new((segments, filled), Some(&view), &catalogue, known, tell);
             checker.summary = before;
             checker.run()?
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::walk::{Checker, is_damage};
-use crate::index::{Direction, Index, IndexRow, SegmentStats, key};
+use crate::index::{IndexRow, IndexView, SegmentStats, key};
 use crate::model::{FamilyId, SegmentId, SeqNo, Severity};
 use crate::wal::{Entry, read_head};
 use crate::{ErrorKind, Result};
@@ -49,11 +49,11 @@ impl Checker<'_, '_> {
         self.find(Severity::Damage, (self.index_path.clone(), None), cell, text)
     }
 
-    fn pages(&mut self, index: &Index, each: &mut EachRow<'_, Self>) -> Result<()> {
+    fn pages(&mut self, index: &IndexView<'_>, each: &mut EachRow<'_, Self>) -> Result<()> {
         let mut from = Vec::new();
         loop {
             let mut page = Vec::new();
-            let count = index.page(&from, &[0xFF; 8], PAGE, Direction::Ascending, &mut |key, row| {
+            let count = index.page(&from, &[0xFF; 8], PAGE, &mut |key, row| {
                 page.push((key.to_vec(), row));
                 Ok(())
             })?;
@@ -61,10 +61,7 @@ impl Checker<'_, '_> {
             from.clone_from(last);
             from.push(0);
             for (key, row) in page {
-                // What was flushed since the check began is not looked at.
-                if key::decode_suffix(&key).is_some_and(|(.., seq)| seq <= self.meta.checkpoint.seq) {
-                    each(self, &key, row)?;
-                }
+                each(self, &key, row)?;
             }
             self.advance(count as u64)?;
             if count < PAGE {
@@ -73,7 +70,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn count(&mut self, index: &Index, counts: &mut Counts) -> Result<()> {
+    fn count(&mut self, index: &IndexView<'_>, counts: &mut Counts) -> Result<()> {
         self.pages(index, &mut |checker, key, row| {
             checker.summary.rows += 1;
             if key <= counts.last.as_slice() {
@@ -122,7 +119,7 @@ impl Checker<'_, '_> {
         Ok(())
     }
 
-    fn compare_shares(&mut self, index: &Index, counts: &Counts) -> Result<()> {
+    fn compare_shares(&mut self, index: &IndexView<'_>, counts: &Counts) -> Result<()> {
         let mut sum = 0u64;
         let walked = index.walk_shares(&mut |segment, offset, shares| {
             sum = sum.wrapping_add(mixed((segment, offset)).wrapping_mul(shares));
@@ -136,7 +133,7 @@ impl Checker<'_, '_> {
     }
 
     /// Rows whose entries were not met.
-    fn surplus(&mut self, index: &Index) -> Result<()> {
+    fn surplus(&mut self, index: &IndexView<'_>) -> Result<()> {
         self.pages(index, &mut |checker, key, row| {
             let Some(entry) = entry_of(key, &row) else { return Ok(()) };
             let (segment, offset) = row.place();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::super::lost::Lost;
-use crate::index::{Direction, Index, IndexRow, Meta, key};
+use crate::index::{Direction, Index, IndexRow, IndexView, Meta, key};
 use crate::model::{
     Catalogue, CellKind, CheckEvent, CheckSummary, FamilyId, FamilyRules, Finding, SegmentId, SeqNo, Severity,
     TableName, Timestamp, to_string_binary,
@@ -41,7 +41,9 @@ pub struct Known {
 /// See the module.
 pub struct Checker<'a, 'f> {
     pub(super) segments: &'a Arc<Segments>,
-    pub(super) index: Option<&'a Index>,
+    /// Those of them that are looked at.
+    ids: Vec<SegmentId>,
+    pub(super) index: Option<&'a IndexView<'a>>,
     pub(super) meta: Meta,
     families: FxHashMap<FamilyId, Named>,
     now: Timestamp,
@@ -64,17 +66,18 @@ pub struct Checker<'a, 'f> {
 
 impl<'a, 'f> Checker<'a, 'f> {
     pub fn new(
-        segments: &'a Arc<Segments>,
-        index: Option<(&'a Index, Meta)>,
+        (segments, ids): (&'a Arc<Segments>, Vec<SegmentId>),
+        index: Option<&'a IndexView<'a>>,
         catalogue: &Catalogue,
         known: Known,
         tell: &'f mut dyn FnMut(CheckEvent) -> Result<()>,
     ) -> Self {
-        let (index, meta) = index.map_or((None, Meta::default()), |(index, meta)| (Some(index), meta));
+        let meta = index.map_or_else(Meta::default, |index| index.meta().clone());
         let total = segments.total_len() + meta.cells();
         let index_path = segments.dir().with_file_name("index").join("index.db").display().to_string();
         Self {
             segments,
+            ids,
             index,
             meta,
             families: named(catalogue),
@@ -95,7 +98,7 @@ impl<'a, 'f> Checker<'a, 'f> {
 
     /// Looks at everything; does not tell the end.
     pub fn run(mut self) -> Result<CheckSummary> {
-        let ids = self.segments.ids();
+        let ids = std::mem::take(&mut self.ids);
         let last_log = ids.iter().rev().find(|id| self.segments.check_header(**id).ok() == Some(SegmentOrigin::Log));
         let last_log = last_log.copied();
         for id in &ids {
@@ -236,11 +239,11 @@ impl<'a, 'f> Checker<'a, 'f> {
     }
 
     /// An entry that the index should have.
-    fn entry(&mut self, index: &Index, id: SegmentId, one: &Found) -> Result<()> {
+    fn entry(&mut self, index: &IndexView<'_>, id: SegmentId, one: &Found) -> Result<()> {
         let place = (self.segments.path(id).display().to_string(), Some(one.offset));
         let entry = &one.entry;
         let key = key::cell_key(entry.family, &entry.row, &entry.qualifier, entry.timestamp, entry.kind, entry.seq);
-        let row = match lookup(index, &key) {
+        let row = match row_of(index, &key) {
             Ok(row) => row,
             Err(e) => {
                 return self.find(Severity::Damage, (self.index_path.clone(), None), Some(self.name(entry)), e.message);
@@ -336,6 +339,15 @@ impl<'a, 'f> Checker<'a, 'f> {
             None => format!("{what} of a dropped family, row {row}, column {column}, timestamp {time}, number {seq}"),
         }
     }
+}
+
+fn row_of(index: &IndexView<'_>, key: &[u8]) -> Result<Option<IndexRow>> {
+    let mut found = None;
+    index.page(key, &[key, &[0]].concat(), 1, &mut |_, row| {
+        found = Some(row);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The row of a key.
