@@ -24,7 +24,7 @@ fn open_alone(path: &Path, flags: OpenFlags) -> Result<Connection> {
 
 /// How long SQLite waits for other connections. In a simulation they do not go on meanwhile.
 fn busy_ms() -> u32 {
-    if sync::is_scheduled() { 0 } else { 10_000 }
+    if sync::is_scheduled() { 0 } else { 100 }
 }
 
 /// The connection that writes; it makes the file. `Busy`: another program has it open.

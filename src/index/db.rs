@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::env::sync::Mutex;
+use crate::env::sync::{self, Mutex};
 use rusqlite::Connection;
 
 use super::columns::{self, ColumnStats};
@@ -23,6 +24,10 @@ use crate::{Error, ErrorKind, Result};
 
 /// Older ones can damage a database in WAL mode (fixed in 3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
+
+/// How often a sync waits for readers, and how long.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Which way a page of rows is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +237,7 @@ impl Index {
         shares::apply(&tx, &sums.shares, &mut meta)?;
         self.put_state(&tx, &mut meta)?;
         tx.commit().map_err(sql("commit to"))?;
-        self.witness.note_commit(meta.commits);
+        self.witness.note_commit(meta.commits, meta.checkpoint.seq);
         self.covered.fetch_max(meta.checkpoint.seq.0, Ordering::AcqRel);
         Ok(meta)
     }
@@ -244,7 +249,7 @@ impl Index {
             let any = shares::settle(tx, &mut meta, pending)?;
             if any { self.put_state(tx, &mut meta) } else { Ok(()) }
         })?;
-        self.witness.note_commit(meta.commits);
+        self.witness.note_commit(meta.commits, meta.checkpoint.seq);
         Ok(meta)
     }
 
@@ -302,17 +307,26 @@ impl Index {
 
     /// Everything that was committed is on the disk when this returns.
     pub fn make_durable(&self) -> Result<()> {
+        for _ in 0..TRIES {
+            if !self.try_make_durable()? {
+                self.witness.note_index_synced();
+                return Ok(());
+            }
+            // With no lock held, so that those who read can end.
+            sync::sleep(PAUSE);
+        }
+        Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"))
+    }
+
+    /// Whether readers kept it from being done.
+    fn try_make_durable(&self) -> Result<bool> {
         let writer = self.writer.lock();
         let _paused = self.readers.pause();
         // Order: a long walk ends first, it would be waited for.
         self.walks.stop();
         let busy = checkpoint(&writer);
         self.walks.allow();
-        if busy? {
-            return Err(Error::new(ErrorKind::Busy, "the index is being read; its sync is tried again"));
-        }
-        self.witness.note_index_synced();
-        Ok(())
+        busy
     }
 }
 

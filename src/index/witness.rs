@@ -1,8 +1,8 @@
 //! How far index and log have come, noted outside of both: so an older copy of the index, or a log that was cut
 //! short, is told from the present one.
 //!
-//! The file `progress`, 20 bytes: number u64 of the last commit of the index, sequence number u64 up to which the log
-//! is on the disk, CRC-32C u32 of both; little-endian. It is written after either and not synced: after a power cut
+//! The file `progress`, 28 bytes: number u64 of the last commit of the index, sequence number u64 up to which the log
+//! is on the disk, sequence number u64 up to which the index has it, CRC-32C u32 of all; little-endian. It is written after either and not synced: after a power cut
 //! it may say less than was, never more.
 
 use std::path::{Path, PathBuf};
@@ -14,12 +14,13 @@ use crate::env::{Env, EnvFile, IndexWritten};
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
-const BYTES: usize = 20;
+const BYTES: usize = 28;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Progress {
     commits: u64,
     synced: SeqNo,
+    covered: SeqNo,
 }
 
 /// See the module.
@@ -69,10 +70,15 @@ impl Witness {
         self.seen.unwrap_or_default().synced
     }
 
-    /// Notes a commit of the index.
-    pub fn note_commit(&self, commits: u64) {
+    /// The index has had everything up to it: what the log lacks of that was dropped.
+    pub fn covered_seen(&self) -> SeqNo {
+        self.seen.unwrap_or_default().covered
+    }
+
+    /// Notes a commit of the index, which has everything up to a number.
+    pub fn note_commit(&self, commits: u64, covered: SeqNo) {
         self.tell(IndexWritten::Committed);
-        self.note(|now| now.commits = commits);
+        self.note(|now| (now.commits, now.covered) = (commits, now.covered.max(covered)));
     }
 
     /// All commits of the index are on the disk.
@@ -118,8 +124,9 @@ fn encode(progress: Progress) -> [u8; BYTES] {
     let mut out = [0; BYTES];
     out[..8].copy_from_slice(&progress.commits.to_le_bytes());
     out[8..16].copy_from_slice(&progress.synced.0.to_le_bytes());
-    let check = crc32c::crc32c(&out[..16]);
-    out[16..].copy_from_slice(&check.to_le_bytes());
+    out[16..24].copy_from_slice(&progress.covered.0.to_le_bytes());
+    let check = crc32c::crc32c(&out[..24]);
+    out[24..].copy_from_slice(&check.to_le_bytes());
     out
 }
 
@@ -127,6 +134,6 @@ fn read(file: &dyn EnvFile) -> Option<Progress> {
     let mut bytes = [0; BYTES];
     file.read_at(&mut bytes, 0).ok()?;
     let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
-    let progress = Progress { commits: number(0), synced: SeqNo(number(8)) };
+    let progress = Progress { commits: number(0), synced: SeqNo(number(8)), covered: SeqNo(number(16)) };
     (encode(progress) == bytes).then_some(progress)
 }

@@ -37,6 +37,8 @@ impl Engine {
             let filled = self.fill_one(from, (table, to), restoration.existing, &mut staged);
             filled.map_err(|e| e.context(format!("make {to} of a snapshot")))
         });
+        // Order: the rows are on the disk before the catalogue shows them; no replay of the log brings them back.
+        let filled = filled.and_then(|()| self.index.make_durable());
         let shown = filled.and_then(|()| self.publish(&staged, restoration.existing, origin));
         if shown.is_err() {
             // What stays staged is given up when the store is opened.

@@ -36,10 +36,14 @@ pub struct Recovery<'a> {
     pub last: SeqNo,
     /// The segment to go on with, if its tail is whole.
     pub tail: Option<SegmentId>,
+    /// The last segment of the log in which a record was met.
+    pub(super) met: Option<SegmentId>,
     /// From here on nothing is known to be on the disk.
     pub(super) unsynced: Option<(SegmentId, u64)>,
     /// Everything up to it was on the disk once.
     synced: SeqNo,
+    /// The index has had everything up to it.
+    pub(super) covered: SeqNo,
     pub(super) end: Tail,
     pub(super) repeated: Repeated,
     pub damages: Damages,
@@ -84,6 +88,7 @@ impl<'a> Recovery<'a> {
     ) -> Self {
         Self {
             synced: witness.synced_seen(),
+            covered: witness.covered_seen(),
             rebuilding: false,
             witness,
             segments,
@@ -93,6 +98,7 @@ impl<'a> Recovery<'a> {
             tracks: FxHashMap::default(),
             last: SeqNo(0),
             tail: None,
+            met: None,
             unsynced: None,
             end,
             repeated: Repeated::default(),
@@ -227,6 +233,7 @@ impl<'a> Recovery<'a> {
                         return Ok(Broken::Ends(offset));
                     }
                     if log {
+                        self.met = Some(id);
                         self.repeated.note(id, seq, before);
                     }
                     self.last = self.last.max(seq);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Access, Store};
-use crate::Result;
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
@@ -12,6 +11,7 @@ use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
     Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
+use crate::{ErrorKind, Result};
 
 impl Store {
     /// What a read met is noted; what failed with those who took its pieces is not the store's.
@@ -169,7 +169,9 @@ impl Backend for Store {
 
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
         let engine = self.changeable()?;
-        engine.restore_from(&self.kept(&restoration.snapshot)?.engine, restoration, origin)
+        let kept = self.kept(&restoration.snapshot)?;
+        let restored = engine.restore_from(&kept.engine, restoration, origin);
+        restored.map_err(|e| if e.kind == ErrorKind::Io { engine.of_snapshot(&restoration.snapshot, e) } else { e })
     }
 
     fn status(&self) -> Result<Status> {

@@ -296,7 +296,15 @@ impl Engine {
         check_name(name).map_err(|_| Self::no_snapshot(name))?;
         let info = self.snapshot_info(name)?;
         let opened = open_snapshot(self, &self.snapshot_dir(name), info.made_at);
-        Ok(Arc::new(opened.map_err(|e| e.context(format!("snapshot {name}")))?))
+        Ok(Arc::new(opened.map_err(|e| self.of_snapshot(name, e))?))
+    }
+
+    /// What has failed with a snapshot has failed because it is not there any more, if it is not.
+    pub fn of_snapshot(&self, name: &str, error: Error) -> Error {
+        match self.snapshot_info(name) {
+            Err(gone) if gone.kind == ErrorKind::NotFound => Self::no_snapshot(name),
+            _ => error.context(format!("snapshot {name}")),
+        }
     }
 }
 

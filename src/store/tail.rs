@@ -84,7 +84,7 @@ impl Recovery<'_> {
     pub(super) fn is_hole(&self, id: SegmentId, seq: SeqNo, synced: SeqNo) -> bool {
         // What was purged in between was on the disk, and all before it.
         let adjacent =
-            self.tail.is_some_and(|before| (before.0..id.0).all(|n| self.segments.get(SegmentId(n)).is_some()));
+            self.met.is_some_and(|before| (before.0..id.0).all(|n| self.segments.get(SegmentId(n)).is_some()));
         adjacent && seq.0 > self.last.0 + 1 && self.last.0 + 1 > synced.0
     }
 
@@ -202,6 +202,8 @@ impl Recovery<'_> {
 
     /// Whether the log has everything that is known to have been on the disk.
     pub(super) fn look_for_end(&mut self, synced: SeqNo) -> Result<()> {
+        // What the index has had may have been dropped, segment and all.
+        self.last = self.last.max(self.covered);
         if self.last < synced {
             if self.end == Tail::Mend {
                 lost::note(&**self.segments.env(), self.store_dir(), self.last, synced)?;

@@ -13,33 +13,38 @@ impl Env for SimEnv {
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         sync::point();
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         if state.names.contains(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         state.nodes.push(Node::default());
         let at = state.nodes.len() - 1;
+        log::trace!("file {at}: {}", path.display());
         state.names.set(path, at);
         Ok(self.file(at, life))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         sync::point();
+        log::trace!("open {}", path.display());
         let state = self.state.lock();
-        Ok(self.file(state.node(path)?, state.life))
+        let life = state.alive(self.life)?;
+        Ok(self.file(state.node(path)?, life))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
         sync::point();
         let state = self.state.lock();
+        state.alive(self.life)?;
         Ok(state.names.contains(path) || state.dirs.contains(path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("rename {} {}", from.display(), to.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         let at = state.node(from)?;
         state.names.rename(from, to, at);
@@ -48,8 +53,9 @@ impl Env for SimEnv {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("remove {}", path.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         state.node(path)?;
         state.names.unset(path);
@@ -58,8 +64,9 @@ impl Env for SimEnv {
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("link {} {}", from.display(), to.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         let at = state.node(from)?;
         if state.names.contains(to) {
@@ -71,8 +78,9 @@ impl Env for SimEnv {
 
     fn remove_tree(&self, dir: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("remove_tree {}", dir.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         state.names.unset_below(dir);
         state.dirs.retain(|path| !path.starts_with(dir));
@@ -82,6 +90,7 @@ impl Env for SimEnv {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
         sync::point();
         let state = self.state.lock();
+        state.alive(self.life)?;
         let all = state.names.paths().chain(&state.dirs);
         let inside = all.filter(|path| path.parent() == Some(dir));
         Ok(inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect())
@@ -89,8 +98,9 @@ impl Env for SimEnv {
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("create_dir {}", dir.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         state.dirs.extend(dir.ancestors().map(Path::to_owned));
         Ok(())
@@ -98,8 +108,9 @@ impl Env for SimEnv {
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         sync::point();
+        log::trace!("sync_dir {}", dir.display());
         let mut state = self.state.lock();
-        let life = state.life;
+        let life = state.alive(self.life)?;
         state.step(life)?;
         state.names.sync(dir);
         Ok(())
@@ -109,6 +120,7 @@ impl Env for SimEnv {
         sync::point();
         let life = {
             let mut state = self.state.lock();
+            state.alive(self.life)?;
             if !state.locked.insert(path.to_owned()) {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -122,6 +134,7 @@ impl Env for SimEnv {
     }
 
     fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
+        self.state.lock().alive(self.life)?;
         let mut index = self.index.lock();
         if index.is_none() {
             *index = Some(tempfile::tempdir_in(&*self.base)?);
@@ -145,6 +158,7 @@ impl Env for SimEnv {
     }
 
     fn index_written(&self, store: &Path, what: IndexWritten) {
+        log::trace!("index {} {what:?}", store.display());
         self.note_index(store, what);
     }
 

@@ -33,6 +33,7 @@ impl SimEnv {
             state: Arc::new(Mutex::new(state)),
             index: Arc::new(Mutex::new(copied)),
             base: Arc::clone(&self.base),
+            life: None,
         })
     }
 }

@@ -77,6 +77,7 @@ impl Faults {
         if !is_meant(fault) {
             return None;
         }
+        log::trace!("fault: {fault:?}");
         self.met += 1;
         self.silent += u64::from(fault.is_silent());
         Some(fault)

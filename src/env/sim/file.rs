@@ -43,6 +43,7 @@ impl EnvFile for SimFile {
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
         sync::point();
+        log::trace!("file {}: write {} bytes at {offset}", self.node, data.len());
         let mut state = self.env.state.lock();
         let mut data = data.to_vec();
         let mut result = state.step(self.life);
@@ -68,6 +69,7 @@ impl EnvFile for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         sync::point();
+        log::trace!("file {}: sync", self.node);
         let mut state = self.env.state.lock();
         let stepped = state.step(self.life);
         if state.sync_fails || stepped.is_err() {
@@ -83,6 +85,7 @@ impl EnvFile for SimFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         sync::point();
+        log::trace!("file {}: set its length to {len}", self.node);
         let mut state = self.env.state.lock();
         state.step(self.life)?;
         let node = &mut state.nodes[self.node];

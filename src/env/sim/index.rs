@@ -44,6 +44,9 @@ fn mixed(durable: &[u8], live: &[u8], random: &mut u64) -> Vec<u8> {
 impl SimEnv {
     /// Looks at the index after SQLite has written.
     pub(super) fn note_index(&self, store: &Path, what: IndexWritten) {
+        if self.state.lock().alive(self.life).is_err() {
+            return;
+        }
         let base = self.index.lock().as_ref().map(|dir| dir.path().to_owned());
         let Some(base) = base else { return };
         let now = files(&index_in(&base, store));
@@ -55,6 +58,17 @@ impl SimEnv {
         if is_synced {
             state.index.0.insert(store.to_owned(), now);
         }
+    }
+
+    /// Copies the index as it is to another directory.
+    pub(super) fn move_index(&self) -> io::Result<()> {
+        let mut index = self.index.lock();
+        if let Some(old) = index.take() {
+            let new = tempfile::tempdir_in(&*self.base)?;
+            copy_tree(old.path(), new.path())?;
+            *index = Some(new);
+        }
+        Ok(())
     }
 
     /// Puts a directory in the place of the index that has what a power cut leaves.

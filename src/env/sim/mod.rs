@@ -51,6 +51,8 @@ pub struct SimEnv {
     index: Arc<Mutex<Option<tempfile::TempDir>>>,
     /// Where directories of the index are made.
     base: Arc<PathBuf>,
+    /// `Some`: calls fail once this life of the machine has ended.
+    life: Option<u64>,
 }
 
 #[derive(Clone, Default)]
@@ -124,6 +126,14 @@ impl State {
         }
     }
 
+    /// Refuses those of an earlier life.
+    fn alive(&self, life: Option<u64>) -> io::Result<u64> {
+        if life.is_some_and(|life| life != self.life) {
+            return Err(io::Error::other("the simulated machine has crashed"));
+        }
+        Ok(self.life)
+    }
+
     fn node(&self, path: &Path) -> io::Result<usize> {
         self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -167,7 +177,7 @@ impl SimEnv {
     pub fn new() -> Self {
         let state = State { clock: 1_000_000, ..State::default() };
         let base = Arc::new(std::env::temp_dir());
-        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)), base }
+        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)), base, life: None }
     }
 
     /// As [`SimEnv::new`], with the index in memory too where this machine has room for files there.
@@ -177,9 +187,15 @@ impl SimEnv {
         Self { base: Arc::new(base), ..Self::new() }
     }
 
+    /// The machine for one process: when it stops, calls by this handle fail too.
+    pub fn process(&self) -> Self {
+        Self { life: Some(self.state.lock().life), ..self.clone() }
+    }
+
     /// Stops the machine: open files and locks of before are dead. The index keeps what SQLite has synced, and with
     /// [`CrashMode::KeepSome`] any part of the rest.
     pub fn crash(&self, mode: CrashMode) {
+        log::trace!("the machine stops: {mode:?}");
         let mut state = self.state.lock();
         state.life += 1;
         state.locked.clear();
@@ -187,6 +203,10 @@ impl SimEnv {
         state.sync_fails = false;
         state.faults.end();
         if mode == CrashMode::ProcessOnly {
+            // Another directory, which the process that has ended cannot write to.
+            if let Err(e) = self.move_index() {
+                log::warn!("keep the simulated index: {e}");
+            }
             return;
         }
         if let CrashMode::KeepSome { seed } = mode {

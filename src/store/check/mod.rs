@@ -18,7 +18,7 @@ use super::{catalogue, identity, lock, lost};
 use crate::Result;
 use crate::env::Env;
 use crate::index::{Index, Meta, Witness};
-use crate::model::{Catalogue, CheckEvent, CheckSummary, Finding, Severity};
+use crate::model::{Catalogue, CheckEvent, CheckSummary, Finding, SeqNo, Severity};
 use crate::wal::Segments;
 
 /// Told of everything.
@@ -81,7 +81,8 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
         }
     };
     let view = index.as_ref().map(|(index, _)| index.view()).transpose()?;
-    let known = Known { synced: seen.synced_seen(), lost: lost_of(&**env, dir, &mut before, tell)? };
+    let lost = lost_of(&**env, dir, &mut before, tell)?;
+    let known = Known { synced: seen.synced_seen(), covered: seen.covered_seen(), lost };
     let mut checker = Checker::new((&segments, segments.ids()), view.as_ref(), &catalogue, known, tell);
     checker.summary = before;
     let own = checker.run()?;
@@ -154,7 +155,8 @@ impl Engine {
         let own = {
             let _alone = self.compacting.lock();
             let mut before = CheckSummary::default();
-            let known = Known { synced: self.log.synced(), lost: lost_of(&**env, dir, &mut before, tell)? };
+            let lost = lost_of(&**env, dir, &mut before, tell)?;
+            let known = Known { synced: self.log.synced(), covered: SeqNo(0), lost };
             // Order: segments whose cells are all indexed by now, then the index, then what is declared, whose cells
             // nobody drops meanwhile.
             let segments = self.log.segments();

@@ -34,6 +34,8 @@ struct Named {
 pub struct Known {
     /// It was on the disk up to here.
     pub synced: SeqNo,
+    /// The index has had it up to here: what is missing of that was dropped.
+    pub covered: SeqNo,
     /// What of it is known to be lost.
     pub lost: Vec<Lost>,
 }
@@ -58,7 +60,7 @@ pub struct Checker<'a, 'f> {
     reported: u64,
     total: u64,
     last: SeqNo,
-    /// The segment of the log that was looked at last.
+    /// The last segment of the log in which a record was met.
     before: Option<SegmentId>,
     /// Nothing was purged between the record that was looked at last and the next.
     adjacent: bool,
@@ -153,12 +155,11 @@ impl<'a, 'f> Checker<'a, 'f> {
         if origin == SegmentOrigin::Log {
             let there = |id| self.segments.get(SegmentId(id)).is_some();
             self.adjacent = self.before.is_some_and(|before| (before.0..id.0).all(there));
-            self.before = Some(id);
         }
         while let Some(event) = replay.next_event()? {
             match event {
                 ReplayEvent::Record { offset, end, seq, found, .. } => {
-                    self.order((&path, offset), origin, seq)?;
+                    self.order((&path, offset), origin, (id, seq))?;
                     self.record(id, found, &dead)?;
                     self.advance(end - before)?;
                     before = end;
@@ -168,14 +169,19 @@ impl<'a, 'f> Checker<'a, 'f> {
                         self.out_of_order(id, &path)?;
                     }
                     // A compaction that was stopped: rows that point into what is missing are found by themselves.
-                    let stopped = origin == SegmentOrigin::Compaction;
-                    let torn = resume.is_none() && (stopped || is_last && self.last >= self.known.synced);
+                    let stopped = origin == SegmentOrigin::Compaction && (resume.is_none() || self.is_unused(id));
+                    let torn = stopped || resume.is_none() && is_last && self.last >= self.known.synced;
                     self.damaged(id, (path.clone(), offset), (reason, torn), salvage, &dead)?;
                 }
             }
         }
         self.summary.bytes += self.segments.get(id).map_or(0, |segment| segment.len());
         Ok(())
+    }
+
+    /// Whether the index is known to point to nothing in a segment.
+    fn is_unused(&self, id: SegmentId) -> bool {
+        self.index.is_some() && self.meta.segments.get(&id).is_none_or(|stats| stats.live == 0)
     }
 
     /// Tells of records that are not where they were written; whether there are any, or the segment's header alone is
@@ -195,11 +201,17 @@ impl<'a, 'f> Checker<'a, 'f> {
         Ok(true)
     }
 
-    fn order(&mut self, (path, offset): (&str, u64), origin: SegmentOrigin, seq: SeqNo) -> Result<()> {
+    fn order(
+        &mut self,
+        (path, offset): (&str, u64),
+        origin: SegmentOrigin,
+        (id, seq): (SegmentId, SeqNo),
+    ) -> Result<()> {
         self.summary.records += 1;
         if origin == SegmentOrigin::Compaction {
             return Ok(());
         }
+        self.before = Some(id);
         // A rescue after a failed sync repeats records.
         let adjacent = std::mem::replace(&mut self.adjacent, true);
         let gap = adjacent && seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.known.synced;
@@ -303,7 +315,7 @@ impl<'a, 'f> Checker<'a, 'f> {
     /// Where the log ends. What a flush has taken over may have left it by a compaction: its rows are looked at one by
     /// one.
     fn reached(&self) -> SeqNo {
-        self.last.max(self.index.map_or(SeqNo(0), |_| self.meta.checkpoint.seq))
+        self.last.max(self.known.covered).max(self.meta.checkpoint.seq)
     }
 
     /// Whether it is known that the numbers behind `after` up to `upto` are lost.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::oracle::{Kept, Place, Puts};
-use super::world::{Chance, Kept1, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, number_of, read, table_name};
+use super::world::{Aside, Chance, Kept1, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, number_of, read, table_name};
 use crate::backend::{
     Backend, CompactionKind, Directory, Existing, PurgeScope, RenameCell, RenameMode, Restoration, RowListing, Versions,
 };
@@ -94,7 +94,9 @@ impl Actor {
             }
             let (name, deed) = plan.choose(&mut self.chance);
             self.world.known().counts.entry(name).or_default().0 += 1;
+            log::trace!("begin: {name}");
             deed(self);
+            log::trace!("end: {name}");
             self.world.known().counts.entry(name).or_default().1 += 1;
         }
     }
@@ -265,6 +267,8 @@ impl Actor {
         let place = self.column();
         let begin = self.world.tick();
         let result = read(&*self.store, &place);
+        let is_gone = result.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound);
+        assert!(!is_gone || self.world.stop.load(Ordering::Relaxed), "{place:?}: its newest version is not there");
         self.world.judge_error((&place.table, begin), result.as_ref().err());
         if let Ok(shown) = result {
             self.world.judge(&place, begin, shown);
@@ -388,7 +392,8 @@ impl Actor {
             (table, content)
         });
         let tables = tables.collect();
-        known.snapshots.push(Kept1 { name, tables });
+        let made = (begin, known.oracle.tick());
+        known.snapshots.push(Kept1 { name, tables, made });
     }
 
     fn a_snapshot(&mut self) -> Option<Kept1> {
@@ -458,6 +463,10 @@ impl Actor {
                 let place = Place::column(table, row, qualifier);
                 let shown = read(snapshot, &place)?;
                 let stopped = self.world.stop.load(Ordering::Relaxed);
+                let told = self.world.known().oracle.told(&place);
+                let Kept1 { name, made, .. } = kept;
+                let text = format!("snapshot {name} of {made:?} shows {shown:?} in {place:?}, not {may:?}:\n{told}");
+                assert!(stopped || may.contains(&shown), "{text}");
                 assert!(
                     stopped || may.contains(&shown),
                     "snapshot {} shows {shown:?} in {place:?}, not {may:?}",
@@ -510,7 +519,9 @@ impl Actor {
             let mut known = world.known();
             // What was written while it went may be in it.
             let content = known.oracle.content(table, begin, operation);
-            known.aside.entry(table.to_owned()).or_default().push(content);
+            let end = known.oracle.tick();
+            let aside = Aside { content, within: (begin, end), operation };
+            known.aside.entry(table.to_owned()).or_default().push(aside);
         }
     }
 
@@ -518,7 +529,11 @@ impl Actor {
         let table = self.table();
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
-        let Some(content) = world.known().aside.get(table).and_then(|all| all.last().cloned()) else { return };
+        let Some(content) =
+            world.known().aside.get(table).and_then(|all| all.last().map(|aside| aside.content.clone()))
+        else {
+            return;
+        };
         let begun = world.known().oracle.begin_table(table, &content, true);
         let change = CatalogueChange::Undrop { table: table_name(table), family: None };
         if self.change(&begun, change) {

@@ -1,7 +1,8 @@
 //! Writers, readers, flushes, compactions, snapshots, changes of the catalogue, checks, crashes and failing disks, all
 //! interleaved as one seed decides, and judged by what every cell may read as.
 //!
-//! `CELLFS_SEED=N` runs one seed, `CELLFS_SEEDS=N` so many fresh ones, `CELLFS_SECONDS=N` as many as there is time for.
+//! `CELLFS_SEED=N` runs one seed (`RUST_LOG=trace`: with every call), `CELLFS_SEEDS=N` so many fresh ones,
+//! `CELLFS_SECONDS=N` as many as there is time for.
 
 #![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
 
@@ -123,7 +124,7 @@ impl Run {
 
     fn open(&self) -> Option<Open> {
         self.world.stop.store(false, Ordering::Relaxed);
-        match Store::open(self.setting.options(&self.world.env)) {
+        match Store::open(self.setting.options(&self.world.env.process())) {
             Ok(store) => Some(Arc::new(store)),
             Err(e) => {
                 assert!(self.world.damaged.load(Ordering::Relaxed), "it cannot be opened: {e}");
@@ -171,7 +172,7 @@ impl Run {
             let closed = store.close();
             let excused = self.world.failing.load(Ordering::Relaxed) || self.world.damaged.load(Ordering::Relaxed);
             assert!(excused || closed.is_ok(), "closed: {closed:?}");
-            self.world.known().oracle.stopped(closed.is_err());
+            self.world.stopped(closed.is_err());
         } else {
             drop(store);
         }
@@ -207,7 +208,7 @@ impl Run {
         // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
         self.world.stop.store(true, Ordering::Relaxed);
         self.world.env.crash(mode);
-        self.world.known().oracle.stopped(matches!(end, End::PowerCut(_)));
+        self.world.stopped(matches!(end, End::PowerCut(_)));
     }
 
     /// Every column, while nothing else is done.
@@ -254,6 +255,13 @@ struct Outcome {
 }
 
 fn run(seed: u64) -> Outcome {
+    if number("CELLFS_SEED").is_some() {
+        let thread = |buf: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
+            use std::io::Write;
+            writeln!(buf, "{}: {}", std::thread::current().name().unwrap_or_default(), record.args())
+        };
+        let _ = env_logger::Builder::from_default_env().format(thread).try_init();
+    }
     let mut run = Run::new(seed);
     let (world, setting) = (Arc::clone(&run.world), run.setting);
     let result = simulate(seed, LIMITS, move || run.all_lives());

@@ -74,6 +74,8 @@ struct Event {
     what: Kind,
     /// Events of one operation share a number; 0: it has no other.
     operation: u64,
+    /// What it is a copy of: if that is lost, so is this.
+    source: Option<Puts>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +124,7 @@ impl Oracle {
             kept: Kept::Always,
             what: Kind::Other,
             operation: 0,
+            source: None,
         };
         self.places.entry(place.clone()).or_insert_with(|| BTreeMap::from([(0, never)]))
     }
@@ -138,23 +141,30 @@ impl Oracle {
         let begin = self.tick();
         let what = if is_record { Kind::Record } else { Kind::Other };
         let (certainty, kept, operation) = (Certainty::Unknown, Kept::Always, self.operation);
-        self.add(place, Event { puts, begin, end: None, certainty, kept, what, operation })
+        self.add(place, Event { puts, begin, end: None, certainty, kept, what, operation, source: None })
     }
 
     /// It was acknowledged. A copy is what its source may have shown.
     pub fn done(&mut self, (place, id): &EventId, kept: Kept) {
         let end = self.tick();
         let Some(mut event) = self.events(place).get(id).cloned() else { return };
-        event.puts = Puts::OneOf(self.values(&event, end, 0));
+        event = self.settled(event, end);
         let event = Event { end: Some(end), certainty: Certainty::Sure, kept, ..event };
         self.events(place).insert(*id, event);
+    }
+
+    /// What it copies is known now.
+    fn settled(&mut self, mut event: Event, end: Tick) -> Event {
+        let puts = Puts::OneOf(self.values(&event, end, 0));
+        event.source.get_or_insert(std::mem::replace(&mut event.puts, puts));
+        event
     }
 
     /// Its outcome is not known: what was copied may show, now or after a stop.
     pub fn unknown(&mut self, (place, id): &EventId) {
         let end = self.tick();
         let Some(mut event) = self.events(place).get(id).cloned() else { return };
-        event.puts = Puts::OneOf(self.values(&event, end, 0));
+        event = self.settled(event, end);
         self.events(place).insert(*id, Event { end: Some(end), certainty: Certainty::Unknown, ..event });
     }
 
@@ -210,18 +220,24 @@ impl Oracle {
         let end = self.tick();
         let may = self.may_show(place, begin, end, 0);
         if !may.contains(&shown) {
-            let events: Vec<String> = self.events(place).values().map(|e| format!("{e:?}")).collect();
-            return Err(format!(
-                "{place:?} shows {shown:?} in {begin}..{end}, not one of {may:?}:\n{}",
-                events.join("\n")
-            ));
+            let events = self.told(place);
+            return Err(format!("{place:?} shows {shown:?} in {begin}..{end}, not one of {may:?}:\n{events}"));
         }
         let puts = Puts::OneOf(BTreeSet::from([shown]));
         let (certainty, kept) = (Certainty::Sure, Kept::Nowhere);
         self.events(place).retain(|_, e| e.what != Kind::Seen || e.end.is_some_and(|at| at >= begin));
         let operation = 0;
-        self.add(place, Event { puts, begin, end: Some(end), certainty, kept, what: Kind::Seen, operation });
+        self.add(
+            place,
+            Event { puts, begin, end: Some(end), certainty, kept, what: Kind::Seen, operation, source: None },
+        );
         Ok(())
+    }
+
+    /// What has happened to a place, for people.
+    pub fn told(&mut self, place: &Place) -> String {
+        let events: Vec<String> = self.events(place).values().map(|e| format!("{e:?}")).collect();
+        events.join("\n")
     }
 
     /// Places of a table with a history.
@@ -232,6 +248,11 @@ impl Oracle {
     /// What the columns of a table may show from a moment on until now, but for what one operation does itself.
     pub fn content(&mut self, table: &str, begin: Tick, but: u64) -> Content {
         let end = self.tick();
+        self.content_within(table, (begin, end), but)
+    }
+
+    /// As [`Oracle::content`], up to a moment.
+    pub fn content_within(&mut self, table: &str, (begin, end): (Tick, Tick), but: u64) -> Content {
         let places = self.places_of(table);
         let content = places.into_iter().map(|p| {
             let shown = self.may_show_but(but, &p, (begin, end), 0);
@@ -284,6 +305,26 @@ impl Oracle {
                 }
                 event.end = event.end.or(Some(now));
             }
+        }
+        self.lose_copies();
+    }
+
+    /// What was copied of what may be lost may be what was there before.
+    fn lose_copies(&mut self) {
+        let is_copy = |e: &Event| matches!(e.source, Some(Puts::SameAs(_) | Puts::CopyOf(_)));
+        let of_place = |(place, events): (&Place, &BTreeMap<usize, Event>)| -> Vec<EventId> {
+            events.iter().filter(|(_, e)| is_copy(e)).map(|(id, _)| (place.clone(), *id)).collect()
+        };
+        let copies: Vec<EventId> = self.places.iter().flat_map(of_place).collect();
+        // Copies of copies: as often as they may follow one another.
+        for (place, id) in copies.iter().cycle().take(4 * copies.len()) {
+            let Some(mut event) = self.events(place).get(id).cloned() else { continue };
+            let (Some(source), Some(end)) = (event.source.clone(), event.end) else { continue };
+            let more = self.values(&Event { puts: source, ..event.clone() }, end, 0);
+            if let Puts::OneOf(values) = &mut event.puts {
+                values.extend(more);
+            }
+            self.events(place).insert(*id, event);
         }
     }
 

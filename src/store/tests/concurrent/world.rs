@@ -46,6 +46,15 @@ impl Chance {
 pub struct Kept1 {
     pub name: String,
     pub tables: BTreeMap<String, Content>,
+    /// When, at least and at most.
+    pub made: (Tick, Tick),
+}
+
+/// A table that was set aside: what it may have shown, and when that was.
+pub struct Aside {
+    pub content: Content,
+    pub within: (Tick, Tick),
+    pub operation: u64,
 }
 
 /// What the oracle and the trash know.
@@ -54,7 +63,7 @@ pub struct Known {
     pub oracle: Oracle,
     pub snapshots: Vec<Kept1>,
     /// Of tables that were set aside, last of all the one that comes back first.
-    pub aside: BTreeMap<String, Vec<Content>>,
+    pub aside: BTreeMap<String, Vec<Aside>>,
     /// Operations that were begun, by name, and those that were done.
     pub counts: BTreeMap<&'static str, (u64, u64)>,
 }
@@ -134,6 +143,21 @@ impl World {
         }
     }
 
+    /// The machine has stopped.
+    pub fn stopped(&self, is_power_cut: bool) {
+        let mut known = self.known();
+        known.oracle.stopped(is_power_cut);
+        let Known { oracle, aside, .. } = &mut *known;
+        for (table, all) in aside {
+            for one in all {
+                let Aside { content, within, operation } = one;
+                for (column, shown) in oracle.content_within(table, *within, *operation) {
+                    content.entry(column).or_default().extend(shown);
+                }
+            }
+        }
+    }
+
     pub fn tick(&self) -> Tick {
         self.known().oracle.tick()
     }
@@ -207,15 +231,15 @@ pub fn read(store: &dyn Backend, place: &Place) -> Result<Shown> {
         qualifier: place.qualifier.as_str().into(),
     };
     // A version that went meanwhile is looked up again, as the mount does.
-    for _ in 0..20 {
+    let mut gone = 0;
+    loop {
         let Some(cell) = store.newest(&column, crate::model::TimeRange::ALL)? else { return Ok(None) };
         match store.read_value(&cell, 0, usize::MAX) {
             Ok(bytes) => return Ok(Some(number_of(&bytes))),
-            Err(e) if e.kind == ErrorKind::NotFound => {}
+            Err(e) if e.kind == ErrorKind::NotFound && gone < 20 => gone += 1,
             Err(e) => return Err(e),
         }
     }
-    panic!("{place:?}: its newest version was gone 20 times");
 }
 
 /// The store that is open now.
