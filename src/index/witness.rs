@@ -1,7 +1,8 @@
 //! How far index and log have come, noted outside of both: so an older copy of the index, or a log that was cut
 //! short, is told from the present one.
 //!
-//! The file `progress`, 28 bytes: number u64 of the last commit of the index, sequence number u64 up to which the log
+//! The file `progress` has two places, at 0 and at 512, that are written in turn, so that a torn write leaves the other.
+//! Each has 36 bytes: its turn u64, number u64 of the last commit of the index, sequence number u64 up to which the log
 //! is on the disk, sequence number u64 up to which the index has it, CRC-32C u32 of all; little-endian. It is written after either and not synced: after a power cut
 //! it may say less than was, never more.
 
@@ -14,10 +15,13 @@ use crate::env::{Env, EnvFile, IndexWritten};
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
-const BYTES: usize = 28;
+const BYTES: usize = 36;
+/// Where the second place is: in another sector.
+const OTHER: u64 = 512;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Progress {
+    turn: u64,
     commits: u64,
     synced: SeqNo,
     covered: SeqNo,
@@ -104,7 +108,9 @@ impl Witness {
         if *now == before {
             return;
         }
-        let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), 0));
+        now.turn += 1;
+        let place = now.turn % 2 * OTHER;
+        let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), place));
         if let Err(e) = written {
             // What it says is true all the same, only less than it could be.
             log::warn!("note the progress of the store: {e}");
@@ -114,7 +120,7 @@ impl Witness {
 
 fn make(env: &dyn Env, path: &Path) -> std::io::Result<Arc<dyn EnvFile>> {
     let file = env.create_new(path)?;
-    file.write_at(&[0; BYTES], 0)?;
+    file.write_at(&[0; OTHER as usize + BYTES], 0)?;
     file.sync()?;
     path.parent().map_or(Ok(()), |dir| env.sync_dir(dir))?;
     Ok(file)
@@ -122,18 +128,24 @@ fn make(env: &dyn Env, path: &Path) -> std::io::Result<Arc<dyn EnvFile>> {
 
 fn encode(progress: Progress) -> [u8; BYTES] {
     let mut out = [0; BYTES];
-    out[..8].copy_from_slice(&progress.commits.to_le_bytes());
-    out[8..16].copy_from_slice(&progress.synced.0.to_le_bytes());
-    out[16..24].copy_from_slice(&progress.covered.0.to_le_bytes());
-    let check = crc32c::crc32c(&out[..24]);
-    out[24..].copy_from_slice(&check.to_le_bytes());
+    let numbers = [progress.turn, progress.commits, progress.synced.0, progress.covered.0];
+    for (place, number) in out.chunks_exact_mut(8).zip(numbers) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    let check = crc32c::crc32c(&out[..32]);
+    out[32..].copy_from_slice(&check.to_le_bytes());
     out
 }
 
 fn read(file: &dyn EnvFile) -> Option<Progress> {
+    [0, OTHER].into_iter().filter_map(|place| read_at(file, place)).max_by_key(|progress| progress.turn)
+}
+
+fn read_at(file: &dyn EnvFile, place: u64) -> Option<Progress> {
     let mut bytes = [0; BYTES];
-    file.read_at(&mut bytes, 0).ok()?;
+    file.read_at(&mut bytes, place).ok()?;
     let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
-    let progress = Progress { commits: number(0), synced: SeqNo(number(8)), covered: SeqNo(number(16)) };
+    let progress =
+        Progress { turn: number(0), commits: number(8), synced: SeqNo(number(16)), covered: SeqNo(number(24)) };
     (encode(progress) == bytes).then_some(progress)
 }

@@ -187,7 +187,7 @@ impl<'a> Recovery<'a> {
             }
             let later = &ids[at + 1..];
             let Some(replay) = self.readable(Replay::open(self.segments, id, start(id)))? else {
-                if !ended && self.ends_here(synced, later)? {
+                if !ended && self.ends_here(id, synced, later)? {
                     self.set_aside(later)?;
                     ended = true;
                 }
@@ -249,7 +249,7 @@ impl<'a> Recovery<'a> {
                         return Ok(Broken::GoesOnElsewhere(offset));
                     }
                     // A compaction that was stopped leaves a record cut off. The index points to what was synced alone.
-                    let ends = log && self.ends_here(synced, later)?;
+                    let ends = log && self.ends_here(id, synced, later)?;
                     if log || resume.is_some() || self.rebuilding {
                         self.report((id, offset, reason), (!ends || resume.is_some()).then_some(&salvage));
                     }
@@ -269,8 +269,10 @@ impl<'a> Recovery<'a> {
     }
 
     /// Whether what was never known to be on the disk begins at a hole.
-    fn ends_here(&mut self, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
-        Ok(self.end == Tail::Mend && self.last.0 + 1 > synced.0 && !self.continued(later)?)
+    fn ends_here(&mut self, id: SegmentId, synced: SeqNo, later: &[SegmentId]) -> Result<bool> {
+        // Before the first record of a segment: what the index has had may have been dropped, segment and all.
+        let last = if self.met == Some(id) { self.last } else { self.last.max(self.covered) };
+        Ok(self.end == Tail::Mend && last.0 + 1 > synced.0 && !self.continued(later)?)
     }
 
     /// Whether a later segment goes on exactly where the log broke off (a rescue after a failed sync).

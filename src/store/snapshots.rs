@@ -16,6 +16,7 @@ use crate::backend::{Event, SnapshotInfo};
 use crate::env::Env;
 use crate::index::IndexCopy;
 use crate::model::{Catalogue, SegmentId, TableName, Timestamp};
+use crate::wal::SegmentOrigin;
 use crate::{Error, ErrorKind, Result};
 
 /// Free bytes that a snapshot leaves on a large disk.
@@ -249,11 +250,14 @@ impl Engine {
         Ok(Cut { catalogue, index, made_at, cells, bytes })
     }
 
-    /// Links every segment but the one that is written; their bytes.
+    /// Links every segment but those that were written to since `active` was begun; their bytes.
     fn link_segments(&self, to: &Path, active: SegmentId) -> Result<u64> {
         let (env, segments) = (&self.options.env, self.log.segments());
         let mut bytes = 0;
-        for id in segments.ids().into_iter().filter(|id| *id != active) {
+        let is_later = |id: &SegmentId| {
+            *id >= active && segments.check_header(*id).is_ok_and(|origin| origin == SegmentOrigin::Log)
+        };
+        for id in segments.ids().into_iter().filter(|id| !is_later(id)) {
             let (path, marks) = (segments.path(id), segments.dead_path(id));
             let target = |path: &Path| to.join(path.file_name().unwrap_or_default());
             env.link(&path, &target(&path)).map_err(|e| {
