@@ -36,12 +36,13 @@ impl Engine {
         let RowMutations { table: name, row, mutations, durability, origin } = mutations;
         check_row(&row)?;
         self.log.check_poison()?;
+        self.make_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))))?;
+        let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &name)?;
         if !mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_))) {
             self.writable(table)?;
         }
-        self.make_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))))?;
         let lock = self.lock_row(table, &row);
         let snapshot = self.snapshot();
         let now = self.now();
@@ -58,7 +59,7 @@ impl Engine {
         events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { row: &row, cell }).collect();
         let (seq, written) = self.commit(cells)?;
-        drop(lock);
+        drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);
         Ok(Mutated { applied: true, results: plan.results, written })

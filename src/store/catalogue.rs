@@ -383,6 +383,8 @@ impl Engine {
             attribute_times::note(&before, &mut catalogue, now);
             let saved = try_save(&*self.options.env, &self.catalogue_path, &catalogue);
             saved.map_err(|unsaved| self.unsaved(unsaved))?;
+            // Order: those that write by the old one are done before the answer.
+            let _writers = self.declaring.write();
             self.catalogue.store(Arc::new(catalogue));
             events
         };

@@ -71,7 +71,7 @@ pub struct SignalState {
     pub expired_segments: u64,
 }
 
-/// See the module. Lock order: row locks, `room`, `flushing`, `compacting`, `maintenance`, the log's, `meta`.
+/// See the module. Lock order: `declaring`, row locks, `room`, `flushing`, `compacting`, `maintenance`, the log's, `meta`.
 pub struct Engine {
     pub options: StoreOptions,
     pub catalogue_path: PathBuf,
@@ -83,6 +83,8 @@ pub struct Engine {
     pub catalogue: ArcSwap<Catalogue>,
     /// Held during a change of the catalogue.
     pub altering: Mutex<()>,
+    /// Held, shared, from the look at the catalogue to the commit: what is declared does not change in between.
+    pub declaring: RwLock<()>,
     pub tables: ArcSwap<Memtables>,
     pub read_point: AtomicU64,
     /// The state that the index has.

@@ -110,9 +110,10 @@ impl Parts {
             Tail::LeaveAlone => Moving::default(),
         };
         let log_options = LogOptions { segment_bytes: options.segment_bytes };
-        // A snapshot is never written to: any segment will do.
-        let tail = if end == Tail::Mend { tail } else { segments.ids().last().copied() };
-        let log = Log::open(Arc::clone(&segments), log_options, last, tail)?;
+        let log = match end {
+            Tail::Mend => Log::open(Arc::clone(&segments), log_options, last, tail)?,
+            Tail::LeaveAlone => Log::of_snapshot(Arc::clone(&segments), last),
+        };
         Ok(Engine {
             catalogue_path: options.path.join("catalogue"),
             hash_key,
@@ -121,6 +122,7 @@ impl Parts {
             index,
             catalogue: ArcSwap::from_pointee(catalogue),
             altering: Mutex::new(()),
+            declaring: RwLock::new(()),
             tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
             read_point: AtomicU64::new(last.0),
             meta: Mutex::new(meta),

@@ -316,6 +316,7 @@ impl<'a> Recovery<'a> {
         if let Some((former, state)) = former.as_ref().and_then(|former| Some((former, former.meta.as_ref()?))) {
             // What it covers was on the disk before.
             self.synced = self.synced.max(state.checkpoint.seq);
+            self.covered = self.covered.max(state.checkpoint.seq);
             if former.is_latest {
                 self.look_for_lost(state);
             }

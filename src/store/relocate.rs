@@ -22,10 +22,11 @@ impl Engine {
     pub fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
         check_row(&to.row)?;
         self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
-        self.make_room(false)?;
         let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
         let (snapshot, now) = (self.snapshot(), self.now());
         let planner =
@@ -57,7 +58,7 @@ impl Engine {
         cells.extend(plan.cells.into_iter().map(|cell| RowCell { row: &from.row, cell }));
         let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
         let (seq, _) = self.commit(cells)?;
-        drop(locks);
+        drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         let event = |of: &Directory| Event::Row {
             table: of.table.clone(),

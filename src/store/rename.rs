@@ -91,10 +91,11 @@ impl Engine {
     pub fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
         check_row(&rename.to.row)?;
         self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
-        self.make_room(false)?;
         let locks = self.lock_rows((from_table, &rename.from.row), (to_table, &rename.to.row));
         let from = self.place(from_table, &rename.from)?;
         let to = self.place(to_table, &rename.to)?;
@@ -129,7 +130,7 @@ impl Engine {
         events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
         let cells = vec![RowCell { row: &rename.to.row, cell: target }, RowCell { row: &rename.from.row, cell: other }];
         let (seq, written) = self.commit(cells)?;
-        drop(locks);
+        drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         self.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(&rename.from))
@@ -144,9 +145,10 @@ impl Engine {
         origin: Origin,
     ) -> Result<CellInfo> {
         self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let table = self.writable(self.table(&catalogue, &column.table)?)?;
-        self.make_room(false)?;
         let lock = self.lock_row(table, &column.row);
         let place = self.place(table, column)?;
         let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
@@ -170,7 +172,7 @@ impl Engine {
         let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
         events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
         let (seq, written) = self.commit(vec![RowCell { row: &column.row, cell: put }])?;
-        drop(lock);
+        drop((lock, declared));
         self.settle(seq, self.durability(table))?;
         self.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(column))

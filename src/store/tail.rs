@@ -30,7 +30,9 @@ impl Recovery<'_> {
     }
 
     pub(super) fn truncate(&self, id: SegmentId, end: u64) -> Result<()> {
-        let cut = self.segments.file(id)?.set_len(end);
+        let file = self.segments.file(id)?;
+        // Order: on the disk before anything follows, or what was cut off comes back.
+        let cut = file.set_len(end).and_then(|()| file.sync());
         cut.map_err(|e| Error::io(format!("cut {}", self.segments.path(id).display()), &e))?;
         if let Some(segment) = self.segments.get(id) {
             segment.set_len(end);

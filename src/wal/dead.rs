@@ -129,17 +129,21 @@ fn append(segments: &Segments, id: SegmentId, marks: &DeadMarks) -> Result<()> {
     let segment = segments.get(id);
     let known = segment.as_ref().and_then(|segment| segment.dead_len());
     let write = || {
-        let exists = env.exists(&path)?;
-        let file = if exists { env.open(&path)? } else { env.create_new(&path)? };
-        // Order: after what is whole, over anything torn.
-        let end = known.map_or_else(|| whole_len(&*file, id), Ok)?;
-        file.set_len(end)?;
         let block = block(id, marks);
+        let Some(end) = known else {
+            // Order: a new file with all there is. A sync of the old one may have failed, after which the disk need not
+            // have what is read of it.
+            let mut all = if env.exists(&path)? { env.read_file(&path)? } else { Vec::new() };
+            all.truncate(parse(id, &all).whole as usize);
+            all.extend_from_slice(&block);
+            env.replace_file(&path, &all)?;
+            return Ok(all.len() as u64);
+        };
+        let file = env.open(&path)?;
+        // Order: after what is whole, over anything torn.
+        file.set_len(end)?;
         file.write_at(&block, end)?;
         file.sync()?;
-        if !exists {
-            env.sync_dir(segments.dir())?;
-        }
         Ok(end + block.len() as u64)
     };
     let written: std::io::Result<u64> = write();
@@ -200,12 +204,6 @@ pub(super) fn finish_pending(segments: &Segments) -> Result<()> {
         rest = rest.get(8 + len..).unwrap_or_default();
     }
     segments.env().remove(&path).map_err(io)
-}
-
-fn whole_len(file: &dyn crate::env::EnvFile, id: SegmentId) -> std::io::Result<u64> {
-    let mut data = vec![0; file.len()? as usize];
-    file.read_at(&mut data, 0)?;
-    Ok(parse(id, &data).whole)
 }
 
 #[cfg(test)]

@@ -87,6 +87,37 @@ pub struct Log {
     poison: Mutex<Option<String>>,
 }
 
+/// The log file of what is never written to.
+struct Nothing;
+
+impl Nothing {
+    fn refuse<T>() -> std::io::Result<T> {
+        Err(std::io::Error::other("a snapshot is never written to"))
+    }
+}
+
+impl EnvFile for Nothing {
+    fn read_at(&self, _buf: &mut [u8], _offset: u64) -> std::io::Result<()> {
+        Self::refuse()
+    }
+
+    fn write_at(&self, _data: &[u8], _offset: u64) -> std::io::Result<()> {
+        Self::refuse()
+    }
+
+    fn sync(&self) -> std::io::Result<()> {
+        Self::refuse()
+    }
+
+    fn set_len(&self, _len: u64) -> std::io::Result<()> {
+        Self::refuse()
+    }
+
+    fn len(&self) -> std::io::Result<u64> {
+        Ok(0)
+    }
+}
+
 impl Log {
     /// Goes on after `last`, in `segment` behind its last whole record, or in a new one.
     pub fn open(segments: Arc<Segments>, options: LogOptions, last: SeqNo, segment: Option<SegmentId>) -> Result<Self> {
@@ -97,9 +128,18 @@ impl Log {
             }
             None => segments.create(SegmentOrigin::Log)?,
         };
+        Ok(Self::with(segments, options, last, (id, segment, file)))
+    }
+
+    fn with(
+        segments: Arc<Segments>,
+        options: LogOptions,
+        last: SeqNo,
+        (id, segment, file): (SegmentId, Arc<Segment>, Arc<dyn EnvFile>),
+    ) -> Self {
         let offset = segment.len();
         let active = Active { id, segment, file, offset, next_seq: last.0 + 1, dirty: Vec::new(), buffer: Vec::new() };
-        Ok(Self {
+        Self {
             segments,
             options,
             active: Mutex::new(active),
@@ -109,7 +149,13 @@ impl Log {
             synced: AtomicU64::new(last.0),
             poisoned: AtomicBool::new(false),
             poison: Mutex::new(None),
-        })
+        }
+    }
+
+    /// Of what is never written to.
+    pub fn of_snapshot(segments: Arc<Segments>, last: SeqNo) -> Self {
+        let (segment, file): (_, Arc<dyn EnvFile>) = (Arc::default(), Arc::new(Nothing));
+        Self::with(segments, LogOptions { segment_bytes: 0 }, last, (SegmentId(0), segment, file))
     }
 
     pub fn segments(&self) -> &Arc<Segments> {

@@ -96,6 +96,12 @@ impl Pending {
     }
 }
 
+/// Whether a write changes one sector of what is there.
+fn is_inside_a_sector(offset: u64, len: usize, there: usize) -> bool {
+    let end = offset as usize + len;
+    end <= there && offset / 512 == (end as u64).saturating_sub(1) / 512
+}
+
 /// The next number of a sequence (splitmix64).
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -154,6 +160,10 @@ impl State {
                 let data = &mut self.nodes[at].durable;
                 match (chance % 3, &change) {
                     (0, _) => {}
+                    // A sector that is there is written as a whole.
+                    (1, Pending::Write(offset, bytes)) if is_inside_a_sector(*offset, bytes.len(), data.len()) => {
+                        change.apply(data);
+                    }
                     (1, Pending::Write(offset, bytes)) => {
                         let torn = (chance >> 8) as usize % (bytes.len() + 1);
                         overwrite(data, *offset as usize, &bytes[..torn]);

@@ -137,6 +137,8 @@ impl Actor {
         };
         let cells = qualifiers.iter().map(|q| PutCell::new("f", *q, Time::AfterNewest, bytes.clone())).collect();
         let result = self.mutate(table, row, Mutation::Put(cells), durability);
+        let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| (cell.timestamp.0, cell.seq.0));
+        log::trace!("put {number} in {table} {row} {qualifiers:?}: {at:?}");
         self.world.end(&begun, (table, begin), World::kept(durability), &result);
     }
 
@@ -187,6 +189,8 @@ impl Actor {
             origin: Origin(0),
         };
         let result = self.store.rename_cell(&rename);
+        let at = result.as_ref().ok().map(|cell| (cell.timestamp.0, cell.seq.0));
+        log::trace!("rename {from:?} to {to:?}: {at:?}");
         // Of two tables the one that is not there is not told.
         let of = if from.table == to.table { from.table.as_str() } else { "" };
         self.end_of_two(&begun, (of, begin), &result);
@@ -428,6 +432,7 @@ impl Actor {
         let begun = self.world.known().oracle.begin_table(&to, content, true);
         let tables = vec![(table_name(from), table_name(&to))];
         let restoration = Restoration { snapshot: kept.name, tables, existing };
+        log::trace!("{restoration:?}");
         let result = self.store.restore(&restoration, Origin(0));
         self.end_change(&begun, &result);
     }
@@ -478,6 +483,7 @@ impl Actor {
     }
 
     fn change(&mut self, begun: &[super::oracle::EventId], change: CatalogueChange) -> bool {
+        log::trace!("{change:?}");
         let result = self.store.alter(change, Origin(0));
         self.end_change(begun, &result);
         result.is_ok() && !self.world.stop.load(Ordering::Relaxed)
@@ -529,6 +535,8 @@ impl Actor {
         let table = self.table();
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
+        // Else what comes back may be lost with the records of before.
+        self.sync();
         let Some(content) =
             world.known().aside.get(table).and_then(|all| all.last().map(|aside| aside.content.clone()))
         else {

@@ -235,7 +235,10 @@ pub fn read(store: &dyn Backend, place: &Place) -> Result<Shown> {
     loop {
         let Some(cell) = store.newest(&column, crate::model::TimeRange::ALL)? else { return Ok(None) };
         match store.read_value(&cell, 0, usize::MAX) {
-            Ok(bytes) => return Ok(Some(number_of(&bytes))),
+            Ok(bytes) => {
+                log::trace!("{place:?} shows {} of {}, {}", number_of(&bytes), cell.timestamp, cell.seq.0);
+                return Ok(Some(number_of(&bytes)));
+            }
             Err(e) if e.kind == ErrorKind::NotFound && gone < 20 => gone += 1,
             Err(e) => return Err(e),
         }
