@@ -214,7 +214,9 @@ impl<'a, 'f> Checker<'a, 'f> {
         self.before = Some(id);
         // A rescue after a failed sync repeats records.
         let adjacent = std::mem::replace(&mut self.adjacent, true);
-        let gap = adjacent && seq.0 > self.last.0 + 1 && self.last.0 > 0 && seq <= self.known.synced;
+        // What the index has had may be gone from among the rest, with a segment of before a rescue.
+        let missed = seq.0 > self.last.0 + 1 && seq.0 > self.known.covered.max(self.meta.checkpoint.seq).0 + 1;
+        let gap = adjacent && missed && self.last.0 > 0 && seq <= self.known.synced;
         if gap && !self.explained(self.last, SeqNo(seq.0 - 1)) {
             let text = format!("number {} follows number {}: what was between is missing", seq.0, self.last.0);
             self.find(Severity::Damage, (path.to_owned(), Some(offset)), None, text)?;

@@ -2,7 +2,7 @@
 //! interleaved as one seed decides, and judged by what every cell may read as.
 //!
 //! `CELLFS_SEED=N` runs one seed (`RUST_LOG=trace`: with every call), `CELLFS_SEEDS=N` so many fresh ones,
-//! `CELLFS_SECONDS=N` as many as there is time for.
+//! `CELLFS_SECONDS=N` as many as there is time for; `CELLFS_DISK=honest` or `lying`: only on such disks.
 
 #![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
 
@@ -39,6 +39,16 @@ enum Disk {
     Lies,
 }
 
+/// Disks of runs, each as often as it stands there.
+fn disks() -> Vec<Disk> {
+    use Disk::{Fails, Healthy, Lies, Small};
+    match std::env::var("CELLFS_DISK").as_deref() {
+        Ok("honest") => vec![Healthy, Healthy, Fails, Small],
+        Ok("lying") => vec![Lies],
+        _ => vec![Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small, Lies],
+    }
+}
+
 /// How a run's machine is, and how much is done.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
@@ -54,9 +64,8 @@ struct Setting {
 
 impl Setting {
     fn new(chance: &mut Chance) -> Self {
-        use Disk::{Fails, Healthy, Lies, Small};
         Self {
-            disk: chance.of(&[Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small, Lies]),
+            disk: chance.of(&disks()),
             background: chance.of(&[Background::On, Background::On, Background::Off]),
             memtable_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
             segment_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
