@@ -258,6 +258,14 @@ impl Engine {
         self.signals.changed.notify_all();
     }
 
+    /// Whether the cells are still stored that a table had.
+    pub fn is_stored(&self, before: &Arc<Catalogue>, table: &TableName) -> bool {
+        let now = self.catalogue.load();
+        let Some(had) = before.tables.get(table).filter(|_| !Arc::ptr_eq(before, &now)) else { return true };
+        let is_there = |id: FamilyId| now.stored_families().any(|family| family.id == id);
+        had.families.values().all(|family| is_there(family.id))
+    }
+
     /// A table that takes reads.
     pub fn table<'c>(&self, catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
         let table = known_table(catalogue, name)?;

@@ -157,6 +157,8 @@ impl<'a> Recovery<'a> {
     /// Puts what the index does not cover into the memtable and makes it durable.
     fn replay_tail(&mut self, meta: &Meta) -> Result<()> {
         let from = meta.checkpoint;
+        // The record before the first one that is looked at.
+        self.met = Some(from.segment);
         self.walk(&from, &mut |recovery, id, found, dead| {
             recovery.remember(id, found, dead, from.seq);
             Ok(())

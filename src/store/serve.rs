@@ -11,7 +11,7 @@ use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
     Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 impl Store {
     /// What a read met is noted; what failed with those who took its pieces is not the store's.
@@ -20,6 +20,27 @@ impl Store {
         let done = read(&mut |piece| take(piece).inspect_err(|_| refused = true));
         if refused { done } else { self.engine.noted(done) }
     }
+}
+
+/// So often a read is tried again at most because what it read was dropped meanwhile.
+const TRIES: u32 = 100;
+
+impl Store {
+    /// A read that is not of a table that was dropped or replaced meanwhile: its cells may go while it goes on.
+    fn steady<T>(&self, table: &TableName, mut read: impl FnMut() -> Result<T>) -> Result<T> {
+        for _ in 0..TRIES {
+            let before = self.engine.catalogue.load_full();
+            let result = read();
+            if self.engine.is_stored(&before, table) {
+                return self.engine.noted(result);
+            }
+        }
+        Err(replaced(table))
+    }
+}
+
+fn replaced(table: &TableName) -> Error {
+    Error::new(ErrorKind::Busy, format!("table {table} was replaced while it was read; read it again"))
 }
 
 impl Backend for Store {
@@ -36,15 +57,26 @@ impl Backend for Store {
     }
 
     fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
-        self.noted_pieces(take, |take| self.engine.get_pieces(get, take))
+        let before = self.engine.catalogue.load_full();
+        self.noted_pieces(take, |take| self.engine.get_pieces(get, take))?;
+        if self.engine.is_stored(&before, &get.table) { Ok(()) } else { Err(replaced(&get.table)) }
     }
 
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
-        self.noted_pieces(take, |take| self.engine.scan_pieces(scan, take))
+        let before = self.engine.catalogue.load_full();
+        self.noted_pieces(take, |take| self.engine.scan_pieces(scan, take))?;
+        if self.engine.is_stored(&before, &scan.table) { Ok(()) } else { Err(replaced(&scan.table)) }
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
-        self.engine.scan(scan)
+        let (before, table) = (self.engine.catalogue.load_full(), scan.table.clone());
+        let mut rows = self.engine.scan(scan)?;
+        let mut is_over = false;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let next = rows.next();
+            let ends = next.is_none() && !std::mem::replace(&mut is_over, true);
+            if ends && !self.engine.is_stored(&before, &table) { Some(Err(replaced(&table))) } else { next }
+        })))
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
@@ -52,7 +84,7 @@ impl Backend for Store {
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.engine.noted(self.engine.newest(column, range))
+        self.steady(&column.table, || self.engine.newest(column, range))
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
@@ -60,7 +92,7 @@ impl Backend for Store {
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
-        self.engine.noted(self.engine.list_rows(listing))
+        self.steady(&listing.table, || self.engine.list_rows(listing))
     }
 
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
@@ -68,7 +100,7 @@ impl Backend for Store {
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.engine.noted(self.engine.list_families(table, row, range, which))
+        self.steady(table, || self.engine.list_families(table, row, range, which))
     }
 
     fn list_history(
@@ -79,7 +111,7 @@ impl Backend for Store {
         from: Option<&HistoryFrom>,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.engine.noted(self.engine.list_history((table, row, family), from, limit))
+        self.steady(table, || self.engine.list_history((table, row, family), from, limit))
     }
 
     fn list_columns(
@@ -91,7 +123,7 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.engine.noted(self.engine.list_columns((table, row, family), after, range, limit))
+        self.steady(table, || self.engine.list_columns((table, row, family), after, range, limit))
     }
 
     fn list_versions(
@@ -101,7 +133,7 @@ impl Backend for Store {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
-        self.engine.noted(self.engine.list_versions(column, which, before, limit))
+        self.steady(&column.table, || self.engine.list_versions(column, which, before, limit))
     }
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
@@ -109,7 +141,7 @@ impl Backend for Store {
     }
 
     fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.engine.noted(self.engine.list_around(column, timestamp, count))
+        self.steady(&column.table, || self.engine.list_around(column, timestamp, count))
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {

@@ -494,7 +494,7 @@ impl Actor {
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
         let begun = world.known().oracle.begin_existence(table, true);
-        let schema = schema(table, &mut self.chance);
+        let schema = schema(table, self.world.is_classic, &mut self.chance);
         self.change(&[begun], CatalogueChange::CreateTable(schema));
     }
 
@@ -582,7 +582,7 @@ impl Actor {
         let table = self.table();
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
-        let mut changed = schema(table, &mut self.chance);
+        let mut changed = schema(table, self.world.is_classic, &mut self.chance);
         changed.metadata.insert("n".into(), self.chance.below(100).to_string());
         self.change(&[], CatalogueChange::AlterTable(changed));
     }
@@ -618,12 +618,13 @@ impl Actor {
     }
 }
 
-/// A table of the first kind, or of another.
-pub fn schema(table: &str, chance: &mut Chance) -> TableSchema {
+/// A table of a kind that keeps much or little. Within a run all are classic or none is: to change that changes what is
+/// seen.
+pub fn schema(table: &str, is_classic: bool, chance: &mut Chance) -> TableSchema {
     let files = [("VERSIONS", "3"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", "TRUE")];
     let tight = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
     let classic = [("VERSIONS", "2"), ("COMPRESSION", "LZ4")];
-    let attributes: &[(&str, &str)] = chance.of(&[&files[..], &tight, &classic]);
+    let attributes: &[(&str, &str)] = if is_classic { &classic } else { chance.of(&[&files[..], &tight]) };
     let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     TableSchema::new(table_name(table), [FamilySchema::new("f", attributes)])
 }

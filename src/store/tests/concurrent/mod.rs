@@ -115,7 +115,7 @@ impl Run {
     fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let setting = Setting::new(&mut chance);
-        let world = Arc::new(World::new(SimEnv::in_memory(), setting.value_bytes));
+        let world = Arc::new(World::new(SimEnv::in_memory(), setting.value_bytes, chance.one_in(4)));
         Self { setting, chance, world }
     }
 
@@ -150,7 +150,10 @@ impl Run {
                 continue;
             }
             let begun = self.world.known().oracle.begin_existence(table, true);
-            let made = store.alter(CatalogueChange::CreateTable(actor::schema(table, &mut self.chance)), Origin(0));
+            let made = store.alter(
+                CatalogueChange::CreateTable(actor::schema(table, self.world.is_classic, &mut self.chance)),
+                Origin(0),
+            );
             match made {
                 Ok(()) => self.world.known().oracle.done(&begun, oracle::Kept::Always),
                 Err(_) => self.world.known().oracle.unknown(&begun),

@@ -82,6 +82,8 @@ pub struct World {
     pub failing: AtomicBool,
     /// Bytes of a value at most.
     pub value_bytes: u64,
+    /// The kind of all tables.
+    pub is_classic: bool,
 }
 
 /// A refusal that says that nothing was done.
@@ -105,7 +107,7 @@ pub fn is_refusal(kind: ErrorKind) -> bool {
 }
 
 impl World {
-    pub fn new(env: SimEnv, value_bytes: u64) -> Self {
+    pub fn new(env: SimEnv, value_bytes: u64, is_classic: bool) -> Self {
         Self {
             env,
             known: Mutex::default(),
@@ -115,6 +117,7 @@ impl World {
             damaged: AtomicBool::new(false),
             failing: AtomicBool::new(false),
             value_bytes,
+            is_classic,
         }
     }
 
