@@ -45,7 +45,7 @@ fn alter_family(table: &mut TableSchema, text: &str) -> Result<()> {
     let wanted = parse_family(text)?;
     match table.families.get_mut(&wanted.name) {
         None => {
-            table.families.insert(wanted.name.clone(), wanted);
+            table.declare(wanted);
         }
         Some(family) => {
             for part in text.split(',').skip(1) {

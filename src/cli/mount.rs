@@ -51,6 +51,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     for option in args.options.iter().filter(|option| !option.is_empty()) {
         mount_options::apply(&mut request, option)?;
     }
+    mount_options::check(&request)?;
     start(request)?;
     Ok(Answer::Yes)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::daemon::MountRequest;
 use crate::fs::Options;
 use crate::model::Durability;
+use crate::tree::escape::{At, Bytes};
 use crate::{Error, ErrorKind, Result};
 
 /// Words for mount(8), systemd and the kernel that ask nothing of us, or what is so anyway.
@@ -83,6 +84,12 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
         ("history", "inline") => options.inline_history = true,
         ("history", "off") => options.inline_history = false,
         ("history", _) => return Err(wrong(option, "inline or off")),
+        ("names", "raw") => options.spelling.bytes = Bytes::Raw,
+        ("names", "text") => options.spelling.bytes = Bytes::Text,
+        ("names", _) => return Err(wrong(option, "text or raw")),
+        ("at", "plain") => options.spelling.at = At::Plain,
+        ("at", "version") => options.spelling.at = At::Version,
+        ("at", _) => return Err(wrong(option, "version or plain")),
         ("families", "auto") => options.families_auto = true,
         ("families", "declared") => options.families_auto = false,
         ("families", _) => return Err(wrong(option, "auto or declared")),
@@ -122,6 +129,16 @@ fn told_file_mask(options: &mut Options, mask: u16) {
 
 fn told_dir_mask(options: &mut Options, mask: u16) {
     (options.dir_mask, options.told.dir_mask) = (mask, Some(mask));
+}
+
+/// Refuses options that do not go together.
+pub fn check(request: &MountRequest) -> Result<()> {
+    if request.options.inline_history && request.options.spelling.at == At::Plain {
+        let text = "mount options `history=inline` and `at=plain` do not go together: the first lists versions as \
+                    NAME@TIME, which is a name with the second";
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
+    Ok(())
 }
 
 /// What a mount that exists is changed to.

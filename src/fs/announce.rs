@@ -210,7 +210,7 @@ impl Fs {
 
     fn entry_notice(&self, key: &NodeKey) -> Option<Invalidation> {
         let parent = self.nodes.find(&self.tree.parent_of(key)?)?;
-        Some(Invalidation::Entry { parent: parent.ino, name: self.tree.name_of(&key.place) })
+        Some(Invalidation::Entry { parent: parent.ino, name: self.tree.name_of(key) })
     }
 }
 

@@ -88,6 +88,9 @@ impl Fs {
             let opened = self.open(entry.attr.ino, flags).inspect_err(|_| self.forget(entry.attr.ino, 1))?;
             return Ok((entry, opened));
         }
+        if let Some(sentence) = self.check_dated(&dir, &key, name)? {
+            self.refusals.record(self.tree.backend.now(), creator.caller, "create", &sentence);
+        }
         self.touch_directory(parent);
         self.absent.remove(parent, name);
         let node = self.nodes.look_up(&key);
@@ -369,6 +372,9 @@ fn give_up(state: &mut NodeState) -> Result<()> {
 /// The refusal of a family that the table lacks.
 pub(super) fn no_family(column: &ColumnKey) -> Error {
     let (table, family) = (&column.table, &column.family);
-    let text = format!("table {table} has no family {family}; declare it with mkdir .schema/{family} in the table");
+    let text = format!(
+        "table {table} has no family {family}; declare it with mkdir .schema/{family} in the table, or mount with \
+         families=auto, which declares families as they come"
+    );
     Error::new(ErrorKind::NoSuchFamily, text)
 }

@@ -7,7 +7,9 @@ use super::cursor::{Cursor, DOTS};
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, Creator, EntryReply, Fs, Kind, not_permitted};
-use crate::model::{CatalogueChange, FamilySchema, NamespaceSchema, Origin, TableId, TableName, TableSchema};
+use crate::model::{
+    CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema,
+};
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
@@ -186,14 +188,15 @@ impl Fs {
     pub(super) fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
         let backend = &self.tree.backend;
         let catalogue = backend.catalogue()?;
-        let declared = catalogue.tables.get(&place.table).is_some_and(|t| t.families.contains_key(&place.family));
-        if declared {
+        let table = catalogue.tables.get(&place.table);
+        if table.is_some_and(|table| table.families.contains_key(&place.family)) {
             return Ok(());
         }
-        if !self.options.families_auto {
+        let open = table.is_some_and(|table| table.new_families == NewFamilies::AsTheyCome);
+        if !open && !self.options.families_auto {
             return Err(super::cell_io::no_family(&place.column(Vec::new())));
         }
-        backend.alter(schema::add_family(&catalogue, &place.table, &place.family)?, Origin::default())
+        backend.alter(schema::take_family(&catalogue, &place.table, &place.family)?, Origin::default())
     }
 
     /// Removes an empty directory.
@@ -293,5 +296,6 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
         metadata: Default::default(),
         configuration: Default::default(),
         families: std::collections::BTreeMap::<String, FamilySchema>::new(),
+        new_families: NewFamilies::AsTheyCome,
     }
 }

@@ -14,7 +14,7 @@ use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
-use crate::tree::escape::{self, Level, NAME_MAX, STEM_MAX};
+use crate::tree::escape::{At, Level, NAME_MAX, STEM_MAX, Spelling};
 use crate::tree::history::{waiting_family, waiting_row};
 use crate::tree::place::{
     FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace, family_of,
@@ -201,7 +201,7 @@ impl Fs {
     pub(super) fn key_arrived(&self, place: &Place) -> Result<()> {
         let Place::Scratch(scratch) = place else { return Ok(()) };
         match &scratch.dir {
-            ScratchDir::Family(family) => match suffix::split(&scratch.name) {
+            ScratchDir::Family(family) => match suffix::split(&scratch.name, At::Version) {
                 Some((stem, Some(Suffix::Key))) => self.new_column_key(scratch, family, stem),
                 _ => Ok(()),
             },
@@ -225,7 +225,7 @@ impl Fs {
         if bytes.is_empty() {
             return Ok(None);
         }
-        if escape::file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
+        if Spelling::default().file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
     }
 
     fn new_column_key(&self, scratch: &ScratchPlace, family: &FamilyPlace, stem: &[u8]) -> Result<()> {
@@ -239,9 +239,9 @@ impl Fs {
     /// The key of a column is known now: versions that waited for it are put.
     fn column_key(&self, family: &FamilyPlace, key: &[u8]) -> Result<()> {
         self.tree.keys.write_column(family, key)?;
-        let stem = escape::file_name(Level::Qualifier, key, STEM_MAX);
+        let stem = Spelling::default().file_name(Level::Qualifier, key, STEM_MAX);
         let dir = ScratchDir::Family(family.clone());
-        self.each_scratch(&dir, |name| match suffix::split(name) {
+        self.each_scratch(&dir, |name| match suffix::split(name, At::Version) {
             Some((of, Some(_))) if of == stem => self.promote(&dir, name, &dir.place()),
             _ => Ok(()),
         })

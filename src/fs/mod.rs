@@ -17,12 +17,14 @@ mod commit;
 mod content;
 mod counters;
 mod cursor;
+mod dated;
 mod directory;
 pub mod errno;
 mod expiry;
 mod handles;
 mod held_text;
 mod history;
+mod judge;
 mod nodes;
 mod options;
 mod refusals;
@@ -97,6 +99,7 @@ pub struct Fs {
     absent: absent::AbsentNames,
     changes: changes::Changes,
     closing: Arc<Closing>,
+    dated: dated::Told,
     mounted_at: FileTime,
 }
 
@@ -123,6 +126,7 @@ impl Fs {
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),
+            dated: dated::Told::default(),
             invalidations,
         });
         fs.listen();

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::tree::escape::Spelling;
+
 /// What a mount was told about the files and directories that are made in it, whoever makes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -35,6 +37,8 @@ pub struct Options {
     pub spill_dir: PathBuf,
     /// Families list every version beside its cell.
     pub inline_history: bool,
+    /// How names are spelt.
+    pub spelling: Spelling,
     /// Extended attributes are switched off.
     pub no_xattr: bool,
     /// Most nodes that are held before the oldest are given back.
@@ -58,6 +62,7 @@ impl Default for Options {
                 .collect(),
             spill_dir: std::env::temp_dir(),
             inline_history: false,
+            spelling: Spelling::default(),
             no_xattr: false,
             max_nodes: 1_000_000,
         }

@@ -6,7 +6,7 @@ use super::content::Session;
 use super::handles::{FileHandle, FileState};
 use super::nodes::{Node, NodeState};
 use super::{Fs, not_permitted};
-use crate::backend::{Directory, RenameCell, RenameMode};
+use crate::backend::{Directory, RenameCell, RenameMode, Versions};
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, TimeRange, Timestamp};
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
 use crate::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ impl Fs {
     pub fn rename(&self, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from_dir, to_dir) = (self.node(parent)?.key(), self.node(new_parent)?.key());
         let from = self.tree.target(&from_dir, name)?;
-        let to = self.tree.target(&to_dir, new_name)?;
+        let to = self.tree.target(&to_dir, new_name).map_err(no_such_target)?;
         self.check_writable(&from)?;
         self.check_writable(&to)?;
         if from == to {
@@ -239,6 +239,9 @@ impl Fs {
         mode: RenameMode,
     ) -> Result<()> {
         let whole = |row: &RowPlace| Directory { table: row.table.clone(), row: row.row.clone(), family: None };
+        for family in self.tree.backend.list_families(&one.table, &one.row, TimeRange::ALL, Versions::LiveAndKept)? {
+            self.declare_if_asked(&FamilyPlace { table: other.table.clone(), row: other.row.clone(), family })?;
+        }
         self.move_directory(from, to, &whole(one), &whole(other), mode)?;
         for family in self.tree.uncommitted.dirs.families(one)? {
             let place =
@@ -372,6 +375,14 @@ fn place_of((column, version): &CellName) -> Place {
     match version {
         Some(timestamp) => Place::Version(Arc::clone(column), *timestamp),
         None => Place::Cell(Arc::clone(column)),
+    }
+}
+
+/// EINVAL has a meaning of its own in rename(2): programs would say that a directory is to go into itself.
+fn no_such_target(refused: Error) -> Error {
+    match refused.kind {
+        ErrorKind::IllegalArgument | ErrorKind::Constraint => Error { kind: ErrorKind::NotPermitted, ..refused },
+        _ => refused,
     }
 }
 

@@ -37,7 +37,8 @@ impl SnapshotTrees {
 
 /// A tree as the mount's options say.
 pub(super) fn tree_over(backend: Arc<dyn Backend>, options: &Options) -> Arc<Tree> {
-    Arc::new(Tree { inline_history: options.inline_history, ..Tree::new(backend, &options.spill_dir) })
+    let Options { inline_history, spelling, .. } = *options;
+    Arc::new(Tree { inline_history, spelling, ..Tree::new(backend, &options.spill_dir) })
 }
 
 impl Fs {

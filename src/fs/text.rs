@@ -9,6 +9,7 @@ use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::held_text::HeldText;
+use super::judge::{amount, judge};
 use super::nodes::Node;
 use super::{Caller, EntryReply, Fs, not_permitted};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
@@ -170,10 +171,8 @@ impl Fs {
 
     /// `+5` or `-1`, atomically (HBase: Increment).
     fn increment(&self, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
-        let text = std::str::from_utf8(bytes).unwrap_or_default().trim();
-        let amount = Some(text).filter(|text| text.starts_with(['+', '-'])).and_then(|text| text.parse().ok());
         let wanted = "write +N or -N to add to the counter or take from it";
-        let delta = amount.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
+        let delta = amount(bytes)?.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
         let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
         let increment = Increment {
             columns: vec![ColumnDelta { family, qualifier, delta }],
@@ -269,10 +268,17 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
     &bytes[start..][..len.min(bytes.len() - start)]
 }
 
+/// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
 pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8]) -> Result<u32> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     check_len(text, offset.saturating_add(data.len()))?;
     change(text, |buffer| buffer.write(offset, data))?;
+    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(&text.node.key().place, bytes));
+    if let Err(refused) = judged {
+        // Nothing of it is applied when the handle closes.
+        *text.written.lock() = None;
+        return Err(refused);
+    }
     // What was set before was the mtime of other bytes.
     text.node.state().text_mtime = None;
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))

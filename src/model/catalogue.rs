@@ -21,6 +21,16 @@ pub enum TableState {
     Disabled,
 }
 
+/// What becomes of a family that a table lacks when a directory of its name is made in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NewFamilies {
+    /// That is refused: families are declared.
+    #[default]
+    Declared,
+    /// It is declared so. Of a table that `mkdir` made, until one is declared in another way.
+    AsTheyCome,
+}
+
 /// A table: attributes as set, and its families by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSchema {
@@ -31,6 +41,8 @@ pub struct TableSchema {
     pub metadata: BTreeMap<String, String>,
     pub configuration: BTreeMap<String, String>,
     pub families: BTreeMap<String, FamilySchema>,
+    #[serde(default)]
+    pub new_families: NewFamilies,
 }
 
 impl TableSchema {
@@ -44,7 +56,14 @@ impl TableSchema {
             metadata: BTreeMap::new(),
             configuration: BTreeMap::new(),
             families: families.into_iter().map(|family| (family.name.clone(), family)).collect(),
+            new_families: NewFamilies::Declared,
         }
+    }
+
+    /// Adds a family, or takes it in place of the one of its name; from now on families are declared.
+    pub fn declare(&mut self, family: FamilySchema) {
+        self.families.insert(family.name.clone(), family);
+        self.new_families = NewFamilies::Declared;
     }
 
     /// READONLY.

@@ -18,7 +18,7 @@ mod time;
 
 pub use catalogue::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, Dropped, DroppedThing, NamespaceSchema,
-    TableSchema, TableState,
+    NewFamilies, TableSchema, TableState,
 };
 pub use cell::{
     Cell, CellInfo, CellKind, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone, ValueHandle,

@@ -42,7 +42,7 @@ pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) 
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
     };
-    schema.families.insert(name.to_owned(), family);
+    schema.declare(family);
     insert_table(catalogue, schema)
 }
 

@@ -1,12 +1,10 @@
-//! The one bijection between bytes (row keys, family names, qualifiers) and file names.
-//!
-//! Escaped as `%XX`: control bytes, `/`, bytes that are not valid UTF-8, a `%` that two uppercase hex
-//! digits or `~` follow, a leading `.` of a row key, the first dot of `.` and `..`, and in qualifiers the
-//! last `@` of a name that would read as one with a suffix. Must not know the store.
+//! File names of keys: their spelling, shortened where it is too long for a filesystem. Must not know the store.
 
 use sha2::{Digest, Sha256};
 
-use super::suffix;
+use super::spelling::is_upper_hex;
+pub use super::spelling::{Bytes, Level, Spelling};
+pub use super::suffix::At;
 
 /// Longest file name in bytes.
 pub const NAME_MAX: usize = 255;
@@ -14,148 +12,43 @@ pub const NAME_MAX: usize = 255;
 pub const STEM_MAX: usize = 207;
 /// `%~` and 32 hex digits.
 const HASH_TAIL_LEN: usize = 34;
-
-/// What a name stands for; each level has a rule or two of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    Row,
-    Family,
-    Qualifier,
-}
+/// A cut goes back so far for a character or an escape; bytes that are neither are cut anywhere.
+const BACK_MAX: usize = 5;
 
 /// What a file name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// The canonical spelling of this key.
     Key(Vec<u8>),
-    /// A shortened name: the key starts with `prefix` and its full name is `name`.
-    Short { prefix: Vec<u8> },
+    /// A shortened name: the key starts with one of these.
+    Short { prefixes: Vec<Vec<u8>> },
     /// Not the canonical spelling of any key; `canonical` is the right one.
     Refused { canonical: Vec<u8> },
 }
 
-/// The full escaped name of a key, of any length.
-pub fn escape(level: Level, key: &[u8]) -> Vec<u8> {
-    if level == Level::Qualifier && key.is_empty() {
-        return b"%".to_vec();
+impl Spelling {
+    /// The file name of a key, shortened with a hash when it is longer than `limit` bytes. The same in every store,
+    /// so that a backup can go to any.
+    pub fn file_name(self, level: Level, key: &[u8], limit: usize) -> Vec<u8> {
+        let full = self.name(level, key);
+        if full.len() <= limit { full } else { shorten(&full, key, limit) }
     }
-    if level == Level::Qualifier && key == b"%" {
-        return b"%25".to_vec();
-    }
-    let mut name = Vec::with_capacity(key.len() + 8);
-    for chunk in key.utf8_chunks() {
-        for byte in chunk.valid().bytes() {
-            push_byte(&mut name, byte, byte < 0x20 || byte == 0x7F || byte == b'/');
+
+    /// Reads a file name; the caller resolves a shortened one in the store.
+    pub fn parse(self, level: Level, name: &[u8]) -> Parsed {
+        if let Some(prefix) = short_prefix(name) {
+            return Parsed::Short { prefixes: self.beginnings(level, prefix) };
         }
-        for byte in chunk.invalid() {
-            push_byte(&mut name, *byte, true);
-        }
-    }
-    escape_percents(key, &mut name);
-    escape_dot(level, &mut name);
-    if level == Level::Qualifier {
-        escape_last_at(&mut name);
-    }
-    name
-}
-
-fn push_byte(name: &mut Vec<u8>, byte: u8, escaped: bool) {
-    if escaped {
-        name.extend_from_slice(&hex_escape(byte));
-    } else {
-        name.push(byte);
-    }
-}
-
-fn hex_escape(byte: u8) -> [u8; 3] {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    [b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
-}
-
-fn is_upper_hex(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'A'..=b'F')
-}
-
-fn starts_ambiguous(after_percent: &[u8]) -> bool {
-    match after_percent {
-        [b'~', ..] => true,
-        [a, b, ..] => is_upper_hex(*a) && is_upper_hex(*b),
-        _ => false,
-    }
-}
-
-/// Escapes each `%` of the key that would read as an escape. Only keys with a `%` pay for the second pass.
-fn escape_percents(key: &[u8], name: &mut Vec<u8>) {
-    let ambiguous = |at: usize| key[at] == b'%' && starts_ambiguous(&key[at + 1..]);
-    if !(0..key.len()).any(ambiguous) {
-        return;
-    }
-    name.clear();
-    let mut at = 0;
-    for chunk in key.utf8_chunks() {
-        for byte in chunk.valid().bytes() {
-            let escaped = byte < 0x20 || byte == 0x7F || byte == b'/' || ambiguous(at);
-            push_byte(name, byte, escaped);
-            at += 1;
-        }
-        for byte in chunk.invalid() {
-            push_byte(name, *byte, true);
-            at += 1;
+        match self.key(level, name) {
+            Some(key) => Parsed::Key(key),
+            None => Parsed::Refused { canonical: self.name(level, &self.meant(level, name)) },
         }
     }
-}
-
-fn escape_dot(level: Level, name: &mut Vec<u8>) {
-    let leading = name.first() == Some(&b'.') && level == Level::Row;
-    if leading || name == b"." || name == b".." {
-        name.splice(0..1, hex_escape(b'.'));
-    }
-}
-
-fn escape_last_at(name: &mut Vec<u8>) {
-    if let Some(at) = suffix::start(name) {
-        name.splice(at..=at, hex_escape(b'@'));
-    }
-}
-
-/// The bytes of an escaped name, whether it is canonical or not.
-pub fn unescape_lossy(level: Level, name: &[u8]) -> Vec<u8> {
-    if level == Level::Qualifier && name == b"%" {
-        return Vec::new();
-    }
-    let mut key = Vec::with_capacity(name.len());
-    let mut at = 0;
-    while at < name.len() {
-        match name[at..] {
-            [b'%', a, b, ..] if is_upper_hex(a) && is_upper_hex(b) => {
-                key.push(hex_value(a) << 4 | hex_value(b));
-                at += 3;
-            }
-            _ => {
-                key.push(name[at]);
-                at += 1;
-            }
-        }
-    }
-    key
-}
-
-fn hex_value(digit: u8) -> u8 {
-    if digit.is_ascii_digit() { digit - b'0' } else { digit - b'A' + 10 }
-}
-
-/// The file name of a key, shortened with a hash when it is longer than `limit` bytes. The same in every store,
-/// so that a backup can go to any.
-pub fn file_name(level: Level, key: &[u8], limit: usize) -> Vec<u8> {
-    let full = escape(level, key);
-    if full.len() <= limit { full } else { shorten(&full, key, limit) }
 }
 
 fn shorten(full: &[u8], key: &[u8], limit: usize) -> Vec<u8> {
-    let mut cut = limit - HASH_TAIL_LEN;
-    while !is_boundary(full, cut) {
-        cut -= 1;
-    }
+    let most = limit - HASH_TAIL_LEN;
+    let cut = (most - BACK_MAX..=most).rev().find(|at| is_boundary(full, *at)).unwrap_or(most);
     // Nobody can make two keys with one name: half of SHA-256 is enough for that.
     let hash = Sha256::digest(key);
     let mut name = full[..cut].to_vec();
@@ -175,20 +68,6 @@ fn is_boundary(full: &[u8], at: usize) -> bool {
     !continuation && !in_escape
 }
 
-/// Reads a file name; the caller resolves a shortened one in the store.
-pub fn parse(level: Level, name: &[u8]) -> Parsed {
-    if let Some(prefix) = short_prefix(name) {
-        return Parsed::Short { prefix: unescape_lossy(level, prefix) };
-    }
-    let key = unescape_lossy(level, name);
-    let canonical = escape(level, &key);
-    if canonical == name && (level == Level::Qualifier || !key.is_empty()) {
-        Parsed::Key(key)
-    } else {
-        Parsed::Refused { canonical }
-    }
-}
-
 fn short_prefix(name: &[u8]) -> Option<&[u8]> {
     let cut = name.len().checked_sub(HASH_TAIL_LEN)?;
     let (prefix, tail) = name.split_at(cut);
@@ -203,9 +82,29 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     const LEVELS: [Level; 3] = [Level::Row, Level::Family, Level::Qualifier];
+    const SPELLINGS: [Spelling; 4] = [
+        Spelling { bytes: Bytes::Text, at: At::Version },
+        Spelling { bytes: Bytes::Text, at: At::Plain },
+        Spelling { bytes: Bytes::Raw, at: At::Version },
+        Spelling { bytes: Bytes::Raw, at: At::Plain },
+    ];
 
     fn text(level: Level, key: &[u8]) -> String {
-        String::from_utf8(escape(level, key)).unwrap()
+        String::from_utf8(Spelling::default().name(level, key)).unwrap()
+    }
+
+    fn check_round_trip(key: &[u8]) {
+        for (spelling, level) in SPELLINGS.into_iter().flat_map(|s| LEVELS.map(|level| (s, level))) {
+            let name = spelling.name(level, key);
+            assert!(!name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b"..", "{key:?}");
+            assert_eq!(spelling.parse(level, &name), Parsed::Key(key.to_vec()), "{spelling:?} {level:?}");
+            if level == Level::Qualifier {
+                assert_eq!(crate::tree::suffix::split(&name, spelling.at), None);
+            }
+            if spelling.bytes == Bytes::Text {
+                assert!(std::str::from_utf8(&name).is_ok());
+            }
+        }
     }
 
     #[test]
@@ -217,7 +116,7 @@ mod tests {
         assert_eq!(text(Level::Qualifier, b""), "%");
         assert_eq!(text(Level::Qualifier, b"%"), "%25");
         assert_eq!(text(Level::Row, b"100%"), "100%");
-        assert_eq!(text(Level::Row, b"%41 %4 %~"), "%2541 %4 %25~");
+        assert_eq!(text(Level::Row, b"%41 %4 %~"), "%41 %4 %25~");
         assert_eq!(text(Level::Qualifier, b"a@5"), "a%405");
         assert_eq!(text(Level::Qualifier, b"a@b"), "a@b");
         assert_eq!(text(Level::Qualifier, b"a@1@2"), "a@1%402");
@@ -226,87 +125,109 @@ mod tests {
         assert_eq!(text(Level::Qualifier, b"a@"), "a%40");
         assert_eq!(text(Level::Row, b"a@5"), "a@5");
         assert_eq!(text(Level::Row, &[b'x', 0xFF, 0xC3, 0xA9]), "x%FFé");
+        assert_eq!(text(Level::Qualifier, b"caf%C3%A9 100%25.txt"), "caf%C3%A9 100%25.txt");
+        assert_eq!(text(Level::Qualifier, b"%C3"), "%25C3");
+        let raw = Spelling { bytes: Bytes::Raw, at: At::Version };
+        assert_eq!(raw.name(Level::Row, b".a\tb\n\xFF"), b".a\tb\n\xFF");
+        assert_eq!(raw.name(Level::Row, b".schema"), b"%2Eschema");
+        let plain = Spelling { bytes: Bytes::Text, at: At::Plain };
+        assert_eq!(plain.name(Level::Qualifier, b"react@18"), b"react@18");
+        assert_eq!(plain.name(Level::Qualifier, b"react@"), b"react%40");
     }
 
     #[test]
     fn every_byte_round_trips_alone_and_in_company() {
-        for level in LEVELS {
-            for a in 0..=255_u8 {
-                for key in [vec![a], vec![b'x', a], vec![a, b'5'], vec![b'%', a], vec![b'@', a], vec![a, b'A', b'B']] {
-                    assert_eq!(parse(level, &escape(level, &key)), Parsed::Key(key));
-                }
+        for a in 0..=255_u8 {
+            for key in [vec![a], vec![b'x', a], vec![a, b'5'], vec![b'%', a], vec![b'@', a], vec![a, b'A', b'B']] {
+                check_round_trip(&key);
             }
         }
     }
 
     #[test]
-    fn a_million_random_keys_round_trip() {
+    fn random_keys_round_trip() {
         let mut random = rand::rngs::StdRng::seed_from_u64(42);
-        for n in 0..1_000_000 {
+        for n in 0..200_000 {
             // Every other key is of the bytes that names treat in their own way.
             let byte = |random: &mut rand::rngs::StdRng| match n % 2 {
                 0 => random.random(),
                 _ => b"%@~./5AF\0\n\x1B\xFF\xC3\xA9"[random.random_range(0..14)],
             };
             let key: Vec<u8> = (0..random.random_range(1..24)).map(|_| byte(&mut random)).collect();
-            for level in LEVELS {
-                let name = escape(level, &key);
-                assert!(!name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b"..", "{key:?}");
-                assert_eq!(parse(level, &name), Parsed::Key(key.clone()));
-            }
+            check_round_trip(&key);
         }
     }
 
     #[test]
     fn other_spellings_are_refused_with_the_right_one() {
         for (level, name, right) in [
-            (Level::Row, "%41", "A"),
-            (Level::Qualifier, "%2Ex", ".x"),
-            (Level::Row, "a%40", "a@"),
-            (Level::Qualifier, "x%", "x%"),
+            (Level::Row, ".x", "%2Ex"),
+            (Level::Row, "a%2Fb%20%0a\n", "a%2Fb%20%0a%0A"),
+            (Level::Qualifier, "a%252F\x7F", "a%25252F%7F"),
         ] {
-            match parse(level, name.as_bytes()) {
-                Parsed::Refused { canonical } => assert_eq!(canonical, right.as_bytes()),
-                other => assert_eq!((name, other), (right, Parsed::Key(b"x%".to_vec()))),
+            match Spelling::default().parse(level, name.as_bytes()) {
+                Parsed::Refused { canonical } => assert_eq!(canonical.escape_ascii().to_string(), right),
+                other => panic!("{name}: {other:?}"),
             }
         }
     }
 
     #[test]
     fn long_keys_are_shortened_at_a_boundary() {
-        for key in [vec![b'a'; 300], vec![0_u8; 200], "é".repeat(200).into_bytes(), vec![0xFF; 32_767]] {
+        let web = "caf%C3%A9%20%2F%41".repeat(20).into_bytes();
+        let at_the_cut = [vec![b'x'; 215], b"%40123@4".repeat(9)].concat();
+        let long = [vec![b'%'; 9000], vec![b'\n'; 9]].concat();
+        let keys = [
+            vec![b'a'; 300],
+            vec![0_u8; 200],
+            "é".repeat(200).into_bytes(),
+            vec![0xFF; 32_767],
+            web,
+            at_the_cut,
+            long,
+            vec![0x80; 400],
+        ];
+        for (key, spelling) in keys.iter().flat_map(|key| SPELLINGS.map(|s| (key, s))) {
             for limit in [NAME_MAX, STEM_MAX] {
-                let name = file_name(Level::Qualifier, &key, limit);
-                assert!(name.len() <= limit && std::str::from_utf8(&name).is_ok());
-                match parse(Level::Qualifier, &name) {
-                    Parsed::Short { prefix } => assert!(key.starts_with(&prefix)),
+                let name = spelling.file_name(Level::Qualifier, key, limit);
+                assert!(name.len() <= limit);
+                assert!(spelling.bytes == Bytes::Raw || std::str::from_utf8(&name).is_ok());
+                match spelling.parse(Level::Qualifier, &name) {
+                    Parsed::Short { prefixes } => {
+                        let found = prefixes.iter().any(|prefix| key.starts_with(prefix) && !prefix.is_empty());
+                        assert!(found, "{spelling:?} {}: {prefixes:?}", name.escape_ascii());
+                    }
                     other => panic!("{other:?}"),
                 }
             }
         }
-        assert_ne!(file_name(Level::Row, &[b'a'; 300], NAME_MAX), file_name(Level::Row, &[b'a'; 301], NAME_MAX));
+        let name = |length| Spelling::default().file_name(Level::Row, &vec![b'a'; length], NAME_MAX);
+        assert_ne!(name(300), name(301));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         #[test]
         fn random_bytes_round_trip(key in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"%@~./5AF".to_vec())], 1..12)) {
-            for level in LEVELS {
-                let name = escape(level, &key);
-                prop_assert!(!name.contains(&b'/') && !name.contains(&0) && name != b"." && name != b"..");
-                prop_assert!(std::str::from_utf8(&name).is_ok());
-                prop_assert_eq!(parse(level, &name), Parsed::Key(key.clone()));
-                if level == Level::Qualifier {
-                    prop_assert_eq!(suffix::start(&name), None);
-                }
+            check_round_trip(&key);
+        }
+
+        #[test]
+        fn what_a_shortened_name_begins_with_is_found(
+            key in prop::collection::vec(prop::sample::select(b"%%%@~.25AFC9\xC3\xA9\xFFx\n".to_vec()), 256..300),
+        ) {
+            for spelling in SPELLINGS {
+                let name = spelling.file_name(Level::Row, &key, NAME_MAX);
+                let Parsed::Short { prefixes } = spelling.parse(Level::Row, &name) else { panic!("not shortened") };
+                prop_assert!(prefixes.iter().any(|prefix| key.starts_with(prefix)));
             }
         }
 
         #[test]
         fn a_name_has_one_spelling(name in "[%@~.A-F0-9a/]{1,8}") {
-            for level in LEVELS {
-                if let Parsed::Key(key) = parse(level, name.as_bytes()) {
-                    prop_assert_eq!(escape(level, &key), name.as_bytes());
+            for (spelling, level) in SPELLINGS.into_iter().flat_map(|s| LEVELS.map(|level| (s, level))) {
+                if let Parsed::Key(key) = spelling.parse(level, name.as_bytes()) {
+                    prop_assert_eq!(spelling.name(level, &key), name.as_bytes());
                 }
             }
         }

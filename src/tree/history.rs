@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::env::sync::Mutex;
 
-use super::escape::{self, Level, NAME_MAX, STEM_MAX};
+use super::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use super::facts::key_text;
 use super::place::{FamilyPlace, FreeMap, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace};
 use super::resolve::{Facts, Tree, absent, family_named, namespace_target, root_target, wrong_timestamp};
@@ -118,7 +118,7 @@ impl Tree {
         if self.is_waiting(&waiting)? {
             return Ok(Place::Waiting(Arc::new(waiting)));
         }
-        Ok(match self.row_named(&waiting.table, name)? {
+        Ok(match self.row_named(Spelling::default(), &waiting.table, name)? {
             Some(row) => Place::Row(Arc::new(RowPlace { table: waiting.table, row })),
             None => Place::Waiting(Arc::new(waiting)),
         })
@@ -126,12 +126,14 @@ impl Tree {
 
     fn history_in_family(&self, family: &FamilyPlace, name: &[u8]) -> Result<Place> {
         let scratch = || scratch(ScratchDir::Family(family.clone()), name);
-        let (stem, suffix) = match suffix::split(name) {
+        let (stem, suffix) = match suffix::split(name, At::Version) {
             Some((_, None)) => return Err(wrong_timestamp(name)),
             Some((stem, Some(suffix @ (Suffix::Version(_) | Suffix::Deleted(..) | Suffix::Key)))) => (stem, suffix),
             _ => return Ok(scratch()),
         };
-        let Some(qualifier) = self.qualifier_named(family, stem, Some(suffix))? else { return Ok(scratch()) };
+        let Some(qualifier) = self.qualifier_named(Spelling::default(), family, stem, Some(suffix))? else {
+            return Ok(scratch());
+        };
         let column = Arc::new(family.column(qualifier));
         Ok(match suffix {
             Suffix::Version(timestamp) => Place::Version(column, timestamp),
@@ -236,16 +238,16 @@ fn scratch(dir: ScratchDir, name: &[u8]) -> Place {
 /// Whether a row's name does not hold its key.
 pub fn row_is_shortened(row: &[u8]) -> bool {
     // An escape makes three bytes of one at the most.
-    row.len() * 3 > NAME_MAX && escape::escape(Level::Row, row).len() > NAME_MAX
+    row.len() * 3 > NAME_MAX && Spelling::default().name(Level::Row, row).len() > NAME_MAX
 }
 
 /// Whether the part of a column's names before a suffix does not hold its key.
 pub fn stem_is_shortened(qualifier: &[u8]) -> bool {
-    qualifier.len() * 3 > STEM_MAX && escape::escape(Level::Qualifier, qualifier).len() > STEM_MAX
+    qualifier.len() * 3 > STEM_MAX && Spelling::default().name(Level::Qualifier, qualifier).len() > STEM_MAX
 }
 
 fn is_shortened(stem: &[u8]) -> bool {
-    matches!(escape::parse(Level::Qualifier, stem), escape::Parsed::Short { .. })
+    matches!(Spelling::default().parse(Level::Qualifier, stem), Parsed::Short { .. })
 }
 
 /// The name of a version in the history.

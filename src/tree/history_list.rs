@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::escape::{self, Level, NAME_MAX, STEM_MAX};
+use super::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
 use super::history::{row_is_shortened, stem_is_shortened, version_name, version_place};
 use super::listing::{Entry, after_cursor, merge_names, plain};
 use super::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
@@ -77,7 +77,7 @@ impl Tree {
         }
         merge_names(&mut rows, made, limit);
         entries.extend(rows.into_iter().map(|row| {
-            let name = escape::file_name(Level::Row, &row, NAME_MAX);
+            let name = Spelling::default().file_name(Level::Row, &row, NAME_MAX);
             let cursor = row.clone();
             Entry {
                 name,
@@ -109,7 +109,7 @@ impl Tree {
         names.sort();
         names.dedup();
         entries.extend(names.into_iter().map(|family| {
-            let name = escape::escape(Level::Family, family.as_bytes());
+            let name = Spelling::default().name(Level::Family, family.as_bytes());
             let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
             let key = dir.sibling(Place::Family(Arc::new(place)));
             Entry { name, cursor: family.into_bytes(), key, cell: None }
@@ -134,7 +134,7 @@ impl Tree {
                 .as_ref()
                 .is_some_and(|(of, _): &(Arc<crate::model::ColumnKey>, Vec<u8>)| of.qualifier == qualifier);
             if !same {
-                let stem = escape::file_name(Level::Qualifier, &qualifier, STEM_MAX);
+                let stem = Spelling::default().file_name(Level::Qualifier, &qualifier, STEM_MAX);
                 let goes_on = from.as_ref().is_some_and(|from| from.qualifier == qualifier);
                 let of = Arc::new(family.column(qualifier.clone()));
                 if stem_is_shortened(&qualifier) {

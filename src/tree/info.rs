@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::escape::{self, Level};
+use super::escape::{Level, Spelling};
 use super::place::{Place, TableNoun};
 use super::resolve::{Facts, absent, text};
 use crate::backend::{Backend, FamilyNumbers, RowListing};
@@ -128,5 +128,5 @@ fn qualifiers(backend: &dyn Backend, table: &TableName) -> Result<String> {
 
 /// As a name is spelt on the mount, however long it is.
 fn shown(level: Level, key: &[u8]) -> String {
-    String::from_utf8_lossy(&escape::escape(level, key)).into_owned()
+    String::from_utf8_lossy(&Spelling::default().name(level, key)).into_owned()
 }

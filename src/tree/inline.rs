@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::escape::{self, Level, NAME_MAX, STEM_MAX};
+use super::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
 use super::history::version_name;
 use super::history_list::{FIRST, is_readable, position, version_cursor};
 use super::listing::Entry;
@@ -41,16 +41,16 @@ impl Tree {
                 let of = Arc::new(family.column(qualifier.clone()));
                 if passed != Some(qualifier.as_slice()) {
                     let newest = self.backend.newest(&of, dir.view.time_range())?;
-                    entries.extend(newest.map(|cell| cell_entry(dir, &of, Some(cell))));
+                    entries.extend(newest.map(|cell| cell_entry((dir, self.spelling), &of, Some(cell))));
                 }
-                column = Some((of, escape::file_name(Level::Qualifier, &qualifier, STEM_MAX)));
+                column = Some((of, self.spelling.file_name(Level::Qualifier, &qualifier, STEM_MAX)));
             }
             if let Some((of, stem)) = column.as_ref().filter(|_| shows(dir.view, &cell)) {
                 entries.push(version_entry(dir, of, stem, &qualifier, cell));
             }
         }
         for qualifier in created {
-            let entry = cell_entry(dir, &Arc::new(family.column(qualifier)), None);
+            let entry = cell_entry((dir, self.spelling), &Arc::new(family.column(qualifier)), None);
             if let Err(at) = entries.binary_search_by(|other| other.cursor.cmp(&entry.cursor)) {
                 entries.insert(at, entry);
             }
@@ -63,9 +63,9 @@ fn shows(view: View, cell: &CellInfo) -> bool {
     view.time_range().contains(cell.timestamp) && is_readable(cell)
 }
 
-fn cell_entry(dir: &NodeKey, column: &Arc<ColumnKey>, cell: Option<CellInfo>) -> Entry {
+fn cell_entry((dir, spelling): (&NodeKey, Spelling), column: &Arc<ColumnKey>, cell: Option<CellInfo>) -> Entry {
     Entry {
-        name: escape::file_name(Level::Qualifier, &column.qualifier, NAME_MAX),
+        name: spelling.file_name(Level::Qualifier, &column.qualifier, NAME_MAX),
         key: dir.sibling(Place::Cell(Arc::clone(column))),
         cursor: [join_key(&[&column.qualifier]), vec![FIRST]].concat(),
         cell,

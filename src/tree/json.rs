@@ -2,8 +2,12 @@
 //!
 //! A patch names what changes: null deletes a column, what is absent stays.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
 
 use super::place::RowPlace;
@@ -75,14 +79,21 @@ fn bytes(value: &[u8]) -> Json {
     }
 }
 
+/// Whether a text may become a patch with what follows.
+pub fn may_go_on(text: &[u8]) -> bool {
+    serde_json::from_slice::<Json>(text).is_err_and(|e| e.is_eof())
+}
+
 /// The mutations that a patch asks for, of one row and so atomic.
 pub fn patch(row: &RowPlace, text: &[u8], origin: Origin) -> Result<RowMutations> {
-    let parsed: Json = serde_json::from_slice(text).map_err(|e| wrong(&format!("not JSON: {e}")))?;
-    let Json::Object(object) = parsed else { return Err(wrong("a row is an object of columns")) };
+    let object: BTreeMap<String, &RawValue> = serde_json::from_slice(text).map_err(|e| match e.classify() {
+        Category::Data => wrong("a row is an object of columns"),
+        Category::Syntax | Category::Eof | Category::Io => wrong(&format!("not JSON: {e}")),
+    })?;
     let (mut puts, mut markers) = (Vec::new(), Vec::new());
     for (name, value) in object {
         let (family, qualifier) = split_column(&name)?;
-        match value_bytes(&name, &value)? {
+        match value_bytes(&name, value)? {
             Some(value) => puts.push(PutCell {
                 family,
                 qualifier,
@@ -120,11 +131,16 @@ fn split_column(name: &str) -> Result<(String, Vec<u8>)> {
 }
 
 /// `None` for null.
-fn value_bytes(name: &str, value: &Json) -> Result<Option<Vec<u8>>> {
-    let text = "a value is a text, {\"base64\": \"...\"}, or null to delete the column";
+fn value_bytes(name: &str, value: &RawValue) -> Result<Option<Vec<u8>>> {
+    // As it is written: a number may have more digits than any type.
+    if value.get().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | 't' | 'f')) {
+        return Ok(Some(value.get().as_bytes().to_vec()));
+    }
+    let value: Json = serde_json::from_str(value.get()).map_err(|e| wrong(&format!("`{name}`: {e}")))?;
+    let text = "a value is a text, a number, true, false, {\"base64\": \"...\"}, or null to delete the column";
     match value {
         Json::Null => Ok(None),
-        Json::String(text) => Ok(Some(text.clone().into_bytes())),
+        Json::String(text) => Ok(Some(text.into_bytes())),
         Json::Object(object) if object.len() == 1 => {
             let encoded = object.get("base64").and_then(Json::as_str);
             let encoded = encoded.ok_or_else(|| wrong(&format!("`{name}`: {text}")))?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::env::sync::Mutex;
 use lru::LruCache;
 
-use super::escape::{self, Level, NAME_MAX, STEM_MAX};
+use super::escape::{At, Bytes, Level, NAME_MAX, STEM_MAX, Spelling};
 use super::place::{FamilyPlace, Place, RowPlace, family_of};
 use super::resolve::Tree;
 use crate::backend::{HistoryFrom, RowListing, Versions};
@@ -19,6 +19,13 @@ use crate::{Error, ErrorKind, Result};
 
 /// Keys fetched at once when a shortened name is looked for.
 const PAGE: usize = 1000;
+/// Of any mount.
+const SPELLINGS: [Spelling; 4] = [
+    Spelling { bytes: Bytes::Text, at: At::Version },
+    Spelling { bytes: Bytes::Text, at: At::Plain },
+    Spelling { bytes: Bytes::Raw, at: At::Version },
+    Spelling { bytes: Bytes::Raw, at: At::Plain },
+];
 /// Names that are remembered.
 const RECENT: usize = 1000;
 /// Memory that written keys may take before they are spilled, bytes.
@@ -44,14 +51,20 @@ impl KnownKeys {
 
     /// A key file of a row was written.
     pub fn write_row(&self, row: &RowPlace) -> Result<()> {
-        let name = escape::file_name(Level::Row, &row.row, NAME_MAX);
-        self.written.insert(row_entry(&row.table, &name), row.row.clone())
+        for spelling in SPELLINGS {
+            let name = spelling.file_name(Level::Row, &row.row, NAME_MAX);
+            self.written.insert(row_entry(&row.table, &name), row.row.clone())?;
+        }
+        Ok(())
     }
 
     /// A key file of a column was written.
     pub fn write_column(&self, family: &FamilyPlace, qualifier: &[u8]) -> Result<()> {
-        let stem = escape::file_name(Level::Qualifier, qualifier, STEM_MAX);
-        self.written.insert(column_entry(family, &stem), qualifier.to_vec())
+        for spelling in SPELLINGS {
+            let stem = spelling.file_name(Level::Qualifier, qualifier, STEM_MAX);
+            self.written.insert(column_entry(family, &stem), qualifier.to_vec())?;
+        }
+        Ok(())
     }
 
     /// A key file was unlinked: it is not shown until it is written again.
@@ -103,9 +116,11 @@ pub enum KeyFileState {
 
 fn entry_of(place: &Place) -> Option<Vec<u8>> {
     match place {
-        Place::RowKey(row) => Some(row_entry(&row.table, &escape::file_name(Level::Row, &row.row, NAME_MAX))),
+        Place::RowKey(row) => {
+            Some(row_entry(&row.table, &Spelling::default().file_name(Level::Row, &row.row, NAME_MAX)))
+        }
         Place::KeyFile(column) => {
-            let stem = escape::file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
+            let stem = Spelling::default().file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
             Some(column_entry(&family_of(column), &stem))
         }
         _ => None,
@@ -123,7 +138,13 @@ fn column_entry(family: &FamilyPlace, stem: &[u8]) -> Vec<u8> {
 
 impl Tree {
     /// The row key of a shortened name; `None` where no row of the table, stored or made, has it.
-    pub(super) fn find_row(&self, table: &TableName, prefix: &[u8], name: &[u8]) -> Result<Option<RowKey>> {
+    pub(super) fn find_row(
+        &self,
+        spelling: Spelling,
+        table: &TableName,
+        prefixes: &[Vec<u8>],
+        name: &[u8],
+    ) -> Result<Option<RowKey>> {
         let entry = row_entry(table, name);
         if let Some(row) = self.keys.recent.lock().get(&entry) {
             return Ok(Some(row.clone()));
@@ -131,7 +152,17 @@ impl Tree {
         if let Some(row) = self.keys.written_row(table, name)? {
             return Ok(Some(row));
         }
-        let named = |row: &RowKey| escape::file_name(Level::Row, row, NAME_MAX) == name;
+        for prefix in prefixes {
+            let named = |row: &RowKey| spelling.file_name(Level::Row, row, NAME_MAX) == name;
+            if let Some(row) = self.search_rows(table, prefix, named)? {
+                self.keys.recent.lock().put(entry, row.clone());
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn search_rows(&self, table: &TableName, prefix: &[u8], named: impl Fn(&RowKey) -> bool) -> Result<Option<RowKey>> {
         let before = crate::model::after_prefix(prefix);
         let mut after = prefix.to_vec();
         loop {
@@ -149,8 +180,7 @@ impl Tree {
             for made in [&self.uncommitted.dirs, &self.restored] {
                 page.extend(made.rows(table, Some(&after), until, usize::MAX)?);
             }
-            if let Some(row) = page.into_iter().find(named) {
-                self.keys.recent.lock().put(entry, row.clone());
+            if let Some(row) = page.into_iter().find(&named) {
                 return Ok(Some(row));
             }
             match last {
@@ -164,9 +194,9 @@ impl Tree {
     /// stored or being made, has it.
     pub(super) fn find_qualifier(
         &self,
+        spelling: Spelling,
         family: &FamilyPlace,
-        prefix: &[u8],
-        stem: &[u8],
+        (prefixes, stem): (&[Vec<u8>], &[u8]),
         limit: usize,
     ) -> Result<Option<Qualifier>> {
         if let Some(qualifier) = self.keys.recent.lock().get(&column_entry(family, stem)) {
@@ -175,11 +205,17 @@ impl Tree {
         if let Some(qualifier) = self.keys.written_column(family, stem)? {
             return Ok(Some(qualifier));
         }
-        let named = |q: &Qualifier| escape::file_name(Level::Qualifier, q, limit) == stem;
+        let named = |q: &Qualifier| spelling.file_name(Level::Qualifier, q, limit) == stem;
         let made = self.uncommitted.cells(family, None, usize::MAX);
         let found = match made.into_iter().find(named) {
             Some(qualifier) => Some(qualifier),
-            None => self.search_columns(family, prefix, &named)?,
+            None => {
+                let mut found = None;
+                for prefix in prefixes {
+                    found = found.map_or_else(|| self.search_columns(family, prefix, &named), |f| Ok(Some(f)))?;
+                }
+                found
+            }
         };
         if let Some(qualifier) = &found {
             self.keys.note_column(family, stem, qualifier);

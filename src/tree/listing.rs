@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::escape::{self, Level, NAME_MAX};
+use super::escape::{Level, NAME_MAX, Spelling};
 use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
 use super::resolve::{Tree, root_of};
@@ -103,7 +103,7 @@ impl Tree {
         }
         merge_names(&mut rows, made, limit);
         let entry = |row: Vec<u8>| Entry {
-            name: escape::file_name(Level::Row, &row, NAME_MAX),
+            name: self.spelling.file_name(Level::Row, &row, NAME_MAX),
             cursor: row.clone(),
             key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
             cell: None,
@@ -123,7 +123,7 @@ impl Tree {
         let entry = |family: String| {
             let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
             Entry {
-                name: escape::escape(Level::Family, family.as_bytes()),
+                name: Spelling::default().name(Level::Family, family.as_bytes()),
                 cursor: family.into_bytes(),
                 key: dir.sibling(Place::Family(Arc::new(place))),
                 cell: None,
@@ -159,7 +159,7 @@ impl Tree {
         }
         columns.truncate(limit);
         let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
-            name: escape::file_name(Level::Qualifier, &qualifier, NAME_MAX),
+            name: self.spelling.file_name(Level::Qualifier, &qualifier, NAME_MAX),
             cursor: qualifier.clone(),
             key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))),
             cell,

@@ -16,5 +16,6 @@ pub mod made;
 pub mod place;
 pub mod resolve;
 pub mod schema;
+mod spelling;
 pub mod suffix;
 pub mod times;

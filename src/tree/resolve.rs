@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::escape::{self, Level, NAME_MAX, Parsed, STEM_MAX};
+use super::escape::{Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use super::history::Unmade;
 use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
@@ -32,6 +32,8 @@ pub struct Tree {
     pub judged: Judged,
     /// Families list versions beside their cells.
     pub inline_history: bool,
+    /// How names are spelt outside the history.
+    pub spelling: Spelling,
 }
 
 /// What is known of something that exists.
@@ -73,6 +75,7 @@ impl Tree {
             keys: KnownKeys::new(spill_dir),
             judged: Judged::default(),
             inline_history: false,
+            spelling: Spelling::default(),
         }
     }
 
@@ -127,7 +130,10 @@ impl Tree {
 
     fn time_target(&self, dir: &NodeKey, base: &Place, name: &[u8]) -> Result<NodeKey> {
         let text = std::str::from_utf8(name).map_err(|_| absent(name))?;
-        let time = times::parse_time(text, self.backend.now()).ok_or_else(|| absent(name))?;
+        let time = times::parse_time(text, self.backend.now());
+        let time = time.ok_or_else(|| {
+            Error::new(ErrorKind::IllegalArgument, format!("`{}` is not a time: {}", text.escape_debug(), times::FORMS))
+        })?;
         Ok(dir.viewed(View::At(time), base.clone()))
     }
 
@@ -137,30 +143,30 @@ impl Tree {
             b".at" => Ok(Place::Times(Arc::new(Place::Table(Arc::clone(table))))),
             b".info" => Ok(Place::TableInfo(Arc::clone(table), TableNoun::Dir)),
             _ => {
-                let row = self.row_named(table, name)?.ok_or_else(|| no_short_name(name))?;
+                let row = self.row_named(self.spelling, table, name)?.ok_or_else(|| no_short_name(name))?;
                 Ok(Place::Row(Arc::new(RowPlace { table: table.as_ref().clone(), row })))
             }
         }
     }
 
     /// The key of a row's name; `None` for a shortened name of no key.
-    pub(super) fn row_named(&self, table: &TableName, name: &[u8]) -> Result<Option<Vec<u8>>> {
-        let row = match escape::parse(Level::Row, name) {
+    pub(super) fn row_named(&self, spelling: Spelling, table: &TableName, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        let row = match spelling.parse(Level::Row, name) {
             Parsed::Key(row) => row,
             Parsed::Refused { canonical } => return Err(misspelt(name, &canonical)),
-            Parsed::Short { prefix } => return self.find_row(table, &prefix, name),
+            Parsed::Short { prefixes } => return self.find_row(spelling, table, &prefixes, name),
         };
         check_row(&row)?;
         Ok(Some(row))
     }
 
     fn family_target(&self, family: &FamilyPlace, name: &[u8]) -> Result<Place> {
-        let (stem, suffix) = match suffix::split(name) {
+        let (stem, suffix) = match suffix::split(name, self.spelling.at) {
             None => (name, None),
             Some((stem, Some(suffix))) => (stem, Some(suffix)),
             Some((_, None)) => return Err(wrong_timestamp(name)),
         };
-        let qualifier = match self.qualifier_named(family, stem, suffix)? {
+        let qualifier = match self.qualifier_named(self.spelling, family, stem, suffix)? {
             Some(qualifier) => qualifier,
             // A key file that is written makes its name known.
             None if suffix == Some(Suffix::Key) => {
@@ -183,27 +189,37 @@ impl Tree {
     /// The key of the part of a name before its suffix; `None` for a shortened one of no key.
     pub(super) fn qualifier_named(
         &self,
+        spelling: Spelling,
         family: &FamilyPlace,
         stem: &[u8],
         suffix: Option<Suffix>,
     ) -> Result<Option<Vec<u8>>> {
         let limit = if suffix.is_some() { STEM_MAX } else { NAME_MAX };
         let right = |canonical: &[u8]| [canonical, suffix.map_or_else(String::new, suffix::render).as_bytes()].concat();
-        match escape::parse(Level::Qualifier, stem) {
+        match spelling.parse(Level::Qualifier, stem) {
             Parsed::Key(qualifier) if stem.len() > limit => {
-                let canonical = right(&escape::file_name(Level::Qualifier, &qualifier, limit));
+                let canonical = right(&spelling.file_name(Level::Qualifier, &qualifier, limit));
                 Err(misspelt(&right(stem), &canonical))
             }
             Parsed::Key(qualifier) => Ok(Some(qualifier)),
             Parsed::Refused { canonical } => Err(misspelt(&right(stem), &right(&canonical))),
-            Parsed::Short { prefix } => self.find_qualifier(family, &prefix, stem, limit),
+            Parsed::Short { prefixes } => self.find_qualifier(spelling, family, (&prefixes, stem), limit),
+        }
+    }
+
+    /// How names are spelt in a view.
+    pub fn spelling_of(&self, view: View) -> Spelling {
+        match view {
+            View::History => Spelling::default(),
+            View::Plain | View::At(_) => self.spelling,
         }
     }
 
     /// The name that a place has in its directory.
-    pub fn name_of(&self, place: &Place) -> Vec<u8> {
-        let name = |level, key: &[u8]| escape::file_name(level, key, NAME_MAX);
-        let stem = |column: &ColumnKey| escape::file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
+    pub fn name_of(&self, key: &NodeKey) -> Vec<u8> {
+        let (place, spelling) = (&key.place, self.spelling_of(key.view));
+        let name = |level, key: &[u8]| spelling.file_name(level, key, NAME_MAX);
+        let stem = |column: &ColumnKey| spelling.file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
         let with = |column: &ColumnKey, suffix| [stem(column), suffix::render(suffix).into_bytes()].concat();
         match place {
             Place::Root => Vec::new(),
@@ -325,7 +341,7 @@ fn row_target(row: &Arc<RowPlace>, name: &[u8]) -> Result<Place> {
 
 /// The family of a name.
 pub(super) fn family_named(name: &[u8]) -> Result<String> {
-    let key = match escape::parse(Level::Family, name) {
+    let key = match Spelling::default().parse(Level::Family, name) {
         Parsed::Key(key) => key,
         Parsed::Refused { canonical } => return Err(misspelt(name, &canonical)),
         Parsed::Short { .. } => return Err(absent(name)),

@@ -19,17 +19,24 @@ pub enum Suffix {
     Key,
 }
 
-/// Position of the `@` with which a suffix starts, well formed or not (leading zeros, too large a number).
-pub fn start(name: &[u8]) -> Option<usize> {
-    let at = name.iter().rposition(|b| *b == b'@')?;
-    let tail = &name[at + 1..];
+/// What `NAME@DIGITS` is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum At {
+    /// A version of `NAME`.
+    #[default]
+    Version,
+    /// A name (`at=plain`).
+    Plain,
+}
+
+/// Whether what follows an `@` makes it a suffix, well formed or not (leading zeros, too large a number).
+pub fn is_suffix(tail: &[u8], at: At) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let is_suffix = tail.is_empty()
+    tail.is_empty()
         || tail == b"counter"
         || tail == b"key"
-        || digits(tail)
-        || split_deleted(tail).is_some_and(|(ts, end)| digits(ts) && digits(end));
-    is_suffix.then_some(at)
+        || at == At::Version && digits(tail)
+        || split_deleted(tail).is_some_and(|(ts, end)| digits(ts) && digits(end))
 }
 
 fn split_deleted(tail: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -40,9 +47,12 @@ fn split_deleted(tail: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Splits a name into stem and suffix. `None` when it has no suffix; `Some((stem, None))` when what looks
 /// like a timestamp is not one (leading zeros, past 2^63-2).
-pub fn split(name: &[u8]) -> Option<(&[u8], Option<Suffix>)> {
-    let at = start(name)?;
-    let (stem, tail) = (&name[..at], &name[at + 1..]);
+pub fn split(name: &[u8], at: At) -> Option<(&[u8], Option<Suffix>)> {
+    let position = name.iter().rposition(|b| *b == b'@')?;
+    let (stem, tail) = (&name[..position], &name[position + 1..]);
+    if !is_suffix(tail, at) {
+        return None;
+    }
     let suffix = match tail {
         b"" => Some(Suffix::Versions),
         b"counter" => Some(Suffix::Counter),
@@ -86,7 +96,7 @@ mod tests {
 
     #[test]
     fn splits_each_form() {
-        let split_text = |name: &'static str| split(name.as_bytes());
+        let split_text = |name: &'static str| split(name.as_bytes(), At::Version);
         assert_eq!(split_text("q"), None);
         assert_eq!(split_text("q@x"), None);
         assert_eq!(split_text("q@"), Some((&b"q"[..], Some(Suffix::Versions))));
@@ -105,7 +115,7 @@ mod tests {
     #[test]
     fn renders_what_it_splits() {
         for name in ["q@", "q@7", "q@5.deleted.7", "q@counter", "q@key"] {
-            let (stem, suffix) = split(name.as_bytes()).unwrap();
+            let (stem, suffix) = split(name.as_bytes(), At::Version).unwrap();
             assert_eq!(format!("{}{}", std::str::from_utf8(stem).unwrap(), render(suffix.unwrap())), name);
         }
     }

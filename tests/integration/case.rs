@@ -26,6 +26,7 @@ pub fn table(case: &Value) -> (TableSchema, Naming) {
         declared.iter().enumerate().map(|(at, f)| (text(&f["name"]), family(f, at as u32 + 1))).collect();
     let configuration = case.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
     let schema = TableSchema {
+        new_families: Default::default(),
         name: TableName { namespace: "default".into(), name: "t".into() },
         id: TableId(1),
         state: TableState::Enabled,
@@ -167,7 +168,7 @@ impl Naming {
             columns: self.columns(step),
             time_range: range(step)?,
             max_versions: u64_of(step, "max_versions").unwrap_or(1) as u32,
-            filter: step.get("filter").and_then(Value::as_str).map(str::to_owned),
+            filter: step.get("filter").and_then(Value::as_str).map(|text| text.as_bytes().to_vec()),
             max_per_family: u64_of(step, "max_per_cf").map(|n| n as u32),
             offset_per_family: u64_of(step, "row_offset_per_cf").unwrap_or(0) as u32,
             raw: flag(step, "raw"),

@@ -88,7 +88,7 @@ fn ignored(session: &mut Session<'_>, options: &Options) -> Outcome<()> {
 
 fn put_family(session: &mut Session<'_>, table: &mut TableSchema, name: &str, options: &mut Options) -> Outcome<()> {
     let family = family_of(session, name, options, table.families.get(name))?;
-    table.families.insert(name.to_owned(), family);
+    table.declare(family);
     Ok(())
 }
 

@@ -121,7 +121,7 @@ fn add_family(session: &mut Session<'_>, table: &mut TableSchema, name: &str, op
     if table.families.contains_key(name) {
         session.printer.line(&format!("Family '{name}' already exists, the old one will be replaced"))?;
     }
-    table.families.insert(name.to_owned(), family);
+    table.declare(family);
     Ok(())
 }
 

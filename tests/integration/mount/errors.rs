@@ -34,7 +34,7 @@ fn mount_refuses_what_the_tree_has_not() {
 fn mount_refuses_names_that_are_not_canonical_with_the_right_spelling() {
     let fixture = Fixture::new();
     let family = fixture.family("r");
-    for (wrong, right) in [("%41", "`A`"), ("x@05", "without leading zeros"), ("@5", "`%@5`")] {
+    for (wrong, right) in [("a\n", "`a%0A`"), ("x@05", "without leading zeros"), ("@5", "`%@5`")] {
         assert_eq!(errno(fs::metadata(family.join(wrong))), libc::ENOENT, "{wrong}");
         assert_eq!(errno(File::create(family.join(wrong))), libc::EINVAL, "{wrong}");
         assert!(last_refusal(&fixture).contains(right), "{wrong}: {}", last_refusal(&fixture));

@@ -28,3 +28,4 @@ mod shortened;
 mod snapshots;
 mod stopped;
 mod uncommitted;
+mod web_names;

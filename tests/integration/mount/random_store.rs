@@ -66,6 +66,7 @@ impl RandomStore {
                 families.extend(of.iter().map(|family| (name.clone(), family.name.clone())));
             }
             let schema = TableSchema {
+                new_families: Default::default(),
                 name,
                 id: TableId(0),
                 state: TableState::Enabled,

@@ -1,0 +1,69 @@
+//! What of a generated file's new text can be refused before it is whole.
+
+use crate::model::Origin;
+use crate::model::attributes::{family_attribute, table_attribute};
+use crate::tree::json;
+use crate::tree::place::{Place, SchemaPlace};
+use crate::{Error, ErrorKind, Result};
+
+/// Longer texts are judged when the file closes.
+const JUDGED_MAX: usize = 1 << 20;
+
+/// Refuses what can become nothing right, whatever is written behind it.
+pub(super) fn judge(place: &Place, bytes: &[u8]) -> Result<()> {
+    match place {
+        _ if bytes.len() > JUDGED_MAX => Ok(()),
+        Place::Counter(_) => amount(bytes).map(|_| ()),
+        Place::Json(row) if bytes.trim_ascii_end().ends_with(b"}") || !json::may_go_on(bytes) => {
+            json::patch(row, bytes, Origin::default()).map(|_| ())
+        }
+        Place::Schema(place) => match (place.as_ref(), line(bytes)) {
+            (SchemaPlace::Attribute { family: Some(_), name, .. }, Some(value)) => {
+                family_attribute(name, value).map(|_| ())
+            }
+            (SchemaPlace::Attribute { family: None, name, .. }, Some(value)) => {
+                table_attribute(name, value).map(|_| ())
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// The value of a line that has ended.
+fn line(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?;
+    Some(text.trim_end_matches('\n')).filter(|text| !text.is_empty())
+}
+
+/// `+N` or `-N`; `None` while it is not complete.
+pub(super) fn amount(bytes: &[u8]) -> Result<Option<i64>> {
+    let wanted = || Error::new(ErrorKind::IllegalArgument, "write +N or -N to add to the counter or take from it");
+    let text = std::str::from_utf8(bytes).map_err(|_| wanted())?.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let digits = text.strip_prefix(['+', '-']).ok_or_else(wanted)?;
+    if digits.is_empty() {
+        return Ok(None);
+    }
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wanted());
+    }
+    text.parse().map(Some).map_err(|_| wanted())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_judged_as_they_come() {
+        for (bytes, wanted) in [("+", None), ("", None), ("+5", Some(5)), ("-12\n", Some(-12)), (" +1 ", Some(1))] {
+            assert_eq!(amount(bytes.as_bytes()).unwrap(), wanted);
+        }
+        for wrong in ["7", "+x", "+1 2", "+99999999999999999999"] {
+            assert!(amount(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+}
