@@ -57,7 +57,7 @@ complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "demo" -d 'Mount a sto
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "check" -d 'Look for damage in a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "shell" -d 'Speak the HBase shell\'s language with a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL, dmask=OCTAL, families=auto, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL, dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s h -l help -d 'Print help'
@@ -107,7 +107,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand put" -s V -l version -d 'P
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l versions -d 'Versions a column' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timestamp -d 'Only this timestamp' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l filter -d 'A filter in HBase\'s filter language' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l filter -d 'A filter in HBase\'s filter language; \\xNN in it stands for a byte' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l value -d 'Print the newest value alone, byte for byte'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s h -l help -d 'Print help'
@@ -135,7 +135,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l limit -d 'At most
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l versions -d 'Versions a column' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l timestamp -d 'Only this timestamp' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l filter -d 'A filter in HBase\'s filter language' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l filter -d 'A filter in HBase\'s filter language; \\xNN in it stands for a byte' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l reversed -d 'From the last row to the first'
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l raw -d 'Show tombstones and what they hide'
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l json -d 'Print JSON, one object a line'
@@ -186,7 +186,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand stats" -l prometheus -d 'P
 complete -c cellfs -n "__fish_cellfs_using_subcommand stats" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand stats" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand stats" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand log" -s n -l limit -d 'At most so many stored versions and tombstones, newest first' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand log" -s n -l limit -d 'At most so many stored versions and tombstones a column, newest first' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand log" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand log" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand log" -s V -l version -d 'Print version'

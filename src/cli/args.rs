@@ -108,7 +108,7 @@ pub struct MountArgs {
     /// Where to mount it: an empty directory
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL,
-    /// dmask=OCTAL, families=auto, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...],
+    /// dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...],
     /// cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
@@ -155,7 +155,7 @@ pub struct ListArgs {
 pub struct UndropArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// A family of that table
     pub family: Option<String>,
@@ -165,7 +165,7 @@ pub struct UndropArgs {
 pub struct PurgeArgs {
     /// A path in a mount, at whatever level; or the directory of a store
     pub path: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: Option<String>,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
@@ -178,7 +178,7 @@ pub struct PurgeArgs {
 pub struct TableArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
 }
 
@@ -186,7 +186,7 @@ pub struct TableArgs {
 pub struct DescribeArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Show each column instead: how many puts of it are stored (versions that no compaction has dropped yet among
     /// them), bytes of their values, and bounds of their timestamps, exact until a version was dropped. A family
@@ -199,7 +199,7 @@ pub struct DescribeArgs {
 pub struct CreateArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Families, each NAME or NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
     #[arg(required = true, value_name = "FAMILY")]
@@ -210,7 +210,7 @@ pub struct CreateArgs {
 pub struct PutArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
@@ -235,16 +235,13 @@ pub struct PutArgs {
 
 #[derive(Args)]
 pub struct GetArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it; or the path of a row, a family of it, a cell or a version in a
+    /// mount, behind which only columns are left
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    /// Key of the row
-    #[arg(allow_negative_numbers = true)]
-    pub row: OsString,
-    /// FAMILY or FAMILY:QUALIFIER
-    #[arg(value_name = "COLUMN")]
-    pub columns: Vec<OsString>,
+    /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; the key of the row; columns, each FAMILY or
+    /// FAMILY:QUALIFIER. \xNN stands for a byte
+    #[arg(value_name = "TABLE ROW COLUMN", allow_negative_numbers = true)]
+    pub rest: Vec<OsString>,
     #[command(flatten)]
     pub read: ReadArgs,
     /// Print the newest value alone, byte for byte
@@ -263,16 +260,16 @@ pub struct ReadArgs {
     /// Only timestamps from FROM (inclusive) to TO (exclusive)
     #[arg(long, value_name = "FROM,TO", conflicts_with = "timestamp")]
     pub timerange: Option<String>,
-    /// A filter in HBase's filter language
+    /// A filter in HBase's filter language; \xNN in it stands for a byte
     #[arg(long)]
-    pub filter: Option<String>,
+    pub filter: Option<OsString>,
 }
 
 #[derive(Args)]
 pub struct DeleteArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
@@ -293,7 +290,7 @@ pub struct DeleteArgs {
 pub struct DeleteallArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
@@ -304,13 +301,12 @@ pub struct DeleteallArgs {
 
 #[derive(Args)]
 pub struct ScanArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it; or the path of a table or a row in a mount, behind which only
+    /// columns are left
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
-    pub table: String,
-    /// FAMILY or FAMILY:QUALIFIER
-    #[arg(value_name = "COLUMN")]
-    pub columns: Vec<OsString>,
+    /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; columns, each FAMILY or FAMILY:QUALIFIER
+    #[arg(value_name = "TABLE COLUMN")]
+    pub rest: Vec<OsString>,
     /// First row
     #[arg(long, value_name = "ROW", allow_hyphen_values = true)]
     pub start: Option<OsString>,
@@ -337,7 +333,7 @@ pub struct ScanArgs {
 pub struct FlushArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE; all tables if it is left out
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
     pub table: Option<String>,
 }
 
@@ -345,7 +341,7 @@ pub struct FlushArgs {
 pub struct CompactArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// One family only
     pub family: Option<String>,
@@ -373,7 +369,7 @@ pub struct ShellArgs {
 pub struct AlterArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Families to change or to add, each NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
     #[arg(value_name = "FAMILY")]

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
+use super::given::{self, Subject};
 use super::output::{CellPrinter, Form, Output};
 use super::progress::Progress;
 use crate::backend::Backend;
@@ -17,13 +18,13 @@ use crate::daemon::{Absent, open_backend};
 use crate::fs::Content;
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
-    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value,
+    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, to_bytes_binary,
 };
 use crate::{Error, ErrorKind, Result};
 
 /// Opens the store and checks the table's name.
 pub fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
-    let table = TableName::parse(table)?;
+    let table = given::table(table)?;
     Ok((open_backend(store, Absent::Refuse)?, table))
 }
 
@@ -31,7 +32,7 @@ pub fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> 
 pub(super) fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> {
     let bytes = column.as_bytes();
     let (family, qualifier) = match bytes.iter().position(|b| *b == b':') {
-        Some(at) => (&bytes[..at], Some(bytes[at + 1..].to_vec())),
+        Some(at) => (&bytes[..at], Some(to_bytes_binary(&bytes[at + 1..]))),
         None => (bytes, None),
     };
     let family = String::from_utf8(family.to_vec());
@@ -64,7 +65,7 @@ pub fn mutated(
     mutation: Mutation,
     condition: Option<Condition>,
 ) -> Result<Mutated> {
-    let row = row.as_bytes().to_vec();
+    let row = given::bytes(row);
     let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
     backend.mutate(mutations, condition)
 }
@@ -91,11 +92,11 @@ pub fn put(args: PutArgs) -> Result<Answer> {
         time_range: TimeRange::ALL,
     };
     let condition = match (&args.if_value, args.if_absent) {
-        (Some(value), _) => Some(condition(Some(value.as_bytes().to_vec()))),
+        (Some(value), _) => Some(condition(Some(given::bytes(value)))),
         (None, true) => Some(condition(None)),
         (None, false) => None,
     };
-    let row = args.row.as_bytes().to_vec();
+    let row = given::bytes(&args.row);
     let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
@@ -112,7 +113,7 @@ pub fn put(args: PutArgs) -> Result<Answer> {
 /// A long value from standard input lies in a file.
 fn put_argument(value: &OsStr) -> Result<Value> {
     if value != "-" {
-        return Ok(Value::Bytes(value.as_bytes().to_vec()));
+        return Ok(Value::Bytes(given::bytes(value)));
     }
     let (mut content, mut input) = (Content::empty(), std::io::stdin().lock());
     let mut buffer = vec![0; 64 << 10];
@@ -129,17 +130,22 @@ fn put_argument(value: &OsStr) -> Result<Value> {
 /// A value that is held whole.
 pub fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
     if value != "-" {
-        return Ok(value.as_bytes().to_vec());
+        return Ok(given::bytes(value));
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io("read standard input", &e))?;
     Ok(bytes)
 }
 
-fn read_spec(columns: &[std::ffi::OsString], args: ReadArgs) -> Result<ReadSpec> {
-    let mut read = ReadSpec { max_versions: args.versions, filter: args.filter, ..ReadSpec::default() };
-    for column in columns {
-        let (family, qualifier) = split_column(column)?;
+fn read_spec(subject: &Subject, columns: &[std::ffi::OsString], args: ReadArgs) -> Result<ReadSpec> {
+    let mut read = ReadSpec {
+        max_versions: args.versions,
+        filter: args.filter.as_deref().map(given::bytes),
+        ..ReadSpec::default()
+    };
+    read.time_range = subject.time_range().unwrap_or(read.time_range);
+    let given = columns.iter().map(|column| split_column(column)).collect::<Result<Vec<_>>>()?;
+    for (family, qualifier) in subject.columns.iter().cloned().chain(given) {
         match qualifier {
             None => {
                 read.columns.insert(family, None);
@@ -164,12 +170,17 @@ fn read_spec(columns: &[std::ffi::OsString], args: ReadArgs) -> Result<ReadSpec>
 }
 
 pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
-    let (backend, table) = open(&args.store, &args.table)?;
-    let read = read_spec(&args.columns, args.read)?;
+    let (mut subject, rest) = Subject::of(&args.store, &args.rest)?;
+    let mut rest = rest.into_iter();
+    let row = match subject.row.take() {
+        Some(row) => row,
+        None => given::bytes(&rest.next().ok_or_else(|| given::wrong("a row is missing: STORE TABLE ROW"))?),
+    };
+    let read = read_spec(&subject, rest.as_slice(), args.read)?;
     let form = if args.value { Form::Value } else { form(json) };
     let mut printer = CellPrinter::new(form);
-    let get = Get { table, row: args.row.as_bytes().to_vec(), read };
-    backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
+    let get = Get { table: subject.table, row, read };
+    subject.backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
     printer.finish()
 }
 
@@ -188,7 +199,7 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
         time_range: TimeRange::ALL,
     };
     let condition = match (&args.if_value, args.if_absent) {
-        (Some(value), _) => Some(condition(Some(value.as_bytes().to_vec()))),
+        (Some(value), _) => Some(condition(Some(given::bytes(value)))),
         (None, true) => Some(condition(None)),
         (None, false) => None,
     };
@@ -212,29 +223,34 @@ pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
 }
 
 pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
-    let (backend, table) = open(&args.store, &args.table)?;
-    let mut scan = Scan::all(table);
+    let (subject, columns) = Subject::of(&args.store, &args.rest)?;
+    let mut scan = Scan::all(subject.table.clone());
+    if let Some(row) = &subject.row {
+        scan.start.clone_from(row);
+        scan.stop = [row.as_slice(), &[0]].concat();
+    }
     if let Some(prefix) = &args.prefix {
-        scan = scan.with_prefix(prefix.as_bytes());
+        let prefix = given::bytes(prefix);
+        scan = if args.reversed { scan.with_prefix_reversed(&prefix) } else { scan.with_prefix(&prefix) };
     }
     if let Some(start) = &args.start {
-        scan.start = start.as_bytes().to_vec();
+        scan.start = given::bytes(start);
     }
     if let Some(stop) = &args.stop {
-        scan.stop = stop.as_bytes().to_vec();
+        scan.stop = given::bytes(stop);
     }
     (scan.reversed, scan.limit) = (args.reversed, args.limit);
-    scan.read = read_spec(&args.columns, args.read)?;
+    scan.read = read_spec(&subject, &columns, args.read)?;
     scan.read.raw = args.raw;
     let mut printer = CellPrinter::new(form(json));
-    backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
+    subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
     printer.finish()
 }
 
 pub fn count(args: TableArgs, json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let mut scan = Scan::all(table);
-    scan.read.filter = Some("FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_owned());
+    scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
     let mut rows = 0_u64;
     let progress = Progress::counting("rows");
     for row in backend.scan(&scan)? {

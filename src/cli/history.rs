@@ -1,4 +1,4 @@
-//! log: the history of a cell, every stored version and tombstone.
+//! log: the history of a cell, or of the cells of a row, every stored version and tombstone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,12 @@ use super::Answer;
 use super::args::LogArgs;
 use super::output::{Output, json_bytes};
 use super::path::{named, resolve};
-use crate::backend::{Backend, Versions};
+use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
-use crate::model::{Cell, CellInfo, CellKind, ColumnKey, FileTime, ReadSpec, Scan, Timestamp};
-use crate::tree::place::Place;
+use crate::model::{
+    Cell, CellInfo, CellKind, ColumnKey, FileTime, Qualifier, ReadSpec, Scan, TimeRange, Timestamp, to_string_binary,
+};
+use crate::tree::place::{FamilyPlace, Place};
 use crate::{Error, ErrorKind, Result};
 
 /// Versions that are looked at at once.
@@ -44,21 +46,72 @@ pub fn log(args: &LogArgs, json: bool) -> Result<Answer> {
             (backend, place)
         }
     };
-    let Some(column) = place.column().filter(|_| !matches!(place, Place::KeyFile(_))) else {
-        let given = args.cell.as_deref().unwrap_or(args.path.as_os_str()).display();
-        let text = format!(
-            "{given} names no cell, and only cells have a history: give the path of one in a mount, or \
-             STORE TABLE/ROW/FAMILY/QUALIFIER"
-        );
-        return Err(Error::new(ErrorKind::IllegalArgument, text));
-    };
-    let entries = entries(backend.as_ref(), column, args.limit)?;
     let mut output = Output::new();
-    for entry in &entries {
-        if json { print_json(&mut output, entry)? } else { output.line(&line(entry))? }
+    let mut found = false;
+    let families = match &place {
+        Place::Row(row) => {
+            let names = backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept)?;
+            let family = |family| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family };
+            names.into_iter().map(family).collect()
+        }
+        Place::Family(family) => vec![family.as_ref().clone()],
+        _ => {
+            let Some(column) = place.column().filter(|_| !matches!(place, Place::KeyFile(_))) else {
+                return Err(no_cell(args));
+            };
+            found =
+                print_column(&mut output, backend.as_ref(), column, Form { limit: args.limit, json, names: false })?;
+            Vec::new()
+        }
+    };
+    for family in families {
+        let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
+        while let Some(qualifier) = next_column(backend.as_ref(), &family, &from)? {
+            let form = Form { limit: args.limit, json, names: true };
+            found |= print_column(&mut output, backend.as_ref(), &family.column(qualifier.clone()), form)?;
+            from.qualifier = [qualifier.as_slice(), &[0]].concat();
+        }
     }
     output.finish()?;
-    Ok(if entries.is_empty() { Answer::No } else { Answer::Yes })
+    Ok(if found { Answer::Yes } else { Answer::No })
+}
+
+fn no_cell(args: &LogArgs) -> Error {
+    let given = args.cell.as_deref().unwrap_or(args.path.as_os_str()).display();
+    let text = format!(
+        "{given} names no cell, row or family of a row, and only those have a history: give the path of one in a \
+         mount, or STORE TABLE/ROW/FAMILY/QUALIFIER"
+    );
+    Error::new(ErrorKind::IllegalArgument, text)
+}
+
+/// The first column of a family that has a version from a qualifier on.
+fn next_column(backend: &dyn Backend, family: &FamilyPlace, from: &HistoryFrom) -> Result<Option<Qualifier>> {
+    let page = backend.list_history(&family.table, &family.row, &family.family, Some(from), 1)?;
+    Ok(page.into_iter().next().map(|(qualifier, _)| qualifier))
+}
+
+/// How columns are printed.
+#[derive(Clone, Copy)]
+struct Form {
+    limit: u32,
+    json: bool,
+    /// Each line begins with its column.
+    names: bool,
+}
+
+/// Whether there was anything.
+fn print_column(output: &mut Output, backend: &dyn Backend, column: &ColumnKey, form: Form) -> Result<bool> {
+    let entries = entries(backend, column, form.limit)?;
+    let name = format!("{}:{}\t", column.family, to_string_binary(&column.qualifier));
+    for entry in &entries {
+        match (form.json, form.names) {
+            (true, _) => print_json(output, entry, form.names.then_some(column))?,
+            (false, true) => output.line(&(name.clone() + &line(entry)))?,
+            (false, false) => output.line(&line(entry))?,
+        }
+    }
+    Ok(!entries.is_empty())
 }
 
 /// Newest first; a tombstone before what it covers.
@@ -115,14 +168,14 @@ fn stored(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<C
     let mut scan = Scan::all(column.table.clone());
     scan.start.clone_from(&column.row);
     scan.stop = [column.row.as_slice(), &[0]].concat();
-    let only = std::str::from_utf8(&column.qualifier).ok().map(|name| name.replace('\'', "''"));
-    let only = only.map(|name| {
-        format!("(QualifierFilter(=,'binary:{name}') OR QualifierFilter(=,'binary:')) AND KeyOnlyFilter()")
-    });
+    let quotes = |byte: &u8| if *byte == b'\'' { vec![*byte; 2] } else { vec![*byte] };
+    let name: Vec<u8> = column.qualifier.iter().flat_map(quotes).collect();
+    let end = b"') OR QualifierFilter(=,'binary:')) AND KeyOnlyFilter()";
+    let only = [b"(QualifierFilter(=,'binary:", name.as_slice(), end].concat();
     scan.read = ReadSpec {
         columns: [(column.family.clone(), None)].into(),
         max_versions: limit,
-        filter: Some(only.unwrap_or_else(|| "KeyOnlyFilter()".to_owned())),
+        filter: Some(only),
         raw: true,
         ..ReadSpec::default()
     };
@@ -178,8 +231,12 @@ fn line(entry: &Entry) -> String {
     line
 }
 
-fn print_json(output: &mut Output, entry: &Entry) -> Result<()> {
+fn print_json(output: &mut Output, entry: &Entry, column: Option<&ColumnKey>) -> Result<()> {
     let mut object = json!({ "timestamp": entry.timestamp.0 });
+    if let Some(column) = column {
+        object["family"] = json!(column.family);
+        object["qualifier"] = json_bytes(&column.qualifier);
+    }
     match entry.state {
         State::Live => object["state"] = json!("live"),
         State::Deleted(at) => {

@@ -10,6 +10,7 @@ mod change;
 mod check;
 mod columns;
 mod demo;
+mod given;
 mod history;
 mod logging;
 mod mount;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Answer;
 use super::args::MvArgs;
-use super::path::named;
+use super::path::{named, resolve};
 use super::progress::Progress;
 use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
@@ -27,10 +27,25 @@ const TRIES: u32 = 100;
 /// Bytes of names and values that are copied at once; a single value may be larger.
 const BATCH_BYTES: u64 = 16 << 20;
 
-pub fn mv(args: &MvArgs) -> Result<Answer> {
+/// What moves where: `STORE FROM TO`, or two paths of one mount.
+fn places(args: &MvArgs) -> Result<(Arc<dyn Backend>, Place, Place)> {
+    let Some(to) = &args.to else {
+        let ((backend, from), (other, to)) = (resolve(&args.store)?, resolve(Path::new(&args.from))?);
+        if backend.hash_key() != other.hash_key() {
+            let text = "the two paths are in different stores; copy what is to move, and remove it";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        return Ok((backend, from, to));
+    };
     let backend = open_backend(&args.store, Absent::Refuse)?;
     let from = named(&backend, Path::new(&args.from))?;
-    let to = named(&backend, Path::new(&args.to))?;
+    let to = named(&backend, Path::new(to))?;
+    Ok((backend, from, to))
+}
+
+pub fn mv(args: &MvArgs) -> Result<Answer> {
+    let (backend, from, to) = places(args)?;
+    let target = args.to.as_ref().unwrap_or(&args.from);
     if from == to {
         return Err(Error::new(ErrorKind::IllegalArgument, "both names stand for the same place"));
     }
@@ -40,13 +55,13 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
         (Place::Row(one), Place::Row(other)) => mover.row(one, other)?,
         (Place::Family(one), Place::Family(other)) => {
             mover.check(&one.table, &other.table)?;
-            mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), &args.to)?;
+            mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), target)?;
             mover.found(mover.family(one, other)?)?;
         }
         (Place::Cell(one), Place::Cell(other)) => {
             mover.check(&one.table, &other.table)?;
             let present = mover.backend.list_versions(other, Versions::LiveAndKept, None, 1)?;
-            mover.refuse_present(!present.is_empty(), &args.to)?;
+            mover.refuse_present(!present.is_empty(), target)?;
             mover.found(mover.cell(one, other)?)?;
         }
         _ => {

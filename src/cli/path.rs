@@ -11,6 +11,13 @@ use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
 
+/// Whether a path is below the root of a mount.
+pub fn is_inside(path: &Path) -> Result<bool> {
+    let path = locate::absolute(path)?;
+    let inside = |mount: &Path| path != mount && path.starts_with(mount);
+    Ok(locate::mounts()?.iter().any(|mount| inside(&mount.mount_point)) && !Store::exists(&path))
+}
+
 /// The store of the mount that a path is in, and the path's place there, whether or not something is there.
 pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     let path = locate::absolute(path)?;
@@ -39,16 +46,18 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     Ok((backend, key.place))
 }
 
-/// The place in a store of `[NAMESPACE/]TABLE/...`, each part spelt as in a mount; `default` is the namespace where the
+/// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount; `default` is the namespace where the
 /// first part is none.
 pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     let tree = Tree::new(Arc::clone(backend), &std::env::temp_dir());
-    let names: Vec<&[u8]> = path.components().filter_map(name_of).collect();
+    let mut names: Vec<&[u8]> = path.components().filter_map(name_of).collect();
     let catalogue = backend.catalogue()?;
     let first = names.first().and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
     let mut key = NodeKey::plain(Place::Root);
-    if !catalogue.namespaces.contains_key(first) || names.len() == 1 {
-        key = tree.target(&key, b"default")?;
+    if let Some((namespace, table)) = first.split_once(':') {
+        names.splice(..1, [namespace.as_bytes(), table.as_bytes()]);
+    } else if !catalogue.namespaces.contains_key(first) || names.len() == 1 {
+        names.insert(0, b"default");
     }
     for name in names {
         key = tree.target(&key, name)?;

@@ -1,10 +1,9 @@
 //! purge.
 
-use std::os::unix::ffi::OsStrExt;
-
 use super::Answer;
 use super::args::PurgeArgs;
 use super::cells::split_column;
+use super::given;
 use super::path::resolve;
 use crate::backend::{Backend, PurgeScope};
 use crate::daemon::{Absent, open_backend};
@@ -20,8 +19,8 @@ pub fn purge(args: &PurgeArgs) -> Result<Answer> {
         }
         return Ok(Answer::Yes);
     };
-    let mut scope = whole(TableName::parse(table)?);
-    scope.row = args.row.as_ref().map(|row| row.as_bytes().to_vec());
+    let mut scope = whole(given::table(table)?);
+    scope.row = args.row.as_ref().map(|row| given::bytes(row));
     if let Some(column) = &args.column {
         let (family, qualifier) = split_column(column)?;
         (scope.family, scope.qualifier) = (Some(family), qualifier);

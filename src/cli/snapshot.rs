@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::SnapshotAction;
+use super::given;
 use super::output::Output;
 use crate::backend::{Existing, Restoration, SnapshotInfo};
 use crate::daemon::{Absent, open_backend};
@@ -15,13 +16,13 @@ use crate::{Error, ErrorKind, Result};
 pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
     match action {
         SnapshotAction::Create { store, name, table } => {
-            let table = table.as_deref().map(TableName::parse).transpose()?;
+            let table = table.as_deref().map(given::table).transpose()?;
             open_backend(&store, Absent::Refuse)?.create_snapshot(&name, table.as_ref())?;
         }
         SnapshotAction::List(args) => return list(&open_backend(&args.store, Absent::Refuse)?.snapshots()?, json),
         SnapshotAction::Delete { store, name } => open_backend(&store, Absent::Refuse)?.delete_snapshot(&name)?,
         SnapshotAction::Clone { store, name, table, new } => {
-            let (table, to) = (TableName::parse(&table)?, TableName::parse(&new)?);
+            let (table, to) = (given::table(&table)?, given::table(&new)?);
             let restoration = Restoration { snapshot: name, tables: vec![(table, to)], existing: Existing::Refuse };
             open_backend(&store, Absent::Refuse)?.restore(&restoration, Origin::default())?;
         }
@@ -29,7 +30,7 @@ pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
             let backend = open_backend(&store, Absent::Refuse)?;
             let known = backend.snapshots()?.into_iter().find(|one| one.name == name).map(|one| one.tables);
             let known = known.ok_or_else(|| unknown(&name))?;
-            let chosen: Vec<TableName> = tables.iter().map(|table| TableName::parse(table)).collect::<Result<_>>()?;
+            let chosen: Vec<TableName> = tables.iter().map(|table| given::table(table)).collect::<Result<_>>()?;
             if let Some(absent) = chosen.iter().find(|table| !known.contains(table)) {
                 let text = format!("table {absent} is not in snapshot {name}; nothing was restored");
                 return Err(Error::new(ErrorKind::NoSuchTable, text));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
+use super::given;
 use super::output::Output;
 use super::progress::while_compacting;
 use super::{Answer, columns};
@@ -20,7 +21,7 @@ use crate::model::{
 use crate::{Error, ErrorKind, Result};
 
 pub fn create(args: &CreateArgs) -> Result<Answer> {
-    let name = TableName::parse(&args.table)?;
+    let name = given::table(&args.table)?;
     let mut families = BTreeMap::new();
     for text in &args.families {
         let family = parse_family(text)?;
@@ -120,14 +121,14 @@ fn table_of(catalogue: &Catalogue, id: TableId) -> Option<&TableName> {
 }
 
 pub fn undrop(args: &UndropArgs) -> Result<Answer> {
-    let (table, family) = (TableName::parse(&args.table)?, args.family.clone());
+    let (table, family) = (given::table(&args.table)?, args.family.clone());
     let change = CatalogueChange::Undrop { table, family };
     open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
     Ok(Answer::Yes)
 }
 
 pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
-    let name = TableName::parse(&args.table)?;
+    let name = given::table(&args.table)?;
     let backend = open_backend(&args.store, Absent::Refuse)?;
     let catalogue = backend.catalogue()?;
     let table = catalogue.tables.get(&name).ok_or_else(|| no_table(&name))?;
@@ -164,19 +165,19 @@ pub fn no_table(name: &TableName) -> Error {
 }
 
 pub fn drop(args: &TableArgs) -> Result<Answer> {
-    let name = TableName::parse(&args.table)?;
+    let name = given::table(&args.table)?;
     open_backend(&args.store, Absent::Refuse)?.alter(CatalogueChange::DropTable { name }, Origin::default())?;
     Ok(Answer::Yes)
 }
 
 pub fn flush(args: &FlushArgs) -> Result<Answer> {
-    let table = args.table.as_deref().map(TableName::parse).transpose()?;
+    let table = args.table.as_deref().map(given::table).transpose()?;
     open_backend(&args.store, Absent::Refuse)?.flush(table.as_ref())?;
     Ok(Answer::Yes)
 }
 
 pub fn compact(args: &CompactArgs) -> Result<Answer> {
-    let table = TableName::parse(&args.table)?;
+    let table = given::table(&args.table)?;
     let kind = if args.major { CompactionKind::Major } else { CompactionKind::Minor };
     let backend = open_backend(&args.store, Absent::Refuse)?;
     // What is in memory holds the segments that it would be replayed from.

@@ -232,7 +232,7 @@ pub enum Condition {
     /// `value OP newest cell of the column`; `None` = the column must not exist (or must, with NotEqual).
     Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
     /// The row, read through a filter of HBase's filter language, is not empty.
-    Filter { filter: String, time_range: TimeRange },
+    Filter { filter: Vec<u8>, time_range: TimeRange },
     /// No version of the column, live or kept, was put after `seq`.
     NoneAfter { family: String, qualifier: Qualifier, seq: SeqNo },
 }

@@ -18,8 +18,8 @@ pub struct ReadSpec {
     pub family_time_ranges: BTreeMap<String, TimeRange>,
     /// Versions a column; HBase's default is 1.
     pub max_versions: u32,
-    /// Text in HBase's filter language.
-    pub filter: Option<String>,
+    /// Text in HBase's filter language, whose literals may hold any bytes.
+    pub filter: Option<Vec<u8>>,
     /// Cells a row and family (maxResultsPerColumnFamily).
     pub max_per_family: Option<u32>,
     /// Cells to skip a row and family.
@@ -90,6 +90,17 @@ impl Scan {
     pub fn with_prefix(mut self, prefix: &[u8]) -> Self {
         self.start = prefix.to_vec();
         self.stop = after_prefix(prefix);
+        self
+    }
+
+    /// As [`Scan::with_prefix`], from the last of these rows to the first, which HBase's scan of a prefix cannot.
+    #[must_use]
+    pub fn with_prefix_reversed(mut self, prefix: &[u8]) -> Self {
+        self.start = after_prefix(prefix);
+        self.start_inclusive = false;
+        self.stop = prefix.to_vec();
+        self.stop_inclusive = true;
+        self.reversed = true;
         self
     }
 }

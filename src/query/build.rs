@@ -172,10 +172,10 @@ impl Arguments<'_> {
     }
 
     fn bytes(&self, at: usize) -> Result<Vec<u8>> {
-        self.quoted(at).map(|text| text.as_bytes().to_vec())
+        self.quoted(at).map(<[u8]>::to_vec)
     }
 
-    fn quoted(&self, at: usize) -> Result<&str> {
+    fn quoted(&self, at: usize) -> Result<&[u8]> {
         match self.list.get(at) {
             Some(Argument::Quoted(text)) => Ok(text),
             Some(Argument::Bare(text)) => Err(self.wrong(format!("needs quotes: '{text}'"))),
@@ -186,7 +186,9 @@ impl Arguments<'_> {
     fn bare(&self, at: usize) -> Result<&str> {
         match self.list.get(at) {
             Some(Argument::Bare(text)) => Ok(text),
-            Some(Argument::Quoted(text)) => Err(self.wrong(format!("takes {text} without quotes"))),
+            Some(Argument::Quoted(text)) => {
+                Err(self.wrong(format!("takes {} without quotes", String::from_utf8_lossy(text))))
+            }
             None => Err(self.wrong(format!("lacks argument {}", at + 1))),
         }
     }
@@ -210,7 +212,8 @@ impl Arguments<'_> {
     }
 
     fn column(&self) -> Result<NamedColumn> {
-        Ok(NamedColumn { family: self.quoted(0)?.to_owned(), qualifier: self.bytes(1)? })
+        let family = String::from_utf8_lossy(self.quoted(0)?).into_owned();
+        Ok(NamedColumn { family, qualifier: self.bytes(1)? })
     }
 
     fn comparison(&self, at: usize) -> Result<Comparison> {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::regex::Regex;
 use crate::model::CompareOp;
 use crate::{Error, ErrorKind, Result};
 
@@ -10,24 +11,27 @@ use crate::{Error, ErrorKind, Result};
 pub(super) enum Comparator {
     Binary(Vec<u8>),
     BinaryPrefix(Vec<u8>),
-    Regex(regex::Regex),
+    Regex(Regex),
     /// In lower case.
     Substring(String),
 }
 
 impl Comparator {
     /// Parses `type:value`.
-    pub fn parse(text: &str) -> Result<Self> {
-        let Some((kind, value)) = text.split_once(':') else {
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        let Some(colon) = text.iter().position(|byte| *byte == b':') else {
+            let text = String::from_utf8_lossy(text);
             return Err(illegal(format!("Incorrect comparator: '{text}' lacks a type. Write 'binary:{text}'")));
         };
+        let (kind, value) = (&text[..colon], &text[colon + 1..]);
         match kind {
-            "binary" => Ok(Comparator::Binary(value.into())),
-            "binaryprefix" => Ok(Comparator::BinaryPrefix(value.into())),
-            "substring" => Ok(Comparator::Substring(value.to_lowercase())),
-            "regexstring" => regex(value),
+            b"binary" => Ok(Comparator::Binary(value.into())),
+            b"binaryprefix" => Ok(Comparator::BinaryPrefix(value.into())),
+            b"substring" => Ok(Comparator::Substring(String::from_utf8_lossy(value).to_lowercase())),
+            b"regexstring" => Ok(Comparator::Regex(Regex::new(&String::from_utf8_lossy(value))?)),
             _ => Err(illegal(format!(
-                "Incorrect comparatorType: {kind}. There are binary, binaryprefix, regexstring and substring"
+                "Incorrect comparatorType: {}. There are binary, binaryprefix, regexstring and substring",
+                String::from_utf8_lossy(kind)
             ))),
         }
     }
@@ -43,15 +47,10 @@ impl Comparator {
         match self {
             Comparator::Binary(given) => stored.cmp(given),
             Comparator::BinaryPrefix(given) => stored[..stored.len().min(given.len())].cmp(given),
-            Comparator::Regex(regex) => matches(regex.is_match(&String::from_utf8_lossy(stored))),
+            Comparator::Regex(regex) => matches(regex.finds(&String::from_utf8_lossy(stored))),
             Comparator::Substring(part) => matches(String::from_utf8_lossy(stored).to_lowercase().contains(part)),
         }
     }
-}
-
-fn regex(text: &str) -> Result<Comparator> {
-    let built = regex::RegexBuilder::new(text).dot_matches_new_line(true).build();
-    built.map(Comparator::Regex).map_err(|e| illegal(format!("Incorrect regular expression '{text}': {e}")))
 }
 
 /// `stored OP given`.
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     fn holds(op: &str, comparator: &str, stored: &str) -> bool {
-        Comparison { op: parse_op(op).unwrap(), comparator: Comparator::parse(comparator).unwrap() }
+        Comparison { op: parse_op(op).unwrap(), comparator: Comparator::parse(comparator.as_bytes()).unwrap() }
             .holds(stored.as_bytes())
     }
 

@@ -10,6 +10,7 @@ mod compare;
 mod filter;
 mod list_filters;
 mod parse;
+mod regex;
 mod row;
 mod row_filters;
 mod value_filters;

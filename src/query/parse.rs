@@ -29,14 +29,17 @@ pub enum Expression {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// In quotes; here without them.
-    Quoted(String),
+    Quoted(Vec<u8>),
     /// Numbers, booleans, operators.
     Bare(String),
 }
 
 /// Parses HBase's filter language.
-pub fn parse(text: &str) -> Result<Expression> {
-    let mut pairs = FilterGrammar::parse(Rule::filter, text).map_err(|e| incorrect(text, &e))?;
+pub fn parse(text: &[u8]) -> Result<Expression> {
+    // A character a byte: the grammar knows characters, literals are bytes.
+    let characters: String = text.iter().copied().map(char::from).collect();
+    let parsed = FilterGrammar::parse(Rule::filter, &characters);
+    let mut pairs = parsed.map_err(|e| incorrect(&String::from_utf8_lossy(text), &e))?;
     pairs
         .next()
         .map(any_of)
@@ -105,7 +108,11 @@ fn simple(pair: Pair<'_, Rule>) -> Expression {
 fn argument(pair: Pair<'_, Rule>) -> Argument {
     let text = pair.as_str();
     match pair.as_rule() {
-        Rule::quoted => Argument::Quoted(text[1..text.len() - 1].replace("''", "'")),
+        Rule::quoted => {
+            let inner = text[1..text.len() - 1].replace("''", "'");
+            // Each is a byte's.
+            Argument::Quoted(inner.chars().filter_map(|c| u8::try_from(c).ok()).collect())
+        }
         _ => Argument::Bare(text.to_owned()),
     }
 }
@@ -120,29 +127,36 @@ mod tests {
 
     #[test]
     fn skip_binds_before_and_before_or() {
-        let parsed = parse("A() OR SKIP B() AND C()").unwrap();
+        let parsed = parse(b"A() OR SKIP B() AND C()").unwrap();
         let skip = Expression::Skip(Box::new(call("B")));
         assert_eq!(parsed, Expression::AnyOf(vec![call("A"), Expression::AllOf(vec![skip, call("C")])]));
     }
 
     #[test]
     fn parentheses_group() {
-        let parsed = parse("(A() OR B()) AND C()").unwrap();
+        let parsed = parse(b"(A() OR B()) AND C()").unwrap();
         let group = Expression::AnyOf(vec![call("A"), call("B")]);
         assert_eq!(parsed, Expression::AllOf(vec![group, call("C")]));
     }
 
     #[test]
     fn quotes_are_doubled_in_arguments() {
-        let parsed = parse("ValueFilter (!=, 'binary:it''s')").unwrap();
-        let arguments = vec![Argument::Bare("!=".into()), Argument::Quoted("binary:it's".into())];
+        let parsed = parse(b"ValueFilter (!=, 'binary:it''s')").unwrap();
+        let arguments = vec![Argument::Bare("!=".into()), Argument::Quoted(b"binary:it's".to_vec())];
         assert_eq!(parsed, Expression::Call { name: "ValueFilter".into(), arguments });
+    }
+
+    #[test]
+    fn literals_are_bytes() {
+        let parsed = parse(b"PrefixFilter('\xFFa\xC3\xA9')").unwrap();
+        let arguments = vec![Argument::Quoted(b"\xFFa\xC3\xA9".to_vec())];
+        assert_eq!(parsed, Expression::Call { name: "PrefixFilter".into(), arguments });
     }
 
     #[test]
     fn a_wrong_text_is_an_illegal_argument() {
         for text in ["", "A(", "A() AND", "(A()", "A() B()", "A('x)"] {
-            assert_eq!(parse(text).unwrap_err().kind, ErrorKind::IllegalArgument, "{text}");
+            assert_eq!(parse(text.as_bytes()).unwrap_err().kind, ErrorKind::IllegalArgument, "{text}");
         }
     }
 }

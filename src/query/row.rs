@@ -134,9 +134,9 @@ impl RowQuery {
         let expression = self.expression.as_ref().filter(|e| !has_while(e))?;
         let prefix = required_prefix(expression)?;
         let bound = if self.direction == Direction::Forward {
-            prefix.as_bytes().to_vec()
+            prefix.to_vec()
         } else {
-            after_prefix(prefix.as_bytes())
+            after_prefix(prefix)
         };
         (!bound.is_empty()).then_some(bound)
     }
@@ -352,7 +352,7 @@ fn families(read: &ReadSpec, table: &TableSchema) -> Result<Vec<Family>> {
 }
 
 /// The prefix that every row must have which passes this filter.
-fn required_prefix(expression: &Expression) -> Option<&str> {
+fn required_prefix(expression: &Expression) -> Option<&[u8]> {
     match expression {
         Expression::Call { name, arguments } if name == "PrefixFilter" => match arguments.first() {
             Some(Argument::Quoted(prefix)) => Some(prefix),

@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// `Some` if the row, read through the filter, is not empty: the least timestamp of later puts.
-    pub fn filter_holds(&self, planner: &Planner<'_>, filter: &str, range: TimeRange) -> Result<Option<Timestamp>> {
+    pub fn filter_holds(&self, planner: &Planner<'_>, filter: &[u8], range: TimeRange) -> Result<Option<Timestamp>> {
         let read = ReadSpec { filter: Some(filter.to_owned()), time_range: range, ..ReadSpec::default() };
         let mut newest = None;
         self.get_in(&planner.snapshot, planner.table, (planner.row, &read), &mut |piece| {

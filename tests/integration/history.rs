@@ -130,9 +130,10 @@ impl History {
 
     fn value(&mut self) -> String {
         self.values += 1;
-        match self.dice.below(4) {
+        match self.dice.below(5) {
             0 => "x".to_owned(),
             1 => String::new(),
+            2 => (*self.dice.pick(&["x\n", "v3\r\n", "v3\n\n", "\n", "v1\u{2028}", "x\r"])).to_owned(),
             _ => format!("v{}", self.values),
         }
     }
@@ -306,6 +307,16 @@ impl History {
         let op = *self.dice.pick(&["=", "!=", "<", ">="]);
         let column = *self.dice.pick(&["'f','a'", "'f','b'"]);
         let value = *self.dice.pick(&["binary:x", "binaryprefix:v", "binary:v3"]);
+        if self.dice.one_in(8) {
+            // Equality alone: that is all that these comparators know.
+            let op = *self.dice.pick(&["=", "!="]);
+            let pattern = *self.dice.pick(&["x$", "^v", "v\\d$", "v[1-4]\\Z", "^$", "(.)\\1", "\\Qx\\E", "v\\w"]);
+            return match self.dice.below(3) {
+                0 => format!("RowFilter ({op},'binaryprefix:r{n}')"),
+                1 => format!("QualifierFilter ({op},'regexstring:^[ab]$')"),
+                _ => format!("ValueFilter ({op},'regexstring:{pattern}')"),
+            };
+        }
         match self.dice.below(19) {
             0 => "KeyOnlyFilter ()".into(),
             1 => "FirstKeyOnlyFilter ()".into(),

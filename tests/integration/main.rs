@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types)]
 
 mod case;
+mod commands;
 mod differential;
 mod embedded;
 mod hbase;
@@ -13,6 +14,7 @@ mod posix;
 mod reference;
 mod scenarios;
 mod shell;
+mod spelling;
 mod subject;
 mod tidy;
 mod torture;

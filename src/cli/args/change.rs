@@ -9,7 +9,7 @@ use clap::Args;
 pub struct IncrArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
@@ -28,7 +28,7 @@ pub struct IncrArgs {
 pub struct AppendArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// TABLE or NAMESPACE:TABLE
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
     /// Key of the row
     #[arg(allow_negative_numbers = true)]

@@ -16,24 +16,25 @@ pub struct StatsArgs {
 
 #[derive(Args)]
 pub struct LogArgs {
-    /// The path of a cell in a mount; or the directory of a store, or a mount point of it
+    /// The path of a cell, a row or a family of a row in a mount; or the directory of a store, or a mount point of it
     pub path: PathBuf,
-    /// The cell in that store: [NAMESPACE/]TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount
+    /// What in that store: [NAMESPACE/]TABLE/ROW[/FAMILY[/QUALIFIER]], spelt as in a mount
     pub cell: Option<OsString>,
-    /// At most so many stored versions and tombstones, newest first
+    /// At most so many stored versions and tombstones a column, newest first
     #[arg(short = 'n', long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 
 #[derive(Args)]
 pub struct MvArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it; or the path in a mount of what is moved, behind which only the
+    /// path is left that it gets
     pub store: PathBuf,
     /// What is moved: TABLE, TABLE/ROW, TABLE/ROW/FAMILY or TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount; before
     /// it NAMESPACE/ if that is not default
     pub from: OsString,
     /// Where to, likewise
-    pub to: OsString,
+    pub to: Option<OsString>,
     /// Go on with a move that was interrupted: what is at the target stays and gets the rest
     #[arg(long)]
     pub resume: bool,

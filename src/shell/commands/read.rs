@@ -110,13 +110,10 @@ fn add_columns(read: &mut ReadSpec, format: &mut Format, columns: &[Value]) {
 }
 
 /// FILTER: a text of the filter language.
-fn filter(options: &mut Options) -> Outcome<Option<String>> {
+fn filter(options: &mut Options) -> Outcome<Option<Vec<u8>>> {
     match options.take("FILTER") {
         None | Some(Value::Nil) => Ok(None),
-        Some(Value::Text(text)) => match String::from_utf8(text) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => refuse("Incorrect Filter String"),
-        },
+        Some(Value::Text(text)) => Ok(Some(text)),
         Some(other) => refuse(format!("FILTER takes a text of the filter language, not {}", other.inspect())),
     }
 }
@@ -292,8 +289,8 @@ fn count(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let (mut scan, _) = scan_request(&table, &mut options)?;
     // One cell a row is enough to know that the row is there.
     scan.read.filter = Some(match scan.read.filter {
-        None => "FirstKeyOnlyFilter()".to_owned(),
-        Some(filter) => format!("({filter}) AND FirstKeyOnlyFilter()"),
+        None => b"FirstKeyOnlyFilter()".to_vec(),
+        Some(filter) => [b"(", filter.as_slice(), b") AND FirstKeyOnlyFilter()"].concat(),
     });
     let backend = std::sync::Arc::clone(&session.backend);
     let mut count = 0u64;

@@ -165,7 +165,7 @@ fn delete_rows(session: &Session<'_>, arguments: &Arguments, marker: &DeleteMark
     };
     let table = session.write_table(&arguments.text(0), &prefix, family_of(&marker.kind))?;
     let mut scan = Scan::all(table.clone()).with_prefix(&prefix);
-    scan.read.filter = Some("FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_owned());
+    scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
     for result in session.backend.scan(&scan)? {
         mutate(session, table.clone(), result?.row, Mutation::Delete(vec![marker.clone()]))?;
     }

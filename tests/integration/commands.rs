@@ -1,0 +1,111 @@
+//! The command line, on a store that is not mounted and on one that is.
+
+use std::fs;
+
+use crate::mount::fixture::{CELLFS, Fixture};
+
+/// Runs a command; status and standard output.
+fn run(args: &[&str]) -> (i32, String) {
+    let output = std::process::Command::new(CELLFS).args(args).stdin(std::process::Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().unwrap_or(-1), if said.is_empty() { errors } else { said })
+}
+
+struct Stored(tempfile::TempDir);
+
+impl Stored {
+    fn new() -> Self {
+        let stored = Self(tempfile::tempdir().unwrap());
+        assert_eq!(stored.run(&["create", "t", "f,VERSIONS=3"]).0, 0);
+        stored
+    }
+
+    /// A command with the store in its place.
+    fn run(&self, args: &[&str]) -> (i32, String) {
+        let store = self.0.path().join("store");
+        let mut all = vec![args[0], store.to_str().unwrap()];
+        all.extend(&args[1..]);
+        run(&all)
+    }
+
+    fn rows(&self, args: &[&str]) -> Vec<String> {
+        let (status, said) = self.run(args);
+        assert!(status <= 1, "{said}");
+        let rows = said.lines().filter_map(|line| line.split_whitespace().next()).filter(|word| *word != "ROW");
+        rows.map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn commands_take_bytes_as_hbase_prints_them() {
+    let stored = Stored::new();
+    for (row, qualifier, value) in [(r"\x00a", r"f:\xFF", r"\x01\x5Cv"), (r"\xFFb", "f:q", "plain")] {
+        assert_eq!(stored.run(&["put", "t", row, qualifier, value]).0, 0);
+    }
+    let (_, shown) = stored.run(&["get", "t", r"\x00a"]);
+    assert!(shown.contains(r"f:\xFF") && shown.contains(r"\x01\x5Cv"), "{shown}");
+    assert_eq!(stored.run(&["get", "--value", "t", r"\x00a", r"f:\xFF"]).1.as_bytes(), b"\x01\\v");
+    assert_eq!(stored.rows(&["scan", "t", "--start", r"\x01"]), [r"\xFFb"]);
+    assert_eq!(stored.rows(&["scan", "t", "--prefix", r"\xFF"]), [r"\xFFb"]);
+    assert_eq!(stored.rows(&["scan", "t", "--filter", r"PrefixFilter('\xFF')"]), [r"\xFFb"], "literals are bytes");
+    assert_eq!(stored.rows(&["scan", "t", "--filter", r"QualifierFilter(=,'binary:\xFF')"]), [r"\x00a"]);
+    assert_eq!(stored.run(&["put", "t", r"\x00a", r"f:\xFF", "new", "--if-value", r"\x01\x5Cv"]).0, 0);
+    assert_eq!(stored.run(&["deleteall", "t", r"\xFFb"]).0, 0);
+    assert_eq!(stored.rows(&["scan", "t"]), [r"\x00a"]);
+}
+
+#[test]
+fn commands_scan_a_prefix_from_its_end() {
+    let stored = Stored::new();
+    for row in ["a", "b1", "b2", "b3", "c"] {
+        assert_eq!(stored.run(&["put", "t", row, "f:q", "v"]).0, 0);
+    }
+    for row in [r"\xFF", r"\xFF\xFF"] {
+        assert_eq!(stored.run(&["put", "t", row, "f:q", "v"]).0, 0);
+    }
+    assert_eq!(stored.rows(&["scan", "t", "--prefix", "b", "--reversed"]), ["b3", "b2", "b1"]);
+    assert_eq!(stored.rows(&["scan", "t", "--prefix", "b", "--reversed", "--limit", "1"]), ["b3"]);
+    assert_eq!(stored.rows(&["scan", "t", "--prefix", r"\xFF", "--reversed"]), [r"\xFF\xFF", r"\xFF"]);
+}
+
+#[test]
+fn commands_regexstring_ends_as_in_java() {
+    let stored = Stored::new();
+    fs::write(stored.0.path().join("value"), "a\n").unwrap();
+    assert_eq!(stored.run(&["put", "t", "r", "f:q", r"xa\x0A"]).0, 0);
+    assert_eq!(stored.rows(&["scan", "t", "--filter", "ValueFilter(=,'regexstring:a$')"]), ["r"]);
+    assert_eq!(stored.rows(&["scan", "t", "--filter", r"ValueFilter(=,'regexstring:a\z')"]), Vec::<String>::new());
+}
+
+#[test]
+fn commands_spell_a_table_with_a_colon_or_a_slash_and_take_paths() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.mnt().join("ns/t/r/f")).unwrap();
+    fs::write(fixture.mnt().join("ns/t/r/f/q"), "one").unwrap();
+    fs::write(fixture.mnt().join("ns/t/r/f/q"), "two").unwrap();
+    fs::write(fixture.mnt().join("ns/t/r/f/other"), "three").unwrap();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    for table in ["ns:t", "ns/t"] {
+        assert_eq!(run(&["get", "--value", &store, table, "r", "f:q"]), (0, "two".to_owned()));
+        assert_eq!(run(&["count", &store, table]), (0, "1\n".to_owned()));
+        assert_eq!(run(&["describe", &store, table]).0, 0);
+        assert_eq!(run(&["flush", &store, table]).0, 0);
+        assert_eq!(run(&["log", &store, &format!("{table}/r/f/q")]).1.lines().count(), 2);
+    }
+    let path = |below: &str| fixture.mnt().join("ns/t").join(below).to_str().unwrap().to_owned();
+    assert_eq!(run(&["get", "--value", &path("r/f/q")]), (0, "two".to_owned()));
+    assert_eq!(run(&["get", "--value", &path("r"), "f:other"]), (0, "three".to_owned()));
+    let version = fs::read_dir(path("r/f/q@")).unwrap().last().unwrap().unwrap().file_name();
+    let version = path(&format!("r/f/q@{}", version.to_str().unwrap()));
+    assert_eq!(run(&["get", "--value", &version]), (0, "one".to_owned()));
+    assert_eq!(run(&["scan", &path("")]).1.lines().filter(|line| line.contains("f:")).count(), 2);
+    assert_eq!(run(&["scan", &path("r"), "f:q"]).1.lines().filter(|line| line.contains("f:")).count(), 1);
+    let log = run(&["log", &path("r")]).1;
+    assert_eq!(log.lines().count(), 3, "{log}");
+    assert!(log.lines().all(|line| line.starts_with("f:")), "{log}");
+    assert_eq!(run(&["mv", &path("r"), &path("s")]).0, 0);
+    assert_eq!(run(&["get", "--value", &path("s/f/q")]), (0, "two".to_owned()));
+    assert_eq!(run(&["purge", &path("s")]).0, 0);
+    assert_eq!(run(&["get", &store, "ns/t"]).0, 2, "a row is missing");
+}
