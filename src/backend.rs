@@ -378,8 +378,8 @@ pub trait Backend: Send + Sync {
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
-    /// Whether puts and deletes are taken without waiting for room.
-    fn has_room(&self) -> bool {
+    /// Whether changes of cells are taken without waiting for room or for the disk's sync.
+    fn is_prompt(&self) -> bool {
         true
     }
     /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can

@@ -187,6 +187,29 @@ impl Fs {
         Ok(())
     }
 
+    /// Whether a directory is a family's of a row: what is changed in it are cells alone.
+    pub fn holds_cells(&self, ino: u64) -> bool {
+        self.nodes.get(ino).is_some_and(|node| matches!(node.key().place, Place::Family(_)))
+    }
+
+    /// Whether an open file is one of the catalogue's, or another that is generated.
+    pub fn is_text(&self, handle: u64) -> bool {
+        matches!(self.handles.get(handle), Ok(handles::Handle::Text(_)))
+    }
+
+    /// Whether the release of an open file commits something.
+    pub fn commits_at_release(&self, handle: u64) -> bool {
+        match self.handles.get(handle) {
+            Ok(handles::Handle::File(file)) => {
+                let stored = |state: &nodes::NodeState| state.session.as_ref().is_none_or(|session| !session.refused);
+                let refused = file.state.lock().refused;
+                file.is_dirty() && !refused && file.node.try_state().is_none_or(|state| stored(&state))
+            }
+            Ok(handles::Handle::Text(_)) => true,
+            _ => false,
+        }
+    }
+
     fn now(&self) -> FileTime {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         FileTime { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() }

@@ -12,9 +12,10 @@ use fuser::{
 };
 
 use super::answer::{
-    Adaptor, answer_attr, answer_empty, answer_entry, answer_statfs, answer_xattr, caller, creator, negotiate,
-    open_flags,
+    Adaptor, answer_attr, answer_created, answer_empty, answer_entry, answer_statfs, answer_xattr, caller, creator,
+    negotiate, open_flags,
 };
+use super::apart::Waits;
 use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
 use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
@@ -28,7 +29,7 @@ impl Filesystem for Adaptor {
     }
 
     fn destroy(&mut self) {
-        self.waiting.end();
+        self.apart.finish();
         if let Err(e) = self.fs.commit_all() {
             log::error!("at unmount: {}", e.message);
         }
@@ -73,7 +74,7 @@ impl Filesystem for Adaptor {
         let file = FileChange { mtime, mode: mode.map(mode_bits), uid, gid };
         let change = SetAttr { size, atime, file, handle: handle.map(|h| h.0) };
         let caller = caller(request);
-        self.apart(move |adaptor| {
+        self.apart(Waits::AsChange, move |adaptor| {
             answer_attr(reply, adaptor.run(caller, Operation::SetAttr, |fs| fs.setattr(ino.0, change)));
         });
     }
@@ -88,25 +89,25 @@ impl Filesystem for Adaptor {
         _rdev: u32,
         reply: ReplyEntry,
     ) {
-        let (caller, name, creator) = (caller(request), name.as_bytes().to_vec(), creator(request, mode, umask));
-        self.apart(move |adaptor| {
-            answer_entry(reply, adaptor.run(caller, Operation::Mknod, |fs| fs.mknod(parent.0, &name, creator)));
-        });
+        let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
+        let make = move |fs: &Fs| fs.mknod(parent.0, &name, creator);
+        self.enter_apart(Waits::In(parent), request, Operation::Mknod, reply, make);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
-        let make = |fs: &Fs| fs.mkdir(parent.0, name.as_bytes(), creator(request, mode, umask));
-        answer_entry(reply, self.run(caller(request), Operation::Mkdir, make));
+        let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
+        let make = move |fs: &Fs| fs.mkdir(parent.0, &name, creator);
+        self.enter_apart(Waits::Always, request, Operation::Mkdir, reply, make);
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.as_bytes().to_vec();
-        self.empty_apart(caller(request), Operation::Unlink, reply, move |fs| fs.unlink(parent.0, &name));
+        self.answer_apart(Waits::In(parent), request, Operation::Unlink, reply, move |fs| fs.unlink(parent.0, &name));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.as_bytes().to_vec();
-        self.empty_apart(caller(request), Operation::Rmdir, reply, move |fs| fs.rmdir(parent.0, &name));
+        self.answer_apart(Waits::Always, request, Operation::Rmdir, reply, move |fs| fs.rmdir(parent.0, &name));
     }
 
     fn rename(
@@ -127,7 +128,7 @@ impl Filesystem for Adaptor {
         };
         let (name, new_name) = (name.as_bytes().to_vec(), new_name.as_bytes().to_vec());
         let rename = move |fs: &Fs| fs.rename(parent.0, &name, new_parent.0, &new_name, mode);
-        self.empty_apart(caller(request), Operation::Rename, reply, rename);
+        self.answer_apart(Waits::In(parent), request, Operation::Rename, reply, rename);
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -148,15 +149,11 @@ impl Filesystem for Adaptor {
         reply: ReplyCreate,
     ) {
         let (creator, flags) = (creator(request, mode, umask), open_flags(flags));
-        let created = |fs: &Fs| fs.create(parent.0, name.as_bytes(), creator, flags);
-        match self.run(caller(request), Operation::Create, created) {
-            Ok((e, opened)) => {
-                // One time for both: the kernel drops the attributes by itself at the first write.
-                let handle = FileHandle(opened.handle);
-                reply.created(&e.entry_ttl, &file_attr(&e.attr), Generation(0), handle, fopen_flags(opened));
-            }
-            Err(errno) => reply.error(errno),
-        }
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        self.apart(Waits::In(parent), move |adaptor| {
+            let create = |fs: &Fs| fs.create(parent.0, &name, creator, flags);
+            answer_created(reply, adaptor.run(caller, Operation::Create, create));
+        });
     }
 
     fn read(
@@ -195,7 +192,7 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.empty_apart(caller(request), Operation::Flush, reply, move |fs| fs.flush(handle.0));
+        self.answer_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| fs.flush(handle.0));
     }
 
     fn release(
@@ -208,11 +205,11 @@ impl Filesystem for Adaptor {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.empty_apart(caller(request), Operation::Release, reply, move |fs| fs.release(handle.0));
+        self.answer_apart(Waits::AtEndOf(handle), request, Operation::Release, reply, move |fs| fs.release(handle.0));
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        self.empty_apart(caller(request), Operation::Fsync, reply, move |fs| fs.fsync(handle.0));
+        self.answer_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| fs.fsync(handle.0));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -259,7 +256,7 @@ impl Filesystem for Adaptor {
     }
 
     fn fsyncdir(&self, request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(caller(request), Operation::FsyncDir, |fs| fs.backend().sync()));
+        self.answer_apart(Waits::Always, request, Operation::FsyncDir, reply, |fs| fs.backend().sync());
     }
 
     fn statfs(&self, request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
@@ -276,15 +273,14 @@ impl Filesystem for Adaptor {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        let name = name.to_string_lossy();
+        let name = name.to_string_lossy().into_owned();
         // chmod-like tools copy ACLs that are not there: no refusal worth a line.
         if name.starts_with("system.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_empty(
-            reply,
-            self.run(caller(request), Operation::SetXattr, |fs| fs.setxattr(ino.0, &name, value, xattr_mode(flags))),
-        );
+        let value = value.to_vec();
+        let set = move |fs: &Fs| fs.setxattr(ino.0, &name, &value, xattr_mode(flags));
+        self.answer_apart(Waits::AsChange, request, Operation::SetXattr, reply, set);
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
@@ -308,12 +304,14 @@ impl Filesystem for Adaptor {
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let name = name.to_string_lossy();
-        match self.run(caller(request), Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
-            Ok(true) => reply.ok(),
-            Ok(false) => reply.error(Errno::NO_XATTR),
-            Err(errno) => reply.error(errno),
-        }
+        let (caller, name) = (caller(request), name.to_string_lossy().into_owned());
+        self.apart(Waits::AsChange, move |adaptor| {
+            match adaptor.run(caller, Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
+                Ok(true) => reply.ok(),
+                Ok(false) => reply.error(Errno::NO_XATTR),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     /// Terminals ask every file whether it is one.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{
-    Errno, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyStatfs,
-    ReplyXattr, Request,
+    Errno, FileHandle, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyCreate, ReplyEmpty,
+    ReplyEntry, ReplyStatfs, ReplyXattr, Request,
 };
 
-use super::apart::Waiting;
-use super::convert::{BLOCK_SIZE, file_attr};
+use super::apart::Apart;
+use super::convert::{BLOCK_SIZE, file_attr, fopen_flags};
 use crate::backend::Status;
 use crate::fs::errno::errno;
-use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Operation, Xattr};
+use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Opened, Operation, Xattr};
 use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
@@ -35,8 +35,8 @@ const CAPABILITIES: [InitFlags; 7] = [
 #[derive(Clone)]
 pub struct Adaptor {
     pub fs: Arc<Fs>,
-    /// Requests that may wait for room on the disk.
-    pub waiting: Arc<Waiting>,
+    /// Where requests wait.
+    pub(super) apart: Apart,
 }
 
 /// Who asks.
@@ -51,7 +51,7 @@ pub fn creator(request: &Request, mode: u32, umask: u32) -> Creator {
 
 impl Adaptor {
     pub fn new(fs: &Arc<Fs>) -> Self {
-        Self { fs: Arc::clone(fs), waiting: Arc::default() }
+        Self { fs: Arc::clone(fs), apart: Apart::default() }
     }
 
     /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
@@ -98,6 +98,17 @@ pub fn answer_entry(reply: ReplyEntry, outcome: Result<EntryReply, Errno>) {
 pub fn answer_attr(reply: ReplyAttr, outcome: Result<(Attr, Duration), Errno>) {
     match outcome {
         Ok((attr, ttl)) => reply.attr(&ttl, &file_attr(&attr)),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+pub fn answer_created(reply: ReplyCreate, outcome: Result<(EntryReply, Opened), Errno>) {
+    match outcome {
+        Ok((e, opened)) => {
+            // One time for both: the kernel drops the attributes by itself at the first write.
+            let handle = FileHandle(opened.handle);
+            reply.created(&e.entry_ttl, &file_attr(&e.attr), Generation(0), handle, fopen_flags(opened));
+        }
         Err(errno) => reply.error(errno),
     }
 }

@@ -1,81 +1,150 @@
-//! What may wait for room on a full disk, apart from the threads that answer everything else.
+//! What may wait for room on a full disk or for the disk's sync, apart from the threads that answer everything else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::env::sync::{Condvar, Mutex};
-use fuser::{Errno, FileHandle, ReplyEmpty, ReplyWrite};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use fuser::{Errno, FileHandle, INodeNo, ReplyEmpty, ReplyEntry, ReplyWrite, Request};
 
-use super::answer::{Adaptor, answer_empty};
+use super::answer::{Adaptor, answer_empty, answer_entry, caller};
 use crate::Result;
-use crate::fs::{Caller, Fs, Operation};
+use crate::env::sync::{Condvar, Mutex};
+use crate::fs::{Caller, EntryReply, Fs, Operation};
 
 /// Requests that wait on threads of their own at most; with more, all others wait as well.
 const MOST: usize = 256;
+/// How long a thread stays for the next request.
+const IDLE: Duration = Duration::from_secs(5);
 
-/// How many requests are on threads of their own.
-#[derive(Default)]
-pub struct Waiting {
-    count: Mutex<usize>,
-    none: Condvar,
+type Work = Box<dyn FnOnce() + Send>;
+
+/// When a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// For the disk, as what syncs and what changes the catalogue does.
+    Always,
+    /// As a change of cells does: where there is no room, or the disk is at a sync.
+    AsChange,
+    /// As a change in this directory does: of cells, or of the catalogue.
+    In(INodeNo),
+    /// As a change by this open file does: a cell's, or one of the catalogue's.
+    By(FileHandle),
+    /// As the last change by this open file does, if there is one.
+    AtEndOf(FileHandle),
 }
 
-impl Waiting {
-    /// `None`: there are too many.
-    fn begin(self: &Arc<Self>) -> Option<Place> {
-        let mut count = self.count.lock();
-        if *count >= MOST {
-            return None;
-        }
-        *count += 1;
-        Some(Place(Arc::clone(self)))
-    }
+/// The threads for what may wait.
+#[derive(Clone)]
+pub struct Apart {
+    waiting: Arc<(Mutex<usize>, Condvar)>,
+    /// Holds nothing: work goes to a thread that is idle, or to a new one.
+    idle: (Sender<Work>, Receiver<Work>),
+}
 
-    /// Returns when all were answered.
-    pub fn end(&self) {
-        let mut count = self.count.lock();
-        while *count > 0 {
-            self.none.wait(&mut count);
-        }
+impl Default for Apart {
+    fn default() -> Self {
+        Self { waiting: Arc::default(), idle: bounded(0) }
     }
 }
 
-/// Counted while it lives.
-struct Place(Arc<Waiting>);
+/// A request that may wait; counted while it lives.
+struct Waiting(Arc<(Mutex<usize>, Condvar)>);
 
-impl Drop for Place {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        *self.0.count.lock() -= 1;
-        self.0.none.notify_all();
+        let (count, none) = &*self.0;
+        let mut count = count.lock();
+        *count -= 1;
+        if *count == 0 {
+            none.notify_all();
+        }
+    }
+}
+
+impl Apart {
+    /// `None`: too many wait.
+    fn begin(&self) -> Option<Waiting> {
+        let mut count = self.waiting.0.lock();
+        (*count < MOST).then(|| {
+            *count += 1;
+            Waiting(Arc::clone(&self.waiting))
+        })
+    }
+
+    /// Returns when nothing waits any more.
+    pub fn finish(&self) {
+        let (count, none) = &*self.waiting;
+        let mut count = count.lock();
+        while *count > 0 {
+            none.wait(&mut count);
+        }
+    }
+
+    fn run(&self, work: Work) {
+        let Err(refused) = self.idle.0.try_send(work) else { return };
+        let (work, next) = (refused.into_inner(), self.idle.1.clone());
+        let run = move || {
+            work();
+            while let Ok(work) = next.recv_timeout(IDLE) {
+                work();
+            }
+        };
+        // A reply that is dropped answers EIO.
+        if let Err(e) = std::thread::Builder::new().name("cellfs-waits".to_owned()).spawn(run) {
+            log::error!("start a thread for a request that may wait: {e}");
+        }
     }
 }
 
 impl Adaptor {
-    /// Runs `action` at once, or on a thread of its own where it may wait for room.
-    pub fn apart(&self, action: impl FnOnce(&Self) + Send + 'static) {
-        if self.fs.backend().has_room() {
-            return action(self);
-        }
-        let Some(place) = self.waiting.begin() else { return action(self) };
-        let apart = self.clone();
-        let run = move || {
-            action(&apart);
-            drop(place);
-        };
-        // A reply that is dropped answers EIO.
-        if let Err(e) = std::thread::Builder::new().name("cellfs-waits".to_owned()).spawn(run) {
-            log::error!("start a thread for a request that waits for room: {e}");
+    fn waits(&self, when: Waits) -> bool {
+        let change = || !self.fs.backend().is_prompt();
+        match when {
+            Waits::Always => true,
+            Waits::AsChange => change(),
+            Waits::In(directory) => !self.fs.holds_cells(directory.0) || change(),
+            Waits::AtEndOf(handle) if !self.fs.commits_at_release(handle.0) => false,
+            Waits::By(handle) | Waits::AtEndOf(handle) => self.fs.is_text(handle.0) || change(),
         }
     }
 
-    /// As [`Adaptor::apart`], for what is answered with nothing but its success.
-    pub fn empty_apart(
+    /// Runs `action` at once, or on a thread of its own where it may wait.
+    pub fn apart(&self, when: Waits, action: impl FnOnce(&Self) + Send + 'static) {
+        if !self.waits(when) {
+            return action(self);
+        }
+        let Some(waiting) = self.apart.begin() else { return action(self) };
+        let apart = self.clone();
+        self.apart.run(Box::new(move || {
+            action(&apart);
+            drop(waiting);
+        }));
+    }
+
+    /// As [`Adaptor::apart`], for an operation that only succeeds or fails.
+    pub fn answer_apart(
         &self,
-        caller: Caller,
+        when: Waits,
+        request: &Request,
         what: Operation,
         reply: ReplyEmpty,
         operation: impl FnOnce(&Fs) -> Result<()> + Send + 'static,
     ) {
-        self.apart(move |adaptor| answer_empty(reply, adaptor.run(caller, what, operation)));
+        let caller = caller(request);
+        self.apart(when, move |adaptor| answer_empty(reply, adaptor.run(caller, what, operation)));
+    }
+
+    /// As [`Adaptor::apart`], for an operation that makes something.
+    pub fn enter_apart(
+        &self,
+        when: Waits,
+        request: &Request,
+        what: Operation,
+        reply: ReplyEntry,
+        operation: impl FnOnce(&Fs) -> Result<EntryReply> + Send + 'static,
+    ) {
+        let caller = caller(request);
+        self.apart(when, move |adaptor| answer_entry(reply, adaptor.run(caller, what, operation)));
     }
 
     /// As [`Adaptor::apart`], for bytes that are copied only if it waits.
@@ -93,10 +162,10 @@ impl Adaptor {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         };
-        if self.fs.backend().has_room() {
+        if self.fs.backend().is_prompt() {
             return answer(write(self, data), reply);
         }
         let data = data.to_vec();
-        self.apart(move |adaptor| answer(write(adaptor, &data), reply));
+        self.apart(Waits::AsChange, move |adaptor| answer(write(adaptor, &data), reply));
     }
 }

@@ -59,10 +59,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::env::sync::Mutex;
+use arc_swap::ArcSwap;
 use lru::LruCache;
 
 use crate::env::{Env, LockGuard, RealEnv};
-use crate::model::{CheckEvent, CheckSummary, Durability};
+use crate::model::{Catalogue, CheckEvent, CheckSummary, Durability};
 use crate::{Error, ErrorKind, Result};
 
 pub use check::Repaired;
@@ -131,6 +132,8 @@ pub struct Store {
     /// Snapshots that were read last, opened; their number is bounded.
     kept: Mutex<LruCache<String, Arc<Store>>>,
     access: Access,
+    /// A catalogue, and whether changes of some table of it wait for the disk.
+    durable: ArcSwap<(Arc<Catalogue>, bool)>,
     /// Order: dropped last, after everything that writes.
     _lock: Option<Box<dyn LockGuard>>,
 }
@@ -157,7 +160,9 @@ impl Store {
 
     fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
         let workers = Workers::start(&engine);
-        Self { engine, workers, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, _lock: lock }
+        // Of no store: the first question fills it.
+        let durable = ArcSwap::from_pointee((Arc::default(), true));
+        Self { engine, workers, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, durable, _lock: lock }
     }
 
     /// The store as a snapshot holds it.

@@ -8,8 +8,8 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
-    Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Durability,
+    Get, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -41,6 +41,20 @@ impl Store {
 
 fn replaced(table: &TableName) -> Error {
     Error::new(ErrorKind::Busy, format!("table {table} was replaced while it was read; read it again"))
+}
+
+impl Store {
+    /// Whether a change of some table waits for the disk before it is answered.
+    fn syncs_each_change(&self) -> bool {
+        let (now, known) = (self.engine.catalogue.load(), self.durable.load());
+        if Arc::ptr_eq(&now, &known.0) {
+            return known.1;
+        }
+        let durable = self.engine.options.durability == Durability::FsyncWal
+            || now.tables.values().any(|table| table.durability() == Some(Durability::FsyncWal));
+        self.durable.store(Arc::new((Arc::clone(&now), durable)));
+        durable
+    }
 }
 
 impl Backend for Store {
@@ -222,8 +236,8 @@ impl Backend for Store {
         self.engine.options.value_limit
     }
 
-    fn has_room(&self) -> bool {
-        !self.engine.disk.is_short()
+    fn is_prompt(&self) -> bool {
+        !self.engine.disk.is_short() && self.engine.log.is_prompt() && !self.syncs_each_change()
     }
 
     fn check_room(&self) -> Result<()> {

@@ -4,11 +4,12 @@
 //! second sync would lie); what was not on the disk yet is written to a new segment if that is possible.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::env::sync::{Condvar, Mutex};
 
 use super::entry::{MAX_HEAD, put_head};
+use super::nothing::Nothing;
 use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
 use super::rescue::Rescue;
 use super::segments::{Segment, Segments};
@@ -85,36 +86,40 @@ pub struct Log {
     synced: AtomicU64,
     poisoned: AtomicBool,
     poison: Mutex<Option<String>>,
+    /// Syncs that are under way.
+    waiting: AtomicUsize,
+    /// The next append begins a segment, whose name is synced.
+    full: AtomicBool,
 }
 
-/// The log file of what is never written to.
-struct Nothing;
+/// A sync that is under way.
+struct Waiting<'l>(&'l AtomicUsize);
 
-impl Nothing {
-    fn refuse<T>() -> std::io::Result<T> {
-        Err(std::io::Error::other("a snapshot is never written to"))
+impl<'l> Waiting<'l> {
+    fn begin(count: &'l AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
     }
 }
 
-impl EnvFile for Nothing {
-    fn read_at(&self, _buf: &mut [u8], _offset: u64) -> std::io::Result<()> {
-        Self::refuse()
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
+}
 
-    fn write_at(&self, _data: &[u8], _offset: u64) -> std::io::Result<()> {
-        Self::refuse()
-    }
+/// The turn of a thread to sync for everybody; the next one's when it is dropped.
+struct Turn<'l>(&'l Log);
 
-    fn sync(&self) -> std::io::Result<()> {
-        Self::refuse()
-    }
-
-    fn set_len(&self, _len: u64) -> std::io::Result<()> {
-        Self::refuse()
-    }
-
-    fn len(&self) -> std::io::Result<u64> {
-        Ok(0)
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // What is on the disk is not known.
+            let text = "a sync ended by a fault of the program. Nothing is acknowledged any more until a restart";
+            self.0.set_poison(text.to_owned());
+        }
+        *self.0.syncing.lock() = false;
+        self.0.sync_ended.notify_all();
     }
 }
 
@@ -149,6 +154,8 @@ impl Log {
             synced: AtomicU64::new(last.0),
             poisoned: AtomicBool::new(false),
             poison: Mutex::new(None),
+            waiting: AtomicUsize::new(0),
+            full: AtomicBool::new(offset >= options.segment_bytes),
         }
     }
 
@@ -185,6 +192,11 @@ impl Log {
         Err(Error::new(ErrorKind::Poisoned, self.poison().unwrap_or_default()))
     }
 
+    /// Whether an append would hardly wait for the disk: none of its syncs is under way, and none is due.
+    pub fn is_prompt(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) == 0 && !self.full.load(Ordering::Acquire)
+    }
+
     /// The segment that is written now.
     pub fn active_segment(&self) -> SegmentId {
         self.active.lock().id
@@ -198,6 +210,7 @@ impl Log {
 
     /// As [`Log::pause`], at the start of a segment: what was written before is in others, which are complete.
     pub fn roll<T>(&self, with: impl FnOnce(SegmentId, u64) -> T) -> Result<T> {
+        let _waiting = Waiting::begin(&self.waiting);
         let mut active = self.active.lock();
         self.check_poison()?;
         if active.offset > SEGMENT_HEADER {
@@ -216,6 +229,7 @@ impl Log {
             return Err(self.undo(&active, &e));
         }
         active.offset += record_len(&active.buffer, cells);
+        self.full.store(active.offset >= self.options.segment_bytes, Ordering::Release);
         active.segment.set_len(active.offset);
         active.next_seq += 1;
         if active.buffer.capacity() > BUFFER {
@@ -272,9 +286,11 @@ impl Log {
     }
 
     fn rotate(&self, active: &mut Active) -> Result<()> {
+        let _waiting = Waiting::begin(&self.waiting);
         let (id, segment, file) = self.segments.create(SegmentOrigin::Log)?;
         (active.id, active.segment, active.file) = (id, segment, file);
         active.offset = SEGMENT_HEADER;
+        self.full.store(false, Ordering::Release);
         if self.synced() == self.written() {
             // What is complete and on the disk is not held open.
             active.dirty.clear();
@@ -302,26 +318,24 @@ impl Log {
 
     /// Returns when everything up to `seq` is on the disk. Those who wait share a sync.
     pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
-        if !self.become_leader(seq) {
-            return Ok(());
+        let _waiting = Waiting::begin(&self.waiting);
+        match self.turn_to_sync(seq) {
+            Some(_turn) => self.sync_written(),
+            None => Ok(()),
         }
-        let outcome = self.sync_written();
-        *self.syncing.lock() = false;
-        self.sync_ended.notify_all();
-        outcome
     }
 
-    /// Waits until somebody else's sync has covered `seq` (false), or until it is this thread's turn to sync
-    /// for everybody (true).
-    fn become_leader(&self, seq: SeqNo) -> bool {
+    /// Waits until somebody else's sync has covered `seq` (`None`), or until it is this thread's turn to sync for
+    /// everybody.
+    fn turn_to_sync(&self, seq: SeqNo) -> Option<Turn<'_>> {
         let mut syncing = self.syncing.lock();
         loop {
             if self.synced() >= seq {
-                return false;
+                return None;
             }
             if !*syncing {
                 *syncing = true;
-                return true;
+                return Some(Turn(self));
             }
             self.sync_ended.wait(&mut syncing);
         }

@@ -8,6 +8,7 @@ mod dead;
 mod entry;
 mod file;
 mod log;
+mod nothing;
 mod reader;
 mod record;
 mod replay;

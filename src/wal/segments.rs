@@ -281,9 +281,9 @@ impl Segments {
 
     /// Makes a new segment of the number after the last; its name is durable when this returns.
     pub fn create(&self, origin: SegmentOrigin) -> Result<(SegmentId, Arc<Segment>, Arc<dyn EnvFile>)> {
-        let mut known = self.known.write();
+        // Order: who reads what is known never waits for the sync of the new name.
         let mut highest = self.highest.lock();
-        let last = known.keys().next_back().copied().unwrap_or_default().max(*highest);
+        let last = self.known.read().keys().next_back().copied().unwrap_or_default().max(*highest);
         let id = SegmentId(last.0 + 1);
         let path = self.path(id);
         let file = self.env.create_new(&path).map_err(|e| self.io("create", id, &e))?;
@@ -297,9 +297,9 @@ impl Segments {
         }
         let segment = Arc::new(Segment::default());
         segment.set_len(SEGMENT_HEADER);
-        known.insert(id, Arc::clone(&segment));
-        *highest = id;
         self.open.lock().put(id, Arc::clone(&file));
+        self.known.write().insert(id, Arc::clone(&segment));
+        *highest = id;
         Ok((id, segment, file))
     }
 

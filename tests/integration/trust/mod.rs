@@ -5,4 +5,5 @@ mod full_disk;
 mod many_cells;
 mod races;
 mod security;
+mod slow_disk;
 mod sync;

@@ -1,0 +1,86 @@
+//! A disk whose syncs take long: whoever asks for one waits, and nobody else.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::mount::fixture::{Fixture, errno, names};
+
+/// Holds every sync of a process for so long; ends with the value.
+struct Slow(Child);
+
+impl Slow {
+    fn syncs(pid: u32, delay: Duration) -> Option<Self> {
+        let inject = format!("inject=fdatasync,fsync:delay_enter={}", delay.as_micros());
+        let (pid, log) = (pid.to_string(), "/dev/null");
+        let args = ["-f", "-qq", "-o", log, "-p", &pid, "-e", "trace=fdatasync,fsync", "-e", &inject];
+        let strace = Command::new("strace").args(args).stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let slow = Self(strace);
+        let is_traced = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap().contains("TracerPid:\t0\n");
+        let started = Instant::now();
+        while is_traced() {
+            assert!(started.elapsed() < Duration::from_secs(30), "strace does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Some(slow)
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        // SIGTERM lets the process go on; a SIGKILL would leave it stopped.
+        let pid = nix::unistd::Pid::from_raw(self.0.id().cast_signed());
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+        let _ = self.0.wait();
+    }
+}
+
+/// Threads of a process that a tracer holds.
+fn held(pid: u32) -> usize {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let state = |task: &Path| fs::read_to_string(task.join("stat")).unwrap_or_default();
+    tasks.filter(|task| state(&task.as_ref().unwrap().path()).contains(") t ")).count()
+}
+
+#[test]
+fn slow_syncs_hold_up_nobody_but_those_who_wait_for_them() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("old"), "v").unwrap();
+    let syncing: Vec<File> = (0..4).map(|n| File::create(family.join(format!("synced{n}"))).unwrap()).collect();
+    let Some(slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_secs(20)) else {
+        println!("skipped: strace is not installed");
+        return;
+    };
+    let ended = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for mut file in syncing {
+            let ended = &ended;
+            scope.spawn(move || {
+                file.write_all(b"synced").unwrap();
+                let done = file.sync_all();
+                ended.fetch_add(1, Ordering::AcqRel);
+                done.unwrap();
+            });
+        }
+        while held(fixture.daemon_pid()) == 0 {
+            std::thread::yield_now();
+        }
+        for n in 0..100 {
+            assert_eq!(errno(fs::metadata(family.join(format!("absent{n}")))), libc::ENOENT);
+            let new = family.join(format!("new{n}"));
+            fs::write(&new, "v").unwrap();
+            assert_eq!(fs::read(&new).unwrap(), b"v");
+            fs::rename(&new, family.join("renamed")).unwrap();
+            assert_eq!(fs::read(family.join("old")).unwrap(), b"v");
+            assert_eq!(names(&family).len(), 6);
+            fs::remove_file(family.join("renamed")).unwrap();
+        }
+        assert_eq!(ended.load(Ordering::Acquire), 0, "the others have waited for a sync");
+        drop(slow);
+    });
+    assert_eq!(ended.load(Ordering::Acquire), 4);
+}
