@@ -104,19 +104,17 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         && !args.lazy
         && !daemon.wait_for_end(UNASKED)
     {
-        if locate::is_seen_by(daemon.hello().pid, &mount) {
+        if locate::is_seen_by(daemon.pid(), &mount) {
             // Ours was a copy in a mount namespace of its own.
             return Ok(Answer::Yes);
         }
         // Another mount namespace has a copy of the mount, or a file is open: it would serve on.
-        let pid = nix::unistd::Pid::from_raw(daemon.hello().pid.cast_signed());
-        // It may have ended meanwhile.
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+        daemon.end(&mount);
     }
     match daemon {
         Some(daemon) if !args.lazy && !daemon.wait_for_end(END_TIMEOUT) => Err(Error::new(
             ErrorKind::Busy,
-            format!("unmounted, but the daemon (pid {}) has not ended within {END_TIMEOUT:?}", daemon.hello().pid),
+            format!("unmounted, but the daemon (pid {}) has not ended within {END_TIMEOUT:?}", daemon.pid()),
         )),
         _ => Ok(Answer::Yes),
     }

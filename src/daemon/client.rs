@@ -1,5 +1,6 @@
 //! The control socket from outside: a [`Backend`] that asks the daemon of a mounted store.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use super::locate::{self, MountEntry};
 use super::numbers::DaemonNumbers;
 use super::parts;
 use super::pieces::{RemoteRows, more_pieces};
+use super::process::Process;
 use super::protocol::{Hello, Request, Response, send};
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
@@ -32,6 +34,7 @@ pub struct Client {
     store: std::path::PathBuf,
     line: Mutex<Line>,
     hello: Hello,
+    process: Option<Process>,
 }
 
 impl Client {
@@ -39,8 +42,10 @@ impl Client {
     /// when it is there and does not answer.
     pub fn connect(store: &Path) -> Result<Option<Self>> {
         let Some(mut line) = Line::to(store)? else { return Ok(None) };
+        // Order: held before it answers, so that the number is still that of the process which does.
+        let process = line.peer().and_then(|(pid, user)| Process::hold(pid, user));
         let hello = line.greet()?;
-        Ok(Some(Self { store: store.to_owned(), line: line.into(), hello }))
+        Ok(Some(Self { store: store.to_owned(), line: line.into(), hello, process }))
     }
 
     /// What the daemon said of itself.
@@ -48,9 +53,23 @@ impl Client {
         &self.hello
     }
 
+    /// The daemon's number: the kernel's word where it has one, else its own.
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().map_or(self.hello.pid, Process::pid)
+    }
+
     /// Whether this mount is the daemon's own: a store may be mounted elsewhere by now, and a mount bound elsewhere.
     pub fn serves(&self, mount: &MountEntry) -> bool {
         self.hello.mount_point() == mount.mount_point
+    }
+
+    /// Tells the daemon of a mount to end. Nothing is done unless the process that listens is of the user who has made
+    /// the mount, whatever is said on the socket.
+    pub fn end(&self, mount: &MountEntry) {
+        match &self.process {
+            Some(process) if Some(process.user()) == mount.user => process.end(),
+            _ => log::warn!("{} is answered for by a process that did not mount it", mount.source.display()),
+        }
     }
 
     /// What the daemon has counted since its start.
@@ -100,7 +119,10 @@ impl Client {
 
     /// The kernel closes what a process had open one after the other: its connections may go before its lock.
     fn wait_for_lock(&self) {
-        let Ok(lock) = std::fs::File::open(self.store.join("LOCK")) else { return };
+        // Whatever lies there, it is not waited for.
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let opened = std::fs::File::options().read(true).custom_flags(flags).open(self.store.join("LOCK"));
+        let Ok(lock) = opened else { return };
         // Someone else may take it meanwhile, and keep it.
         for _ in 0..LOCK_LOOKS {
             if lock.try_lock_shared().is_ok() {

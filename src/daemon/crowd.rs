@@ -1,6 +1,8 @@
-//! Who is connected to the control socket: a bounded number, of whom one that asks nothing gives way to a new one.
+//! Who is connected to the control socket: a bounded number, of whom one that is waited for gives way to a new one. Waited
+//! for is who asks nothing, who has not said the whole of its request, and who does not take its answer.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -10,8 +12,10 @@ use crate::env::sync::Mutex;
 
 /// Most connections at once.
 const CONNECTIONS_MAX: usize = 64;
-/// How long a connection must have asked nothing before it gives way.
+/// How long a connection must have been waited for before it gives way.
 const IDLE: Duration = Duration::from_secs(1);
+/// A client that says so many bytes of a request is waited for anew.
+const PROGRESS: usize = 64 << 10;
 
 /// See the module.
 #[derive(Default)]
@@ -22,7 +26,7 @@ pub struct Crowd {
 
 struct Member {
     stream: UnixStream,
-    /// `None` while a request is under way.
+    /// Since when it is waited for; `None` while a request is under way.
     idle_since: Option<Instant>,
 }
 
@@ -75,17 +79,57 @@ impl Crowd {
 impl Place {
     /// A request is under way from now on; false if the connection was sent away before.
     pub fn begin(&self) -> bool {
-        self.set(None)
+        self.set(|_| None)
     }
 
     /// The request was answered.
     pub fn rest(&self) -> bool {
-        self.set(Some(Instant::now()))
+        self.set(|_| Some(Instant::now()))
     }
 
-    fn set(&self, idle_since: Option<Instant>) -> bool {
+    /// From now on the client is waited for, if it was not before.
+    fn wait(&self) {
+        self.set(|since| since.or_else(|| Some(Instant::now())));
+    }
+
+    fn set(&self, idle_since: impl FnOnce(Option<Instant>) -> Option<Instant>) -> bool {
         let mut crowd = self.crowd.lock();
-        crowd.members.get_mut(&self.number).map(|member| member.idle_since = idle_since).is_some()
+        let member = crowd.members.get_mut(&self.number);
+        member.map(|member| member.idle_since = idle_since(member.idle_since)).is_some()
+    }
+}
+
+/// The stream of a connection, on whose client it is noted when it is waited for.
+pub struct Watched<'p> {
+    pub stream: UnixStream,
+    pub place: &'p Place,
+    /// Bytes that were read since it was last waited for anew.
+    pub heard: usize,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.place.wait();
+        let count = self.stream.read(buf)?;
+        self.heard += count;
+        if self.heard >= PROGRESS {
+            self.heard = 0;
+            self.place.rest();
+        }
+        Ok(count)
+    }
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, data: &[u8]) -> std::io::Result<usize> {
+        self.place.wait();
+        let count = self.stream.write(data);
+        self.place.begin();
+        count
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
     }
 }
 

@@ -275,7 +275,7 @@ fn open_store(options: &StoreOptions) -> Result<Store> {
 }
 
 fn in_use(store: &Path, daemon: &Client) -> Error {
-    let (pid, mount_point) = (daemon.hello().pid, daemon.hello().shown_mount_point());
+    let (pid, mount_point) = (daemon.pid(), daemon.hello().shown_mount_point());
     let text =
         format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
     Error::new(ErrorKind::Locked, text)

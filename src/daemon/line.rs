@@ -66,7 +66,12 @@ impl Line {
 
     /// The daemon's, from the kernel.
     fn pid(&self) -> Option<i32> {
-        getsockopt(&self.stream, PeerCredentials).ok().map(|peer| peer.pid())
+        self.peer().map(|(pid, _)| pid)
+    }
+
+    /// The process and the user that listen, as the kernel has noted them.
+    pub fn peer(&self) -> Option<(i32, u32)> {
+        getsockopt(&self.stream, PeerCredentials).ok().map(|peer| (peer.pid(), peer.uid()))
     }
 
     /// Waits for the end of the stream; true when it has come within `timeout`. Nothing may have been asked.

@@ -13,6 +13,8 @@ pub struct MountEntry {
     pub source: PathBuf,
     /// Users other than the owner are let in.
     pub allow_other: bool,
+    /// Who has made it.
+    pub user: Option<u32>,
 }
 
 /// All mounts of this filesystem that this process can see.
@@ -39,8 +41,10 @@ fn parse_line(line: &[u8]) -> Option<MountEntry> {
         return None;
     }
     let path = |field: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(field)));
-    let allow_other = fields.get(dash + 3)?.split(|b| *b == b',').any(|option| option == b"allow_other");
-    Some(MountEntry { mount_point: path(fields.get(4)?), source: path(fields.get(dash + 2)?), allow_other })
+    let mut options = fields.get(dash + 3)?.split(|b| *b == b',');
+    let allow_other = options.clone().any(|option| option == b"allow_other");
+    let user = options.find_map(|option| std::str::from_utf8(option.strip_prefix(b"user_id=")?).ok()?.parse().ok());
+    Some(MountEntry { mount_point: path(fields.get(4)?), source: path(fields.get(dash + 2)?), allow_other, user })
 }
 
 /// Undoes the kernel's `\ooo`.
@@ -137,7 +141,8 @@ mod tests {
     fn reads_the_kernels_table() {
         let line =
             br"36 35 0:52 / /mnt/a\040b rw,nosuid shared:1 - fuse.cellfs /var/st\134ore rw,user_id=0,allow_other";
-        let expected = MountEntry { mount_point: "/mnt/a b".into(), source: r"/var/st\ore".into(), allow_other: true };
+        let (mount_point, source) = ("/mnt/a b".into(), r"/var/st\ore".into());
+        let expected = MountEntry { mount_point, source, allow_other: true, user: Some(0) };
         assert_eq!(parse_line(line), Some(expected));
         assert_eq!(parse_line(b"36 35 8:1 / / rw - ext4 /dev/sda rw"), None);
         assert_eq!(parse_line(b""), None);

@@ -10,7 +10,8 @@ mod made;
 mod numbers;
 mod parts;
 mod pieces;
-mod protocol;
+mod process;
+pub mod protocol;
 mod server;
 mod service;
 

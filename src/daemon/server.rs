@@ -16,7 +16,7 @@ use crate::env::sync::{Mutex, MutexGuard};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use super::crowd::{Crowd, Entry, Place};
+use super::crowd::{Crowd, Entry, Place, Watched};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
@@ -141,13 +141,19 @@ fn refuse(mut stream: UnixStream, text: &str) {
 fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
-    let (mut input, mut output) = (stream.try_clone().map_err(setup)?, stream.try_clone().map_err(setup)?);
+    let watched = || Ok(Watched { stream: stream.try_clone().map_err(setup)?, place, heard: 0 });
+    let (mut input, mut output) = (watched()?, watched()?);
     let first = PollTimeout::try_from(READ_TIMEOUT).unwrap_or(PollTimeout::MAX);
     let mut asked = is_asked(stream, first);
-    while asked && place.begin() {
+    while asked {
         let mut large: Option<MutexGuard<'_, ()>> = None;
-        let request = receive_large(&mut input, &mut || large = Some(control.large.lock()))?;
-        let Some(request) = request else { return Ok(()) };
+        let mut begin_large = || {
+            // It waits for others now, nobody for it.
+            place.begin();
+            large = Some(control.large.lock());
+        };
+        let request = receive_large(&mut input, &mut begin_large)?;
+        let Some(request) = request.filter(|_| place.begin()) else { return Ok(()) };
         serve_one((&mut input, &mut output), control, request)?;
         drop(large);
         // Between messages it may be silent as long as it likes: people at a shell think.
@@ -156,7 +162,7 @@ fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
     Ok(())
 }
 
-fn serve_one((input, output): (&mut UnixStream, &mut UnixStream), control: &Control, request: Request) -> Result<()> {
+fn serve_one((input, output): (&mut Watched<'_>, &mut Watched<'_>), control: &Control, request: Request) -> Result<()> {
     control.commands.count(&request);
     control.closing.wait(|column| request.may_concern(column));
     let response = match request {
@@ -181,7 +187,7 @@ fn serve_one((input, output): (&mut UnixStream, &mut UnixStream), control: &Cont
 
 /// Puts whose values come behind the request. The outer error is the connection's.
 fn mutate_large(
-    input: &mut UnixStream,
+    input: &mut Watched<'_>,
     control: &Control,
     (mut mutations, condition): (RowMutations, Option<Condition>),
     places: &[LargeValue],
@@ -191,6 +197,7 @@ fn mutate_large(
     Ok(whole.and_then(|()| answer(control, Request::Mutate(mutations, condition, Vec::new()))))
 }
 
+    input.place.begin();
 /// Waits for the next message, or for the end of the connection; false if there is neither in time.
 fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
     let mut asked = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
@@ -203,7 +210,7 @@ fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
 }
 
 /// Answers with pieces, many in a message, and holds no more than one message of them.
-fn stream_pieces(output: &mut UnixStream, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
+fn stream_pieces(output: &mut Watched<'_>, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
     let (mut held, mut bytes) = (Vec::new(), 0);
     let mut lost = false;
     let done = read(&mut |piece: Piece| {
@@ -224,7 +231,7 @@ fn stream_pieces(output: &mut UnixStream, read: impl FnOnce(TakePiece<'_>) -> Re
     send(output, &done.map_or_else(Response::Failed, |()| Response::End))
 }
 
-fn stream_check(output: &mut UnixStream, control: &Control) -> Result<()> {
+fn stream_check(output: &mut Watched<'_>, control: &Control) -> Result<()> {
     let checked = control.backend.check(&mut |event| send(output, &Response::Checked(event)));
     match checked {
         Err(e) if e.kind == ErrorKind::Disconnected => Err(e),

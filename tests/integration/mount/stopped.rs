@@ -105,19 +105,17 @@ fn mount_silent_clients_hold_nothing_up_and_are_let_go() {
     // One has begun a message.
     silent[0].write_all(&[9, 0]).unwrap();
     assert!(status().status.success());
-    // Who has asked nothing gives way, who has begun to ask does not.
-    let mut rounds = (0..10).map(|_| {
+    // Who has asked nothing gives way, and so does who has begun to ask.
+    for _ in 0..4 {
         silent.extend((0..64).map(|_| {
             let mut stream = dial();
-            // It may have been refused already.
+            // It may have been sent away already.
             let _ = stream.write_all(&[9, 0]);
             stream
         }));
-        status()
-    });
-    let refused = rounds.find(|output| !output.status.success()).unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(words(&refused).contains("too many connections"), "{}", words(&refused));
+        let let_in = status();
+        assert!(let_in.status.success(), "{}", words(&let_in));
+    }
     for stream in &mut silent {
         stream.set_read_timeout(Some(FOREVER)).unwrap();
         let mut said = Vec::new();
@@ -127,11 +125,7 @@ fn mount_silent_clients_hold_nothing_up_and_are_let_go() {
             Err(e) => assert_eq!(e.raw_os_error(), Some(libc::ECONNRESET), "{e}"),
         }
     }
-    let let_in = (0..2000).any(|_| {
-        std::thread::sleep(Duration::from_millis(5));
-        status().status.success()
-    });
-    assert!(let_in);
+    assert!(status().status.success());
 }
 
 #[test]

@@ -142,6 +142,37 @@ fn security_the_daemon_outlives_whatever_is_said_to_its_socket() {
 }
 
 #[test]
+fn security_connections_that_say_half_of_something_give_way() {
+    let fixture = Fixture::new();
+    let (store, address) = (fixture.store(), fixture.store().join("control.sock"));
+    let store = store.to_str().unwrap();
+    fs::write(fixture.family("r").join("q"), vec![7; 1 << 20]).unwrap();
+    // Half a length, half a message, and a long answer that nobody takes.
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    let get = cellfs::model::Get { table, row: b"r".to_vec(), read: cellfs::model::ReadSpec::default() };
+    let mut asked = Vec::new();
+    cellfs::daemon::protocol::send(&mut asked, &cellfs::daemon::protocol::Request::Get(get)).unwrap();
+    for said in [&b"\x01"[..], b"\x40\0\0\0half", &asked] {
+        let crowd: Vec<UnixStream> = (0..64)
+            .map(|_| {
+                let mut stream = UnixStream::connect(&address).unwrap();
+                // One of an earlier crowd may have to give way first.
+                let _ = stream.write_all(said);
+                stream
+            })
+            .collect();
+        let command = Command::new(CELLFS).args(["status", store]).stdin(Stdio::null()).output().unwrap();
+        let words = String::from_utf8_lossy(&command.stderr).into_owned();
+        assert!(command.status.success(), "{said:?}: {words}");
+        // More than one gives way, however often it is asked.
+        for _ in 0..3 {
+            assert!(fixture.cellfs(&["get", store, "t", "absent"]).status.code() == Some(1));
+        }
+        drop(crowd);
+    }
+}
+
+#[test]
 fn security_messages_and_logs_have_no_control_characters() {
     let mut fixture = Fixture::new();
     let store = fixture.store().to_str().unwrap().to_owned();
