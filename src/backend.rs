@@ -232,6 +232,8 @@ pub struct SnapshotInfo {
     pub cells: u64,
     /// Bytes of the segments and of the index that it keeps; the store shares most of the segments.
     pub bytes: u64,
+    /// Why nothing else is known of it.
+    pub damage: Option<String>,
 }
 
 /// What to do with a table that has the name of one that is brought back.

@@ -105,7 +105,8 @@ kill -TERM $daemon
 wait $daemon || fail "SIGTERM: $(cat "$dir/daemon.log")"
 is_mounted && fail "still mounted after SIGTERM"
 
-in_root mount -t cellfs $store $mnt || fail "mount -t cellfs"
+refused "belongs to user" in_root mount -t cellfs $store $mnt
+in_root mount -t cellfs -o other_owner $store $mnt || fail "mount -t cellfs"
 [ "$(cat "$root$cell")" = one ] || fail "read"
 if in_root which logrotate >/dev/null; then
   log=$root/var/log/cellfs/var-lib-cellfs-demo.log

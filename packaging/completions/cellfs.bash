@@ -254,7 +254,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -268,7 +268,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__alter)
-            opts="-h -V --set --unset --delete --json --help --version"
+            opts="-h -V --set --unset --delete --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -294,7 +294,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__append)
-            opts="-h -V --ttl --json --help --version"
+            opts="-h -V --ttl --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -312,7 +312,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__bench)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -326,7 +326,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__check)
-            opts="-h -V --repair --json --help --version"
+            opts="-h -V --repair --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -340,7 +340,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__compact)
-            opts="-h -V --major --json --help --version"
+            opts="-h -V --major --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -354,7 +354,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__count)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -368,7 +368,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__create)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,7 +382,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__delete)
-            opts="-h -V --if-value --if-absent --json --help --version"
+            opts="-h -V --if-value --if-absent --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -400,7 +400,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__deleteall)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -414,7 +414,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__demo)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -428,7 +428,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__describe)
-            opts="-h -V --columns --json --help --version"
+            opts="-h -V --columns --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -442,7 +442,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__drop)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -456,7 +456,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__flush)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -470,7 +470,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__get)
-            opts="-h -V --versions --timestamp --timerange --filter --value --json --help --version"
+            opts="-h -V --versions --timestamp --timerange --filter --value --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1004,7 +1004,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__incr)
-            opts="-h -V --ttl --json --help --version"
+            opts="-h -V --ttl --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1022,7 +1022,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__list)
-            opts="-h -V --dropped --json --help --version"
+            opts="-h -V --dropped --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1036,7 +1036,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__log)
-            opts="-n -h -V --limit --json --help --version"
+            opts="-n -h -V --limit --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1058,7 +1058,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__mount)
-            opts="-o -f -h -V --foreground --json --help --version"
+            opts="-o -f -h -V --foreground --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1076,7 +1076,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__mv)
-            opts="-h -V --resume --json --help --version"
+            opts="-h -V --resume --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1090,7 +1090,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__purge)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1104,7 +1104,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__put)
-            opts="-h -V --ttl --if-value --if-absent --json --help --version"
+            opts="-h -V --ttl --if-value --if-absent --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1126,7 +1126,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__scan)
-            opts="-h -V --start --stop --prefix --reversed --limit --raw --versions --timestamp --timerange --filter --json --help --version"
+            opts="-h -V --start --stop --prefix --reversed --limit --raw --versions --timestamp --timerange --filter --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1172,7 +1172,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__shell)
-            opts="-e -n -h -V --execute --noninteractive --json --help --version"
+            opts="-e -n -h -V --execute --noninteractive --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1194,7 +1194,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot)
-            opts="-h -V --json --help --version create list delete clone restore help"
+            opts="-h -V --json --other-owner --help --version create list delete clone restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1208,7 +1208,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot__subcmd__clone)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1222,7 +1222,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot__subcmd__create)
-            opts="-h -V --table --json --help --version"
+            opts="-h -V --table --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1240,7 +1240,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot__subcmd__delete)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1352,7 +1352,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot__subcmd__list)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1366,7 +1366,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__snapshot__subcmd__restore)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1380,7 +1380,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__stats)
-            opts="-h -V --prometheus --json --help --version"
+            opts="-h -V --prometheus --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1394,7 +1394,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__status)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1408,7 +1408,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__truncate)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1422,7 +1422,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__umount)
-            opts="-h -V --lazy --json --help --version"
+            opts="-h -V --lazy --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1436,7 +1436,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__undrop)
-            opts="-h -V --json --help --version"
+            opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -20,6 +20,9 @@ pub struct Cli {
     /// Print JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,
+    /// As root, use a store that belongs to another user; what is made in it belongs to that user too
+    #[arg(long, global = true)]
+    pub other_owner: bool,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -109,7 +112,7 @@ pub struct MountArgs {
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL,
     /// dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...],
-    /// cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, remount; see mount.cellfs(8)
+    /// cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, other_owner, remount; see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
     /// Stay in the foreground

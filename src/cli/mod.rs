@@ -32,6 +32,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::env::admit_other_owners;
 use crate::error::{CLOSED, printable};
 use crate::{ErrorKind, Result};
 use args::{Cli, Command};
@@ -69,6 +70,9 @@ pub fn main() -> ExitCode {
     // Order: before SQLite makes a file in a store, before a socket is bound: they are this user's alone.
     nix::sys::stat::umask(nix::sys::stat::Mode::S_IRWXG | nix::sys::stat::Mode::S_IRWXO);
     logging::start();
+    if cli.other_owner {
+        admit_other_owners();
+    }
     match run(cli) {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),

@@ -1,9 +1,11 @@
 //! The words of `-o`, as mount(8) passes them.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::daemon::MountRequest;
+use crate::env::admit_other_owners;
 use crate::fs::Options;
 use crate::model::Durability;
 use crate::tree::escape::{At, Bytes};
@@ -41,6 +43,11 @@ const WITHOUT_EFFECT: [&str; 28] = [
     "remount",
 ];
 
+/// How many threads may answer the kernel.
+const THREADS: RangeInclusive<usize> = 1..=256;
+/// Of no user and no group: it tells chown(2) to leave them.
+const NOBODY: u32 = u32::MAX;
+
 /// Whether a word asks nothing of us.
 fn is_without_effect(name: &str, value: Option<&str>) -> bool {
     match value {
@@ -65,6 +72,7 @@ pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
         ("ro", None) => (request.options.read_only, request.settings.read_only) = (true, true),
         ("allow_other", None) => request.settings.allow_other = true,
         ("noexec", None) => request.settings.no_exec = true,
+        ("other_owner", None) => admit_other_owners(),
         ("nonempty", None) => request.nonempty = true,
         ("noxattr", None) => request.options.no_xattr = true,
         ("sync" | "dirsync", None) => request.store.durability = Durability::FsyncWal,
@@ -113,7 +121,10 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
             options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
         }
         ("cache", _) => options.cache_time = Duration::from_secs(number(option, text)?),
-        ("threads", _) => settings.threads = number(option, text)?,
+        ("threads", _) => {
+            let threads = number(option, text).ok().filter(|threads| THREADS.contains(threads));
+            settings.threads = threads.ok_or_else(|| wrong(option, "a number from 1 to 256"))?;
+        }
         ("nodes", _) => options.max_nodes = number(option, text)?,
         ("value_limit", _) => store.value_limit = number(option, text)?,
         ("log", _) if text.starts_with('/') => request.log = Some(PathBuf::from(text)),
@@ -181,12 +192,14 @@ fn durability(option: &str, text: &str) -> Result<Durability> {
 
 fn user(option: &str, text: &str) -> Result<u32> {
     let named = || nix::unistd::User::from_name(text).ok().flatten().map(|user| user.uid.as_raw());
-    text.parse().ok().or_else(named).ok_or_else(|| wrong(option, "a user's number or name"))
+    let known = text.parse().ok().or_else(named).filter(|id| *id != NOBODY);
+    known.ok_or_else(|| wrong(option, "a user's number or name"))
 }
 
 fn group(option: &str, text: &str) -> Result<u32> {
     let named = || nix::unistd::Group::from_name(text).ok().flatten().map(|group| group.gid.as_raw());
-    text.parse().ok().or_else(named).ok_or_else(|| wrong(option, "a group's number or name"))
+    let known = text.parse().ok().or_else(named).filter(|id| *id != NOBODY);
+    known.ok_or_else(|| wrong(option, "a group's number or name"))
 }
 
 fn mask(option: &str, text: &str) -> Result<u16> {

@@ -10,6 +10,7 @@ use super::given;
 use super::output::Output;
 use crate::backend::{Existing, Restoration, SnapshotInfo};
 use crate::daemon::{Absent, open_backend};
+use crate::error::printable;
 use crate::model::{Origin, TableName};
 use crate::{Error, ErrorKind, Result};
 
@@ -28,8 +29,11 @@ pub fn snapshot(action: SnapshotAction, json: bool) -> Result<Answer> {
         }
         SnapshotAction::Restore { store, name, tables } => {
             let backend = open_backend(&store, Absent::Refuse)?;
-            let known = backend.snapshots()?.into_iter().find(|one| one.name == name).map(|one| one.tables);
-            let known = known.ok_or_else(|| unknown(&name))?;
+            let known = backend.snapshots()?.into_iter().find(|one| one.name == name).ok_or_else(|| unknown(&name))?;
+            if let Some(damage) = known.damage {
+                return Err(Error::new(ErrorKind::Corrupt, damage));
+            }
+            let known = known.tables;
             let chosen: Vec<TableName> = tables.iter().map(|table| given::table(table)).collect::<Result<_>>()?;
             if let Some(absent) = chosen.iter().find(|table| !known.contains(table)) {
                 let text = format!("table {absent} is not in snapshot {name}; nothing was restored");
@@ -51,7 +55,14 @@ fn unknown(name: &str) -> Error {
 
 fn list(snapshots: &[SnapshotInfo], json: bool) -> Result<Answer> {
     let mut output = Output::new();
-    for SnapshotInfo { name, made_at, table, tables, cells, bytes } in snapshots {
+    for SnapshotInfo { name, made_at, table, tables, cells, bytes, damage } in snapshots {
+        if let Some(damage) = damage {
+            match json {
+                true => output.json(&json!({ "snapshot": name, "damaged": damage }))?,
+                false => output.line(&printable(&format!("{name}\tdamaged: {damage}")))?,
+            }
+            continue;
+        }
         if json {
             let tables: Vec<String> = tables.iter().map(TableName::to_string).collect();
             output.json(&json!({

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::IsTerminal;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,9 +102,14 @@ impl Ending {
 /// Opens a log file for appending.
 pub fn open_log(path: &Path) -> Result<File> {
     // Whoever may write to the store's directory is not to choose where its daemon writes.
-    let nofollow = libc::O_NOFOLLOW;
-    let opened = File::options().append(true).create(true).mode(0o640).custom_flags(nofollow).open(path);
-    opened.map_err(|e| Error::io(format!("open the log {}", path.display()), &e))
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let opened = File::options().append(true).create(true).mode(0o640).custom_flags(flags).open(path);
+    let usable = opened.and_then(|file| match file.metadata()?.file_type() {
+        // A pipe whose reader goes away would end the daemon.
+        kind if kind.is_fifo() => Err(std::io::Error::other("it is a pipe, no regular file")),
+        _ => Ok(file),
+    });
+    usable.map_err(|e| Error::io(format!("open the log {}", path.display()), &e))
 }
 
 /// Sends standard error to a file.

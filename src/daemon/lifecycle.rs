@@ -17,6 +17,7 @@ use super::numbers::Commands;
 use super::server::{self, Control};
 use super::service::Service;
 use crate::backend::Backend;
+use crate::env::HeldDir;
 use crate::fs::{Fs, Invalidations, Options};
 use crate::fuse::{Detach, MountSettings, Mounted, unmount};
 use crate::store::{Store, StoreOptions};
@@ -46,11 +47,20 @@ pub fn mount(request: MountRequest) -> Result<()> {
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     let made = Made::new(store)?;
-    start(request).inspect_err(|_| made.undo())
+    // Order: the directory is held before anything is made in it, the log of a daemon among that.
+    let held = request.store.env.claim_dir(store).and_then(|()| request.store.env.hold(store));
+    let held = held.map_err(|e| Error::io(format!("use the store in {}", store.display()), &e));
+    held.and_then(|held| start(request, &held)).inspect_err(|_| made.undo())
 }
 
+/// A daemon's log in its store.
+const LOG: &str = "cellfs.log";
+
 /// Serves here, or starts a daemon that does.
-fn start(mut request: MountRequest) -> Result<()> {
+fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
+    if request.options.spill_dir == request.store.path {
+        request.options.spill_dir = store.to_path_buf();
+    }
     if request.foreground {
         if let Some(log) = &request.log {
             ending::redirect_log(log)?;
@@ -58,8 +68,18 @@ fn start(mut request: MountRequest) -> Result<()> {
         return serve(request, Box::new(|_| ()));
     }
     let (mut reader, writer) = pipe()?;
-    let path = request.log.get_or_insert_with(|| request.store.path.join("cellfs.log"));
-    let log = ending::open_log(path)?;
+    let log = match &request.log {
+        Some(path) => ending::open_log(path)?,
+        None => {
+            let path = store.join(LOG);
+            let log = ending::open_log(&path)?;
+            store
+                .give(LOG)
+                .map_err(|e| Error::io(format!("open the log {}", store.shown().join(LOG).display()), &e))?;
+            request.log = Some(path);
+            log
+        }
+    };
     match Daemonize::new().working_directory("/").umask(0o077).stderr(log).execute() {
         Outcome::Parent(Ok(_)) => {
             drop(writer);

@@ -5,7 +5,6 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +12,10 @@ use std::time::Duration;
 
 use crate::env::sync::{Mutex, MutexGuard};
 
+use nix::fcntl::AT_FDCWD;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
 use super::crowd::{Crowd, Entry, Place, Watched};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
@@ -70,7 +71,9 @@ pub fn listen(store: &Path, control: Control) -> Result<()> {
         _ => {}
     }
     let listener = UnixListener::bind(&address).map_err(|e| Error::io(what(), &e))?;
-    std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o600)).map_err(|e| Error::io(what(), &e))?;
+    // Not by `set_permissions`, which would follow a link that has come in its place.
+    let (own, here) = (Mode::S_IRUSR | Mode::S_IWUSR, FchmodatFlags::NoFollowSymlink);
+    fchmodat(AT_FDCWD, &address, own, here).map_err(|e| Error::io(what(), &e.into()))?;
     let thread = std::thread::Builder::new().name("control".into());
     thread.spawn(move || accept(&listener, &Arc::new(control))).map_err(|e| Error::io(what(), &e))?;
     Ok(())
@@ -194,10 +197,10 @@ fn mutate_large(
 ) -> Result<Result<Response>> {
     let limits = (control.backend.value_limit(), control.fs.options().spill_dir.as_path());
     let whole = parts::put_back(input, &mut mutations, places, limits)?;
+    input.place.begin();
     Ok(whole.and_then(|()| answer(control, Request::Mutate(mutations, condition, Vec::new()))))
 }
 
-    input.place.begin();
 /// Waits for the next message, or for the end of the connection; false if there is neither in time.
 fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
     let mut asked = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];

@@ -1,10 +1,10 @@
 //! An environment that forgets one of its duties: the negative control of the crash tests, which must notice.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::{DiskSpace, Env, EnvFile, LockGuard};
+use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
 use crate::model::Timestamp;
 
 /// What is forgotten.
@@ -58,6 +58,10 @@ impl EnvFile for CarelessFile {
     fn len(&self) -> io::Result<u64> {
         self.inner.len()
     }
+
+    fn is_named(&self) -> io::Result<bool> {
+        self.inner.is_named()
+    }
 }
 
 impl Env for CarelessEnv {
@@ -97,6 +101,14 @@ impl Env for CarelessEnv {
         self.inner.create_dir(dir)
     }
 
+    fn claim_dir(&self, dir: &Path) -> io::Result<()> {
+        self.inner.claim_dir(dir)
+    }
+
+    fn hold(&self, dir: &Path) -> io::Result<HeldDir> {
+        self.inner.hold(dir)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         if self.forgets == Forgets::SyncDir { Ok(()) } else { self.inner.sync_dir(dir) }
     }
@@ -105,7 +117,7 @@ impl Env for CarelessEnv {
         self.inner.lock(path, holder)
     }
 
-    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
+    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
         self.inner.index_dir(store)
     }
 

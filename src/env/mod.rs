@@ -3,6 +3,7 @@
 //! Must not know what the files mean. SQLite goes to its own files itself, in [`Env::index_dir`].
 
 mod careless;
+mod held;
 mod real;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
@@ -15,8 +16,12 @@ use std::sync::Arc;
 use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
-pub use real::RealEnv;
+pub use held::HeldDir;
+pub use real::{RealEnv, admit_other_owners};
 pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
+
+/// Most bytes of a file that is read as a whole; those that are written so have some MiB at most.
+const SMALL_FILE_MAX: u64 = 256 << 20;
 
 /// Bytes of a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +55,10 @@ pub trait EnvFile: Send + Sync {
     fn len(&self) -> io::Result<u64>;
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
+    }
+    /// Whether some directory still has it.
+    fn is_named(&self) -> io::Result<bool> {
+        Ok(true)
     }
 }
 
@@ -87,15 +96,20 @@ pub trait Env: Send + Sync {
     fn links(&self, _dir: &Path) -> io::Result<Vec<String>> {
         Ok(Vec::new())
     }
-    /// Makes sure that a directory is this user's and nobody else can look into it.
+    /// Makes sure that a directory is this user's and nobody else can look into it. Until the lock in it is given up,
+    /// it is held: every path below it is looked up in it, and no link on the way is followed.
     fn claim_dir(&self, _dir: &Path) -> io::Result<()> {
         Ok(())
+    }
+    /// A directory below one that was claimed, held.
+    fn hold(&self, dir: &Path) -> io::Result<HeldDir> {
+        Ok(HeldDir::by_name(dir.to_owned()))
     }
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
-    /// Real directory of a store's index.
-    fn index_dir(&self, store: &Path) -> io::Result<PathBuf>;
+    /// Real directory of a store's index, held.
+    fn index_dir(&self, store: &Path) -> io::Result<HeldDir>;
     /// Told what SQLite, which opens its files by itself, has done in the index of a store.
     fn index_written(&self, _store: &Path, _what: IndexWritten) {}
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace>;
@@ -104,10 +118,15 @@ pub trait Env: Send + Sync {
     /// Bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
 
-    /// The whole of a (small) file.
+    /// The whole of a (small) file. `InvalidData` for one that is too large to be any of ours.
     fn read_file(&self, path: &Path) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;
-        let mut data = vec![0; file.len()? as usize];
+        let len = file.len()?;
+        if len > SMALL_FILE_MAX {
+            let text = format!("it has {len} bytes, more than any such file");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        let mut data = vec![0; len as usize];
         file.read_at(&mut data, 0)?;
         Ok(data)
     }

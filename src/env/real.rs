@@ -2,22 +2,38 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{DiskSpace, Env, EnvFile, LockGuard};
+use super::sync::RwLock;
+
+use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
 use crate::model::Timestamp;
 
-/// See the module.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RealEnv;
+/// Whether this process may use directories of other users: root alone has a use for it.
+static OTHER_OWNERS: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process takes stores that belong to other users; said once, when it starts.
+pub fn admit_other_owners() {
+    OTHER_OWNERS.store(true, Ordering::Relaxed);
+}
+
+/// See the module. Clones share what they hold.
+#[derive(Clone, Debug, Default)]
+pub struct RealEnv {
+    /// Directories of stores, from [`Env::claim_dir`] until their lock is given up.
+    held: Arc<RwLock<Vec<HeldDir>>>,
+}
 
 struct RealFile(File);
 
 struct RealLock {
     file: File,
+    env: RealEnv,
+    dir: PathBuf,
 }
 
 impl Drop for RealLock {
@@ -25,6 +41,7 @@ impl Drop for RealLock {
         // Order: before the lock goes with the file; nobody is to read this process's number after that. A leftover
         // misleads only as long as this process lives.
         let _ = self.file.set_len(0);
+        self.env.let_go(&self.dir);
     }
 }
 
@@ -55,49 +72,148 @@ impl EnvFile for RealFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
+
+    fn is_named(&self) -> io::Result<bool> {
+        Ok(self.0.metadata()?.nlink() > 0)
+    }
 }
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    // A pipe that someone has put there is not waited for.
+    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options
+}
+
+/// Refuses what is no regular file.
+fn regular(file: File) -> io::Result<File> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(file);
+    }
+    let what = match () {
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_dir() => "a directory",
+        () => "a device",
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is {what}, no regular file: take it away")))
+}
+
+/// A name in a directory, which is held while this lives.
+struct Place {
+    path: PathBuf,
+    dir: Option<HeldDir>,
+}
+
+impl Place {
+    /// What was made here belongs to whom the directory belongs.
+    fn give(&self) -> io::Result<()> {
+        match (&self.dir, self.path.file_name().and_then(|name| name.to_str())) {
+            (Some(dir), Some(name)) => dir.give(name),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl RealEnv {
+    /// The held directory that a path is in, and the rest of the path.
+    fn held_for<'p>(&self, path: &'p Path) -> Option<(HeldDir, &'p Path)> {
+        let held = self.held.read();
+        held.iter().find_map(|dir| Some((dir.clone(), path.strip_prefix(dir.shown()).ok()?)))
+    }
+
+    /// Where the operating system finds a path: in the directory that it is in, held.
+    fn place(&self, path: &Path) -> io::Result<Place> {
+        let Some((root, rest)) = self.held_for(path) else { return Ok(Place { path: path.to_owned(), dir: None }) };
+        let Some(name) = rest.file_name() else { return Ok(Place { path: root.to_path_buf(), dir: Some(root) }) };
+        let dir = root.below(rest.parent().unwrap_or(Path::new("")))?;
+        Ok(Place { path: dir.join(name), dir: Some(dir) })
+    }
+
+    /// A directory itself, held.
+    fn directory(&self, path: &Path) -> io::Result<HeldDir> {
+        match self.held_for(path) {
+            Some((root, rest)) => root.below(rest),
+            None => Ok(HeldDir::by_name(path.to_owned())),
+        }
+    }
+
+    fn let_go(&self, dir: &Path) {
+        self.held.write().retain(|held| held.shown() != dir);
+    }
+
+    /// Makes the directories of a path below one that is held.
+    fn create_below(&self, root: HeldDir, rest: &Path) -> io::Result<()> {
+        let mut dir = root;
+        for name in rest.components() {
+            let name = name.as_os_str();
+            match fs::DirBuilder::new().mode(0o700).create(dir.join(name)) {
+                Ok(()) => dir.give(&name.to_string_lossy())?,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+            dir = dir.below(name.as_ref())?;
+        }
+        Ok(())
+    }
 }
 
 impl Env for RealEnv {
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        Ok(Arc::new(RealFile(options().create_new(true).open(path)?)))
+        let place = self.place(path)?;
+        let file = options().create_new(true).open(&place.path)?;
+        place.give()?;
+        Ok(Arc::new(RealFile(file)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        Ok(Arc::new(RealFile(options().open(path)?)))
+        let place = self.place(path)?;
+        Ok(Arc::new(RealFile(options().open(&place.path).and_then(regular)?)))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        path.try_exists()
+        match self.place(path).and_then(|place| fs::symlink_metadata(&place.path)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => found.map(|_| true),
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        fs::rename(&from.path, &to.path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        let place = self.place(path)?;
+        fs::remove_file(&place.path)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::hard_link(from, to)
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        fs::hard_link(&from.path, &to.path)
     }
 
     fn remove_tree(&self, dir: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(dir) {
+        if let Some((root, _)) = self.held_for(dir).filter(|(_, rest)| rest.as_os_str().is_empty()) {
+            for entry in fs::read_dir(&*root)? {
+                let entry = entry?;
+                let is_dir = entry.file_type()?.is_dir();
+                if is_dir { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+            }
+            // What it is called by now, if that is not what it was called, is not empty, or no directory.
+            return fs::remove_dir(dir);
+        }
+        match self.place(dir).and_then(|place| fs::remove_dir_all(&place.path)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         }
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let dir = self.directory(dir)?;
         let mut names = Vec::new();
-        for entry in fs::read_dir(dir)? {
+        for entry in fs::read_dir(&*dir)? {
             // Our own names are ASCII; others are not ours.
             if let Ok(name) = entry?.file_name().into_string() {
                 names.push(name);
@@ -107,9 +223,12 @@ impl Env for RealEnv {
     }
 
     fn links(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(dir) {
+        let held = self.directory(dir);
+        let entries = match held.as_ref().map(|dir| fs::read_dir(&**dir)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
+            Ok(Err(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(_) => return held.map(|_| Vec::new()),
+            Ok(entries) => entries?,
         };
         let mut links = Vec::new();
         for entry in entries {
@@ -122,7 +241,9 @@ impl Env for RealEnv {
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
+        if let Some((root, rest)) = self.held_for(dir) {
+            return self.create_below(root, rest);
+        }
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         if fs::symlink_metadata(dir)?.is_symlink() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a symbolic link, which is not followed"));
@@ -131,24 +252,33 @@ impl Env for RealEnv {
     }
 
     fn claim_dir(&self, dir: &Path) -> io::Result<()> {
-        let found = fs::symlink_metadata(dir)?;
-        let own = nix::unistd::geteuid().as_raw();
-        if found.uid() != own && own != 0 {
-            let text = format!("it belongs to user {}, this process is of user {own}", found.uid());
+        let held = HeldDir::open(dir)?;
+        let ((user, _), own) = (held.owner()?, nix::unistd::geteuid().as_raw());
+        if user != own && !(own == 0 && OTHER_OWNERS.load(Ordering::Relaxed)) {
+            let way = if own == 0 { ". Run it as that user, or with --other-owner" } else { "" };
+            let text = format!("it belongs to user {user}, this process is of user {own}{way}");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
-        if found.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+        if held.metadata()?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(&*held, fs::Permissions::from_mode(0o700))?;
         }
+        self.let_go(dir);
+        self.held.write().push(held);
         Ok(())
     }
 
+    fn hold(&self, dir: &Path) -> io::Result<HeldDir> {
+        self.directory(dir)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(dir)?.sync_all()
+        File::open(&*self.directory(dir)?)?.sync_all()
     }
 
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
-        let file = options().create(true).truncate(false).open(path)?;
+        let place = self.place(path)?;
+        let file = options().create(true).truncate(false).open(&place.path).and_then(regular)?;
+        place.give()?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
@@ -160,17 +290,18 @@ impl Env for RealEnv {
             Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
             other => other?,
         }
-        Ok(Box::new(RealLock { file }))
+        let dir = path.parent().unwrap_or(path).to_owned();
+        Ok(Box::new(RealLock { file, env: self.clone(), dir }))
     }
 
-    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
+    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
         let dir = store.join("index");
         self.create_dir(&dir)?;
-        Ok(dir)
+        self.directory(&dir)
     }
 
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
-        let stat = nix::sys::statvfs::statvfs(path).map_err(io::Error::from)?;
+        let stat = nix::sys::statvfs::statvfs(&*self.directory(path)?).map_err(io::Error::from)?;
         let unit = stat.fragment_size();
         Ok(DiskSpace {
             total: stat.blocks() * unit,
@@ -200,8 +331,41 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("catalogue");
         std::fs::create_dir_all(path.join("in the way")).unwrap();
-        RealEnv.replace_file(&path, b"text").unwrap_err();
-        assert_eq!(RealEnv.list(directory.path()).unwrap(), ["catalogue"]);
+        RealEnv::default().replace_file(&path, b"text").unwrap_err();
+        assert_eq!(RealEnv::default().list(directory.path()).unwrap(), ["catalogue"]);
+    }
+
+    #[test]
+    fn nothing_outside_a_claimed_directory_is_reached_by_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, outside) = (directory.path().join("store"), directory.path().join("outside"));
+        let env = RealEnv::default();
+        env.create_dir(&store.join("index")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "someone's").unwrap();
+        env.claim_dir(&store).unwrap();
+        let index = env.index_dir(&store).unwrap();
+        fs::rename(store.join("index"), store.join("before")).unwrap();
+        std::os::unix::fs::symlink(&outside, store.join("index")).unwrap();
+        // What is held stays what it was.
+        fs::write(index.join("index.db"), "ours").unwrap();
+        assert_eq!(fs::read(store.join("before/index.db")).unwrap(), b"ours");
+        let file = store.join("index/file");
+        assert!(env.open(&file).is_err() && env.remove(&file).is_err() && env.list(&store.join("index")).is_err());
+        assert!(env.create_new(&store.join("index/new")).is_err() && env.create_dir(&store.join("index/d")).is_err());
+        assert!(env.remove_tree(&store.join("index/file")).is_err() && env.index_dir(&store).is_err());
+        assert_eq!(env.links(&store).unwrap(), ["index"]);
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let refused = RealEnv::default().open(&path).err().unwrap();
+        assert!(refused.to_string().contains("a pipe"), "{refused}");
+        assert!(RealEnv::default().read_file(&path).is_err());
     }
 
     #[test]
@@ -209,8 +373,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("reserve");
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-        assert_eq!(RealEnv.links(directory.path()).unwrap(), ["reserve"]);
-        assert!(RealEnv.links(&directory.path().join("absent")).unwrap().is_empty());
-        assert!(RealEnv.read_file(&path).is_err());
+        assert_eq!(RealEnv::default().links(directory.path()).unwrap(), ["reserve"]);
+        assert!(RealEnv::default().links(&directory.path().join("absent")).unwrap().is_empty());
+        assert!(RealEnv::default().read_file(&path).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! The database file: opening, a pool of read connections, pages of rows, and transactions.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,6 +19,7 @@ use super::shares;
 use super::state::{condemned_path, encode_meta, open_existing, put_meta};
 use super::verify::Walks;
 use super::witness::Witness;
+use crate::env::HeldDir;
 use crate::model::{FamilyId, Qualifier, SegmentId};
 use crate::wal::StoreId;
 use crate::{Error, ErrorKind, Result};
@@ -68,6 +70,8 @@ pub struct Index {
     covered_durably: AtomicU64,
     /// Whether damage was found.
     condemned: AtomicBool,
+    /// Order: let go after the last connection, which removes a file by its path.
+    dir: HeldDir,
 }
 
 pub(super) fn sql(what: &str) -> impl Fn(rusqlite::Error) -> Error + '_ {
@@ -94,21 +98,21 @@ pub(super) fn damaged_row() -> Error {
 
 impl Index {
     /// Opens or makes `dir/index.db`. What cannot be trusted is set aside; see [`Index::former`].
-    pub fn open(dir: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<(Self, Opened)> {
+    pub fn open(dir: &HeldDir, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<(Self, Opened)> {
         if rusqlite::version_number() < LEAST_SQLITE {
             let text = format!("SQLite {} is too old: 3.51.3 or newer is needed", rusqlite::version());
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        // SQLite refuses links anywhere in a path.
-        let dir = dir.canonicalize().map_err(|e| Error::io(format!("open {}", dir.display()), &e))?;
         let path = dir.join("index.db");
         let condemned = condemned_path(&path).exists();
+        let odd = odd_file(dir);
         let reason = match path.exists() {
+            _ if odd.is_some() => odd.unwrap_or_default(),
             false => "it was absent".to_owned(),
             true if condemned => "it was found to be damaged".to_owned(),
             true => match open_existing(&path, store, cache_bytes, &witness) {
                 Ok((writer, meta)) => {
-                    let index = Self::with(&path, writer, cache_bytes, witness);
+                    let index = Self::with(dir, writer, cache_bytes, witness);
                     return Ok((index, Opened::Ready(Box::new(meta))));
                 }
                 // A full disk says nothing about the index, and nothing does who else has it open.
@@ -116,13 +120,15 @@ impl Index {
                 Err(e) => e.message,
             },
         };
-        former::retire(&path, store)?;
-        Ok((Self::create(&path, store, cache_bytes, witness)?, Opened::Empty { reason }))
+        former::retire(dir, store)?;
+        Ok((Self::create(dir, store, cache_bytes, witness)?, Opened::Empty { reason }))
     }
 
     /// Makes one that is empty and unfinished.
-    fn create(path: &Path, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
-        let mut writer = connect(path, cache_bytes)?;
+    fn create(dir: &HeldDir, store: &StoreId, cache_bytes: u64, witness: Arc<Witness>) -> Result<Self> {
+        let mut writer = connect(&dir.join("index.db"), cache_bytes)?;
+        // Order: what SQLite makes beside it later belongs to whom it belongs.
+        dir.give("index.db").map_err(|e| Error::io(format!("make {}", dir.shown().display()), &e))?;
         let tx = writer.transaction().map_err(sql("make"))?;
         let setup = "
             CREATE TABLE cells(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
@@ -131,19 +137,20 @@ impl Index {
         put_meta(&tx, "store", store)?;
         put_meta(&tx, "format", &super::state::FORMAT.to_le_bytes())?;
         tx.commit().map_err(sql("make"))?;
-        Ok(Self::with(path, writer, cache_bytes, witness))
+        Ok(Self::with(dir, writer, cache_bytes, witness))
     }
 
-    pub(super) fn with(path: &Path, writer: Connection, cache_bytes: u64, witness: Arc<Witness>) -> Self {
-        let (writer, readers) = (Mutex::new(writer), Readers::new(path, cache_bytes));
+    pub(super) fn with(dir: &HeldDir, writer: Connection, cache_bytes: u64, witness: Arc<Witness>) -> Self {
+        let path = dir.join("index.db");
+        let (writer, readers) = (Mutex::new(writer), Readers::new(&path, cache_bytes));
         // A checkpoint of an earlier process counts as one that is not on the disk.
         let (covered, covered_durably) = (AtomicU64::new(1), AtomicU64::new(0));
-        let (path, walks, condemned) = (path.to_owned(), Walks::default(), AtomicBool::new(false));
-        Self { path, writer, readers, witness, walks, covered, covered_durably, condemned }
+        let (dir, walks, condemned) = (dir.clone(), Walks::default(), AtomicBool::new(false));
+        Self { dir, path, writer, readers, witness, walks, covered, covered_durably, condemned }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn dir(&self) -> &HeldDir {
+        &self.dir
     }
 
     pub(super) fn walks(&self) -> &Walks {
@@ -163,13 +170,16 @@ impl Index {
         }
         // Once: on a disk that is gone every read comes here.
         let is_first = !self.condemned.swap(true, Ordering::AcqRel);
+        let shown = self.dir.shown().join("index.db");
         if is_first {
-            log::error!("the index {} is damaged; it is made anew from the log at the next start", self.path.display());
+            log::error!("the index {} is damaged; it is made anew from the log at the next start", shown.display());
         }
-        if let Err(e) = std::fs::write(mark, b"rebuild me\n")
+        let mut new = std::fs::File::options();
+        let made = new.write(true).create_new(true).open(mark).and_then(|mut file| file.write_all(b"rebuild me\n"));
+        if let Err(e) = made
             && is_first
         {
-            log::error!("mark the damaged index {}: {e}", self.path.display());
+            log::error!("mark the damaged index {}: {e}", shown.display());
         }
     }
 
@@ -338,7 +348,7 @@ fn checkpoint(writer: &Connection) -> Result<bool> {
 }
 
 pub(super) fn remove_files(path: &Path) -> Result<()> {
-    for extension in ["db", "db-wal", "db-shm", "damaged"] {
+    for extension in ["db", "db-wal", "db-shm", "db-journal", "damaged"] {
         let file = path.with_extension(extension);
         match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -348,6 +358,14 @@ pub(super) fn remove_files(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with the index's files, if one of them is no regular file: nothing may open it then.
+pub(super) fn odd_file(dir: &Path) -> Option<String> {
+    ["index.db", "index.db-wal", "index.db-journal", "index.db-shm", "index.damaged"].iter().find_map(|name| {
+        let kind = dir.join(name).symlink_metadata().ok()?.file_type();
+        (!kind.is_file()).then(|| format!("its {name} is no regular file"))
+    })
 }
 
 fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {

@@ -1,13 +1,14 @@
 //! The index of before a rebuild, as far as it can be read: it names cells whose records are damaged.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::db::{Index, damaged_row, remove_files, sql};
+use super::db::{Index, damaged_row, odd_file, remove_files, sql};
 use super::look::set_aside_as;
 use super::state::{FORMAT, get_meta, read_meta};
 use super::{IndexRow, Meta, Witness};
+use crate::env::HeldDir;
 use crate::wal::StoreId;
 use crate::{Error, Result};
 
@@ -16,7 +17,9 @@ const FORMER: &str = "former";
 
 /// See the module.
 pub struct FormerIndex {
+    /// Order: dropped before the directory is let go.
     connection: Connection,
+    _dir: HeldDir,
     /// Its state, if that can be read.
     pub meta: Option<Meta>,
     /// Whether it is the last that the store has had.
@@ -41,38 +44,39 @@ fn is_of_store(connection: &Connection, store: &StoreId) -> bool {
 }
 
 /// Sets an index aside that cannot be trusted, or throws it away if nothing of it can help.
-pub(super) fn retire(path: &Path, store: &StoreId) -> Result<()> {
-    if read_only(path).is_ok_and(|connection| is_of_store(&connection, store)) {
-        set_aside_as(path, FORMER)?;
+pub(super) fn retire(dir: &HeldDir, store: &StoreId) -> Result<()> {
+    let path = dir.join("index.db");
+    if odd_file(dir).is_none() && read_only(&path).is_ok_and(|connection| is_of_store(&connection, store)) {
+        set_aside_as(dir, FORMER)?;
     }
-    remove_files(path)
+    remove_files(&path)
 }
 
 impl Index {
-    fn former_dir(&self) -> PathBuf {
-        self.path().with_file_name(FORMER)
-    }
-
     /// The index of before this one: what was set aside when this one was begun, or by a repair.
     pub fn former(&self, store: &StoreId, witness: &Witness) -> Option<FormerIndex> {
-        [self.former_dir(), self.path().with_file_name(super::look::ASIDE)].iter().find_map(|dir| {
+        [FORMER, super::look::ASIDE].iter().find_map(|name| {
+            let dir = self.dir().below(name.as_ref()).ok()?;
+            if odd_file(&dir).is_some() {
+                return None;
+            }
             let connection = read_only(&dir.join("index.db")).ok()?;
             if !is_of_store(&connection, store) {
                 return None;
             }
             let (seen, meta) = (witness.commits_seen(), read_meta(&connection).ok());
             let is_latest = meta.as_ref().is_some_and(|meta| seen.is_some_and(|seen| seen <= meta.commits));
-            Some(FormerIndex { connection, meta, is_latest })
+            Some(FormerIndex { connection, meta, is_latest, _dir: dir })
         })
     }
 
     /// Removes the index of before, for which there is no need any more; whether there was one.
     pub fn forget_former(&self) -> Result<bool> {
-        let dir = self.former_dir();
+        let dir = self.dir().join(FORMER);
         match std::fs::remove_dir_all(&dir) {
             Ok(()) => Ok(true),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(Error::io(format!("remove {}", dir.display()), &e)),
+            Err(e) => Err(Error::io(format!("remove {}", self.dir().shown().join(FORMER).display()), &e)),
         }
     }
 }

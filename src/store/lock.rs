@@ -19,9 +19,11 @@ const LOOKS: u32 = 2;
 /// A process that has begun to end, in the flags of /proc/PID/stat.
 const PF_EXITING: u64 = 4;
 
-/// The store's lock, or who has it.
+/// The store's lock, or who has it; holds the directory as long as the lock.
 pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
     let path = dir.join("LOCK");
+    // Order: before anything of it is looked at.
+    env.claim_dir(dir).map_err(|e| Error::io(format!("use the store in {}", dir.display()), &e))?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let own = format!("pid {}\nboot {}\n", std::process::id(), boot.trim());
     match wait(PATIENCE, || env.lock(&path, &own), || holder(env, &path)) {
@@ -125,26 +127,26 @@ mod tests {
         while lives(&pid) {
             std::thread::yield_now();
         }
-        assert_eq!(holder(&RealEnv, &path), Holder::Gone(pid.clone()));
+        assert_eq!(holder(&RealEnv::default(), &path), Holder::Gone(pid.clone()));
         let mut tries = 0;
         let mut lock = || {
             tries += 1;
             if tries < 10 { blocked() } else { Ok("taken") }
         };
-        assert_eq!(wait(PATIENCE, &mut lock, || holder(&RealEnv, &path)).unwrap(), "taken");
+        assert_eq!(wait(PATIENCE, &mut lock, || holder(&RealEnv::default(), &path)).unwrap(), "taken");
         let unnamed = wait(Duration::ZERO, blocked::<()>, || Holder::Unnamed);
         assert!(matches!(unnamed, Err(Refusal::Held(pid)) if pid == "unknown"));
-        let gone = wait(Duration::ZERO, blocked::<()>, || holder(&RealEnv, &path));
+        let gone = wait(Duration::ZERO, blocked::<()>, || holder(&RealEnv::default(), &path));
         assert!(matches!(gone, Err(Refusal::Held(named)) if named == pid));
         zombie.wait().unwrap();
-        assert_eq!(holder(&RealEnv, &path), Holder::Gone(pid));
+        assert_eq!(holder(&RealEnv::default(), &path), Holder::Gone(pid));
     }
 
     #[test]
     fn a_living_holder_is_named_without_waiting() {
         let directory = tempfile::tempdir().unwrap();
-        let _held = take(&RealEnv, directory.path()).unwrap();
-        let Err(refused) = take(&RealEnv, directory.path()) else { panic!() };
+        let _held = take(&RealEnv::default(), directory.path()).unwrap();
+        let Err(refused) = take(&RealEnv::default(), directory.path()) else { panic!() };
         assert_eq!(refused.kind, ErrorKind::Locked);
         assert!(refused.message.contains(&format!("process {};", std::process::id())), "{}", refused.message);
         let mut tries = 0;

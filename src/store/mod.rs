@@ -110,7 +110,7 @@ impl StoreOptions {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
-            env: Arc::new(RealEnv),
+            env: Arc::new(RealEnv::default()),
             value_limit: 64 << 20,
             memtable_bytes: 64 << 20,
             segment_bytes: 64 << 20,
@@ -190,7 +190,7 @@ impl Store {
 
     /// Refuses a path that is neither a store nor an empty or absent directory; leaves nothing there.
     pub fn admit(directory: &Path) -> Result<()> {
-        identity::admit(&RealEnv, directory)
+        identity::admit(&RealEnv::default(), directory)
     }
 
     /// Whether a directory holds a store.
@@ -201,7 +201,7 @@ impl Store {
     /// Removes a store in which nothing was ever declared, directory and all. Kind `NotEmpty` if something was, `Locked`
     /// while a process has it.
     pub fn remove_unused(directory: &Path) -> Result<()> {
-        let env = RealEnv;
+        let env = RealEnv::default();
         let _lock = lock::take(&env, directory)?;
         let declared = catalogue::load(&env, &directory.join("catalogue"))?;
         if declared.is_some_and(|declared| declared != catalogue::initial()) {
@@ -213,7 +213,7 @@ impl Store {
 
     /// Checks a store that nobody has open, and changes nothing.
     pub fn check(directory: &Path, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
-        let env: Arc<dyn Env> = Arc::new(RealEnv);
+        let env: Arc<dyn Env> = Arc::new(RealEnv::default());
         check::check(&env, directory, tell)
     }
 

@@ -17,7 +17,7 @@ use super::reserve::Sizes;
 use super::room::DiskRoom;
 use super::settle::Moving;
 use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
-use crate::env::{Env, LockGuard};
+use crate::env::{Env, HeldDir, LockGuard};
 use crate::index::{Index, Meta, Opened, Verified, Witness};
 use crate::model::{Catalogue, Timestamp};
 use crate::wal::{Log, LogOptions, Segments, ValueReader};
@@ -36,7 +36,6 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     // Order: before anything is made there.
     identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
-    env.claim_dir(&dir).map_err(|e| io("use the store in", e))?;
     let lock = lock::take(&*env, &dir)?;
     refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
@@ -196,7 +195,7 @@ fn forget_moves(env: &dyn Env, dir: &Path) -> Result<()> {
 }
 
 /// An index that has lost rows is thrown away.
-fn open_index(dir: &Path, segments: &Segments, cache_bytes: u64, witness: &Arc<Witness>) -> Result<(Index, Opened)> {
+fn open_index(dir: &HeldDir, segments: &Segments, cache_bytes: u64, witness: &Arc<Witness>) -> Result<(Index, Opened)> {
     let open = || Index::open(dir, segments.store_id(), cache_bytes, Arc::clone(witness));
     let (index, opened) = open()?;
     let Opened::Ready(meta) = &opened else { return Ok((index, opened)) };

@@ -70,11 +70,22 @@ pub fn remove_unfinished(env: &dyn Env, store: &Path) -> Result<()> {
     let dir = store.join(DIR);
     for name in names(env, &dir)? {
         let path = dir.join(&name);
-        if !env.exists(&path.join(MARK)).map_err(io("look at", &path))? {
-            env.remove_tree(&path).map_err(io("remove", &path))?;
+        match is_marked(env, &path) {
+            Ok(true) => {}
+            Ok(false) => env.remove_tree(&path).map_err(io("remove", &path))?,
+            // What is no directory is none of ours.
+            Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => {
+                log::warn!("{} is no snapshot; it is left alone", path.display());
+            }
+            Err(e) => return Err(io("look at", &path)(e)),
         }
     }
     Ok(())
+}
+
+/// Whether a directory has the mark of a snapshot.
+fn is_marked(env: &dyn Env, dir: &Path) -> std::io::Result<bool> {
+    env.exists(&dir.join(MARK))
 }
 
 /// Where a snapshot is.
@@ -87,8 +98,10 @@ pub fn finished(env: &dyn Env, store: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for name in names(env, &store.join(DIR))? {
         let path = directory(store, &name);
-        if check_name(&name).is_ok() && env.exists(&path.join(MARK)).map_err(io("look at", &path))? {
-            found.push(name);
+        match is_marked(env, &path) {
+            Ok(true) if check_name(&name).is_ok() => found.push(name),
+            Err(e) if e.kind() != std::io::ErrorKind::NotADirectory => return Err(io("look at", &path)(e)),
+            _ => {}
         }
     }
     found.sort();
@@ -100,7 +113,7 @@ pub fn read_mark(env: &dyn Env, dir: &Path) -> Result<SnapshotInfo> {
     let path = dir.join(MARK);
     let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let bytes = env.read_file(&path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Engine::no_snapshot(&name),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Engine::no_snapshot(&name),
         _ => io("read", &path)(e),
     })?;
     let stored: Stored = serde_json::from_slice(&bytes).map_err(|_| {
@@ -108,7 +121,19 @@ pub fn read_mark(env: &dyn Env, dir: &Path) -> Result<SnapshotInfo> {
         Error::new(ErrorKind::Corrupt, text)
     })?;
     let Stored { made_at_ms, table, tables, cells, bytes, .. } = stored;
-    Ok(SnapshotInfo { name, made_at: Timestamp(made_at_ms), table, tables, cells, bytes })
+    Ok(SnapshotInfo { name, made_at: Timestamp(made_at_ms), table, tables, cells, bytes, damage: None })
+}
+
+/// As [`read_mark`]; a mark that cannot be read is told in what is known of the snapshot.
+fn look_at_mark(env: &dyn Env, dir: &Path) -> Result<SnapshotInfo> {
+    read_mark(env, dir).or_else(|e| match e.kind {
+        ErrorKind::NotFound => Err(e),
+        _ => {
+            let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let (made_at, tables) = (Timestamp(0), Vec::new());
+            Ok(SnapshotInfo { name, made_at, table: None, tables, cells: 0, bytes: 0, damage: Some(e.message) })
+        }
+    })
 }
 
 fn names(env: &dyn Env, dir: &Path) -> Result<Vec<String>> {
@@ -135,7 +160,7 @@ impl Engine {
         names.sort();
         let mut found = Vec::new();
         for name in names.iter().filter(|name| check_name(name).is_ok()) {
-            match self.snapshot_info(name) {
+            match look_at_mark(&*self.options.env, &self.snapshot_dir(name)) {
                 Ok(info) => found.push(info),
                 Err(e) if e.kind == ErrorKind::NotFound => {}
                 Err(e) => return Err(e),

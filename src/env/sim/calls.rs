@@ -1,12 +1,12 @@
 //! The calls of the simulated machine.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::file::SimLock;
 use super::{Node, SimEnv};
-use crate::env::{DiskSpace, Env, EnvFile, IndexWritten, LockGuard, sync};
+use crate::env::{DiskSpace, Env, EnvFile, HeldDir, IndexWritten, LockGuard, sync};
 use crate::model::Timestamp;
 
 impl Env for SimEnv {
@@ -133,7 +133,7 @@ impl Env for SimEnv {
         Ok(guard)
     }
 
-    fn index_dir(&self, store: &Path) -> io::Result<PathBuf> {
+    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
         self.state.lock().alive(self.life)?;
         let mut index = self.index.lock();
         if index.is_none() {
@@ -142,7 +142,7 @@ impl Env for SimEnv {
         let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
         let dir = super::index::index_in(&base, store);
         std::fs::create_dir_all(&dir)?;
-        Ok(dir)
+        Ok(HeldDir::by_name(dir))
     }
 
     fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {

@@ -36,7 +36,11 @@ fn snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> 
 
 fn known(session: &Session<'_>, name: &str) -> Outcome<SnapshotInfo> {
     let found = session.backend.snapshots()?.into_iter().find(|snapshot| snapshot.name == name);
-    found.map_or_else(|| refuse(format!("Unknown snapshot {name}!")), Ok)
+    match found {
+        Some(SnapshotInfo { damage: Some(damage), .. }) => Err(Error::new(ErrorKind::Corrupt, damage).into()),
+        Some(found) => Ok(found),
+        None => refuse(format!("Unknown snapshot {name}!")),
+    }
 }
 
 /// The table that a snapshot is of.

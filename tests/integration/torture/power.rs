@@ -210,7 +210,7 @@ fn cuts(kind: &'static str, count: u64, env: Arc<dyn Env>) -> Option<(Tally, Res
             return None;
         }
     };
-    let store = open(&disk.path(), &(Arc::new(RealEnv) as Arc<dyn Env>)).unwrap();
+    let store = open(&disk.path(), &(Arc::new(RealEnv::default()) as Arc<dyn Env>)).unwrap();
     make(&store);
     store.close().unwrap();
     run("sync", &[]).unwrap();
@@ -222,7 +222,7 @@ fn cuts(kind: &'static str, count: u64, env: Arc<dyn Env>) -> Option<(Tally, Res
 
 #[test]
 fn torture_power_cuts_on_ext4_lose_nothing_that_was_synced() {
-    if let Some((tally, result)) = cuts("ext4", rounds("CELLFS_POWER_CUTS", 30), Arc::new(RealEnv)) {
+    if let Some((tally, result)) = cuts("ext4", rounds("CELLFS_POWER_CUTS", 30), Arc::new(RealEnv::default())) {
         result.unwrap();
         tally.assert_good();
     }
@@ -230,7 +230,7 @@ fn torture_power_cuts_on_ext4_lose_nothing_that_was_synced() {
 
 #[test]
 fn torture_power_cuts_on_xfs_lose_nothing_that_was_synced() {
-    if let Some((tally, result)) = cuts("xfs", rounds("CELLFS_POWER_CUTS", 30), Arc::new(RealEnv)) {
+    if let Some((tally, result)) = cuts("xfs", rounds("CELLFS_POWER_CUTS", 30), Arc::new(RealEnv::default())) {
         result.unwrap();
         tally.assert_good();
     }
@@ -238,7 +238,7 @@ fn torture_power_cuts_on_xfs_lose_nothing_that_was_synced() {
 
 #[test]
 fn torture_power_cuts_notice_a_store_that_does_not_sync() {
-    let env = CarelessEnv::new(Arc::new(RealEnv), Forgets::Sync);
+    let env = CarelessEnv::new(Arc::new(RealEnv::default()), Forgets::Sync);
     if let Some((tally, result)) = cuts("ext4", 8, Arc::new(env)) {
         assert!(tally.lost > 0 || result.is_err(), "the rig catches nothing: {tally:?}");
     }

@@ -1,8 +1,10 @@
 //! Damage, races, full disks, strangers: what a store must survive without a wrong value.
 
 mod check;
+mod foreign_hands;
 mod full_disk;
 mod many_cells;
+mod odd_files;
 mod races;
 mod security;
 mod slow_disk;

@@ -1,0 +1,146 @@
+//! Files of a store that are no regular files, or say nothing sensible: told with their path, and never waited for.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::stat::Mode;
+
+use crate::mount::fixture::{CELLFS, Fixture};
+
+/// Runs a command that must not wait for ever.
+fn ends(args: &[&str]) -> Output {
+    let mut child =
+        Command::new(CELLFS).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.as_mut().unwrap();
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{args:?} waits for ever");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut output = Output { status: child.wait().unwrap(), stdout: Vec::new(), stderr: Vec::new() };
+    use std::io::Read;
+    child.stdout.take().unwrap().read_to_end(&mut output.stdout).unwrap();
+    child.stderr.take().unwrap().read_to_end(&mut output.stderr).unwrap();
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn make_pipe(path: &Path) {
+    fs::remove_file(path).unwrap();
+    nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+}
+
+#[test]
+fn odd_a_pipe_in_place_of_the_newest_log_is_damage() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let segments = fixture.store().join("segments");
+    let newest = fs::read_dir(&segments).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+    assert_eq!(newest.extension().unwrap(), "seg");
+    make_pipe(&newest);
+    let (store, mnt) = (fixture.store(), fixture.mnt());
+    let (store, mnt) = (store.to_str().unwrap(), mnt.to_str().unwrap());
+    let shown = newest.file_name().unwrap().to_str().unwrap();
+    let mounted = ends(&["mount", store, mnt]);
+    let got = ends(&["get", store, "t", "r"]);
+    let is_mounted = nix::sys::statfs::statfs(mnt).unwrap().filesystem_type() == nix::sys::statfs::FUSE_SUPER_MAGIC;
+    // Either nothing is served, or the cell is an error: it is never said to be absent.
+    let words = [text(&mounted.stderr), text(&got.stderr)].concat();
+    assert_eq!((mounted.status.code(), got.status.code()), (Some(2), Some(2)), "{words}");
+    assert!(words.contains(shown) && words.contains("a pipe"), "{words}");
+    assert!(!is_mounted);
+    let checked = ends(&["check", store]);
+    let found = [text(&checked.stdout), text(&checked.stderr)].concat();
+    assert!(checked.status.code() != Some(0) && found.contains(shown) && found.contains("a pipe"), "{found}");
+    assert!(fs::symlink_metadata(&newest).unwrap().file_type().is_fifo(), "it is left for whoever put it there");
+}
+
+#[test]
+fn odd_a_pipe_in_place_of_any_file_is_never_waited_for() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let (store, kept) = (fixture.store(), fixture.directory.path().join("kept"));
+    let shown = store.to_str().unwrap();
+    let names = [
+        "index/index.db",
+        "index/index.db-wal",
+        "index/index.db-journal",
+        "index/index.damaged",
+        "format",
+        "catalogue",
+        "progress",
+        "LOCK",
+        "reserve",
+        "moving",
+        "lost",
+        "cellfs.log",
+        "segments/00000001.drop",
+        "segments/pending.drop",
+    ];
+    for name in names {
+        let path = store.join(name);
+        let before = fs::rename(&path, &kept).is_ok();
+        nix::unistd::mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+        for args in
+            [&["get", shown, "t", "r"][..], &["check", shown], &["mount", shown, fixture.mnt().to_str().unwrap()]]
+        {
+            let output = ends(args);
+            let words = [text(&output.stdout), text(&output.stderr)].concat();
+            if args[0] == "get" {
+                let good = output.status.success() && words.contains("\tv\n") || output.status.code() == Some(2);
+                assert!(good, "{name}: {:?} {words}", output.status);
+            }
+            if args[0] == "mount" && output.status.success() {
+                assert_eq!(fs::read(fixture.path("t/r/f/q")).unwrap(), b"v", "{name}");
+                assert!(ends(&["umount", shown]).status.success(), "{name}");
+            }
+        }
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_fifo()) {
+            fs::remove_file(&path).unwrap();
+        }
+        if before {
+            fs::rename(&kept, &path).unwrap();
+        }
+    }
+    let got = ends(&["get", shown, "t", "r"]);
+    assert!(got.status.success(), "{}", text(&got.stderr));
+}
+
+#[test]
+fn odd_entries_of_snapshots_harm_neither_the_store_nor_the_others() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let store = fixture.store();
+    let shown = store.to_str().unwrap().to_owned();
+    for name in ["good", "bad"] {
+        assert!(ends(&["snapshot", "create", &shown, name]).status.success());
+    }
+    fixture.unmount();
+    fs::write(store.join("snapshots/notes.txt"), "mine").unwrap();
+    fs::write(store.join("snapshots/bad/snapshot"), "no mark").unwrap();
+    fixture.mount("");
+    let listed = ends(&["snapshot", "list", &shown]);
+    let words = text(&listed.stdout);
+    assert!(words.contains("good") && words.contains("bad"), "{words}{}", text(&listed.stderr));
+    assert!(words.lines().any(|line| line.contains("bad") && line.contains("damaged")), "{words}");
+    assert_eq!(fs::read(fixture.mnt().join(".snapshot/good/default/t/r/f/q")).unwrap(), b"v");
+    assert_eq!(fs::read(store.join("snapshots/notes.txt")).unwrap(), b"mine");
+    assert!(ends(&["snapshot", "delete", &shown, "bad"]).status.success());
+    let listed = text(&ends(&["snapshot", "list", &shown]).stdout);
+    assert!(listed.contains("good") && !listed.contains("bad"), "{listed}");
+    fixture.unmount();
+    let checked = ends(&["check", &shown]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+}
