@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::env::sync::Mutex;
+use crate::env::sync::{Condvar, Mutex};
 
 /// Most connections at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -28,6 +28,39 @@ struct Member {
     stream: UnixStream,
     /// Since when it is waited for; `None` while a request is under way.
     idle_since: Option<Instant>,
+}
+
+/// Changes that clients wait for: a daemon ends after they were answered.
+#[derive(Default)]
+pub struct Changes {
+    count: Mutex<usize>,
+    none: Condvar,
+}
+
+impl Changes {
+    /// One more, until the answer is dropped.
+    pub fn begin(&self) -> Change<'_> {
+        *self.count.lock() += 1;
+        Change(self)
+    }
+
+    /// Returns when there are none.
+    pub fn finish(&self) {
+        let mut count = self.count.lock();
+        while *count > 0 {
+            self.none.wait(&mut count);
+        }
+    }
+}
+
+/// Counted while it lives.
+pub struct Change<'c>(&'c Changes);
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        *self.0.count.lock() -= 1;
+        self.0.none.notify_all();
+    }
 }
 
 /// What becomes of a new connection.

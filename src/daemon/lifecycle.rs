@@ -10,6 +10,7 @@ use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
 
 use super::client::{self, Client};
+use super::crowd::Changes;
 use super::ending::{self, Ending};
 use super::locate;
 use super::made::Made;
@@ -222,7 +223,9 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
+    let changes: Arc<Changes> = Arc::default();
     let control = Control {
+        changes: Arc::clone(&changes),
         large: crate::env::sync::Mutex::default(),
         backend: Arc::clone(&backend),
         invalidations,
@@ -258,6 +261,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     });
     service.stopping();
     server::remove(&directory);
+    changes.finish();
     served.and(close(store))
 }
 

@@ -17,7 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
-use super::crowd::{Crowd, Entry, Place, Watched};
+use super::crowd::{Changes, Crowd, Entry, Place, Watched};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
@@ -49,6 +49,8 @@ pub struct Control {
     pub fs: Arc<Fs>,
     pub started_at: Timestamp,
     pub commands: Commands,
+    /// What a clean end waits for.
+    pub changes: Arc<Changes>,
     /// Held by the connection whose request is more than a piece.
     pub large: Mutex<()>,
 }
@@ -168,6 +170,8 @@ fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
 fn serve_one((input, output): (&mut Watched<'_>, &mut Watched<'_>), control: &Control, request: Request) -> Result<()> {
     control.commands.count(&request);
     control.closing.wait(|column| request.may_concern(column));
+    // A compaction may be cut off: it changes nothing that anybody sees.
+    let _change = (is_change(&request) && !matches!(request, Request::Compact(..))).then(|| control.changes.begin());
     let response = match request {
         Request::Get(get) => return stream_pieces(output, |take| control.backend.get_pieces(&get, take)),
         Request::Scan(scan) => return stream_pieces(output, |take| control.backend.scan_pieces(&scan, take)),

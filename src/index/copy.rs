@@ -6,7 +6,8 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::Index;
-use super::db::{remove_files, sql};
+use super::db::sql;
+use super::look::remove_files;
 use crate::env::{HeldDir, sync};
 use crate::{Error, ErrorKind, Result};
 

@@ -1,7 +1,7 @@
 //! The database file: opening, a pool of read connections, pages of rows, and transactions.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::columns::{self, ColumnStats};
 use super::connect::connect;
 use super::former;
+use super::look::odd_file;
 use super::meta::{Meta, Sums};
 use super::readers::Readers;
 use super::row::IndexRow;
@@ -170,16 +171,16 @@ impl Index {
         }
         // Once: on a disk that is gone every read comes here.
         let is_first = !self.condemned.swap(true, Ordering::AcqRel);
-        let shown = self.dir.shown().join("index.db");
         if is_first {
-            log::error!("the index {} is damaged; it is made anew from the log at the next start", shown.display());
+            let shown = self.dir.shown().display();
+            log::error!("the index in {shown} is damaged; it is made anew from the log at the next start");
         }
         let mut new = std::fs::File::options();
         let made = new.write(true).create_new(true).open(mark).and_then(|mut file| file.write_all(b"rebuild me\n"));
         if let Err(e) = made
             && is_first
         {
-            log::error!("mark the damaged index {}: {e}", shown.display());
+            log::error!("mark the damaged index in {}: {e}", self.dir.shown().display());
         }
     }
 
@@ -345,27 +346,6 @@ fn checkpoint(writer: &Connection) -> Result<bool> {
     // FULL waits for readers, then syncs the database's own log before and its file after the move.
     let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get(0)).map_err(sql("sync"))?;
     Ok(busy != 0)
-}
-
-pub(super) fn remove_files(path: &Path) -> Result<()> {
-    for extension in ["db", "db-wal", "db-shm", "db-journal", "damaged"] {
-        let file = path.with_extension(extension);
-        match std::fs::remove_file(&file) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(format!("remove {}", file.display()), &e));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// What is wrong with the index's files, if one of them is no regular file: nothing may open it then.
-pub(super) fn odd_file(dir: &Path) -> Option<String> {
-    ["index.db", "index.db-wal", "index.db-journal", "index.db-shm", "index.damaged"].iter().find_map(|name| {
-        let kind = dir.join(name).symlink_metadata().ok()?.file_type();
-        (!kind.is_file()).then(|| format!("its {name} is no regular file"))
-    })
 }
 
 fn apply(connection: &Connection, changes: &mut dyn Iterator<Item = Result<Change>>) -> Result<()> {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::db::{Index, damaged_row, odd_file, remove_files, sql};
-use super::look::set_aside_as;
+use super::db::{Index, damaged_row, sql};
+use super::look::{odd_file, remove_files, set_aside_as};
 use super::state::{FORMAT, get_meta, read_meta};
 use super::{IndexRow, Meta, Witness};
 use crate::env::HeldDir;

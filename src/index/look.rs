@@ -1,11 +1,11 @@
 //! The index without a change to it: for a check of a store that nobody has open.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::db::{Index, odd_file, sql};
+use super::db::{Index, sql};
 use super::state::{check_of, condemned_path};
 use super::{Meta, Witness};
 use crate::env::HeldDir;
@@ -34,6 +34,27 @@ impl Index {
         let meta = check_of(&reader, store, seen)?;
         Ok((Self::with(dir, reader, 8 << 20, Arc::clone(seen)), meta))
     }
+}
+
+/// What is wrong with the index's files, if one of them is no regular file: nothing may open it then.
+pub(super) fn odd_file(dir: &Path) -> Option<String> {
+    ["index.db", "index.db-wal", "index.db-journal", "index.db-shm", "index.damaged"].iter().find_map(|name| {
+        let kind = dir.join(name).symlink_metadata().ok()?.file_type();
+        (!kind.is_file()).then(|| format!("its {name} is no regular file"))
+    })
+}
+
+pub(super) fn remove_files(path: &Path) -> Result<()> {
+    for extension in ["db", "db-wal", "db-shm", "db-journal", "damaged"] {
+        let file = path.with_extension(extension);
+        match std::fs::remove_file(&file) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("remove {}", file.display()), &e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Where a repair puts the index.

@@ -6,7 +6,7 @@ use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// What was read, and what is wrong with the two files.
 pub struct Loaded<T> {
@@ -49,7 +49,9 @@ pub fn save(env: &dyn Env, path: &Path, bytes: &[u8]) -> Result<(), Unsaved> {
 pub fn load<T>(env: &dyn Env, path: &Path, parse: &dyn Fn(&[u8]) -> Result<T>) -> Result<Option<Loaded<T>>> {
     let copy = copy_of(path);
     let (first, second) = (read(env, path)?, read(env, &copy)?);
-    let judged = first.as_deref().map(parse);
+    let (first, odd) = first.map_or_else(|odd| (None, Some(Err(odd))), |first| (first, None));
+    let second = second.or_else(|odd| if first.is_some() { Ok(None) } else { Err(odd) })?;
+    let judged = odd.or_else(|| first.as_deref().map(parse));
     let bad = match judged {
         Some(Ok(value)) => {
             let bytes = first.unwrap_or_default();
@@ -72,11 +74,14 @@ pub fn load<T>(env: &dyn Env, path: &Path, parse: &dyn Fn(&[u8]) -> Result<T>) -
     }
 }
 
-fn read(env: &dyn Env, path: &Path) -> Result<Option<Vec<u8>>> {
+/// The inner error is of a file that is none of ours: no regular one, or far too large.
+fn read(env: &dyn Env, path: &Path) -> Result<Result<Option<Vec<u8>>>> {
+    let failed = |e: &std::io::Error| Error::io(format!("read {}", path.display()), e);
     match env.read_file(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(e) if e.kind() == Io::NotFound => Ok(None),
-        Err(e) => Err(Error::io(format!("read {}", path.display()), &e)),
+        Ok(bytes) => Ok(Ok(Some(bytes))),
+        Err(e) if e.kind() == Io::NotFound => Ok(Ok(None)),
+        Err(e) if e.kind() == Io::InvalidData => Ok(Err(Error::new(ErrorKind::Corrupt, failed(&e).message))),
+        Err(e) => Err(failed(&e)),
     }
 }
 
@@ -92,7 +97,6 @@ pub fn mend<T>(env: &dyn Env, loaded: &Loaded<T>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
     use crate::env::SimEnv;
 
     fn parse(bytes: &[u8]) -> Result<Vec<u8>> {

@@ -74,22 +74,40 @@ pub struct DeadFile {
     pub torn: u64,
 }
 
-/// The block at `at`: how many offsets it has, and them.
-fn block_at(id: SegmentId, data: &[u8], at: usize) -> Option<(u32, &[u8])> {
-    let head = data.get(at..at + 8)?;
-    let count = u32_at(head, 0);
+/// The block at `at`, without a look at its checksum: how many offsets it has, and them.
+fn block_at(data: &[u8], at: usize) -> Option<(u32, &[u8])> {
+    let count = u32_at(data.get(at..at + 8)?, 0);
     let body = if count == ALL { &[][..] } else { data.get(at + 8..at.checked_add(8 + count as usize * 8)?)? };
-    (count > 0 && check(id, count, body) == u32_at(head, 4)).then_some((count, body))
+    (count > 0).then_some((count, body))
+}
+
+/// The next whole block from `at` on, behind what is damaged: blocks begin at multiples of eight bytes.
+fn next_block(id: SegmentId, data: &[u8], at: usize) -> Option<(usize, u32, &[u8])> {
+    let is_whole = |at: usize, (count, body): (u32, &[u8])| check(id, count, body) == u32_at(data, at + 4);
+    if let Some(block) = block_at(data, at).filter(|block| is_whole(at, *block)) {
+        return Some((at, block.0, block.1));
+    }
+    // Checksums from the start to each of these places, from which that of any block follows: a damaged number of
+    // offsets may say that a block reaches to the end, at every place anew.
+    let mut sums = vec![0];
+    for word in data.as_chunks::<8>().0 {
+        sums.push(crc32c::crc32c_append(sums.last().copied().unwrap_or_default(), word));
+    }
+    let sum_of = |from: usize, len: usize| sums[(from + len) / 8] ^ crc32c::crc32c_combine(sums[from / 8], 0, len);
+    (at + 8..data.len()).step_by(8).find_map(|at| {
+        let (count, body) = block_at(data, at)?;
+        let sum = crc32c::crc32c_combine(check(id, count, &[]), sum_of(at + 8, body.len()), body.len());
+        (sum == u32_at(data, at + 4)).then_some((at, count, body))
+    })
 }
 
 fn parse(id: SegmentId, data: &[u8]) -> DeadFile {
     let mut file = DeadFile::default();
     let mut at = 0;
-    while let Some(next) = (at..data.len()).find(|next| block_at(id, data, *next).is_some()) {
+    while let Some((next, count, body)) = next_block(id, data, at) {
         if next > at {
             file.damage.push(at as u64);
         }
-        let Some((count, body)) = block_at(id, data, next) else { break };
         file.marks.all |= count == ALL;
         file.marks.offsets.extend((0..body.len()).step_by(8).map(|o| u64_at(body, o)));
         at = next + 8 + body.len();
@@ -234,6 +252,19 @@ mod tests {
             assert_eq!(file.whole, if len < first { 0 } else { first as u64 });
             assert_eq!(file.torn, len as u64 - file.whole);
         }
+    }
+
+    #[test]
+    fn damage_in_a_large_file_is_passed_by_in_one_go() {
+        let id = SegmentId(3);
+        // Numbers of offsets that let a block reach to the end from everywhere.
+        let mut data: Vec<u8> = (0..200_000_u64).flat_map(|n| (100_000 - n / 2).to_le_bytes()).collect();
+        let damaged = data.len() as u64;
+        data.extend(block(id, &[200].into_iter().collect()));
+        data.extend(block(id, &[300].into_iter().collect()));
+        let file = parse(id, &data);
+        assert_eq!((file.damage, file.marks), (vec![0], [200, 300].into_iter().collect()));
+        assert_eq!(file.whole, damaged + 32);
     }
 
     #[test]

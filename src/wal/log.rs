@@ -14,6 +14,7 @@ use super::record::{RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentOrigin};
 use super::rescue::Rescue;
 use super::segments::{Segment, Segments};
 use super::value::{Prepared, Source};
+use super::waiting::Waiting;
 use super::write::{parts, record_len, write_record};
 use crate::env::EnvFile;
 use crate::model::{CellKind, FamilyId, SegmentId, SeqNo, Tags, Timestamp, ValueHandle};
@@ -92,31 +93,13 @@ pub struct Log {
     full: AtomicBool,
 }
 
-/// A sync that is under way.
-struct Waiting<'l>(&'l AtomicUsize);
-
-impl<'l> Waiting<'l> {
-    fn begin(count: &'l AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// The turn of a thread to sync for everybody; the next one's when it is dropped.
+/// The turn of a thread to sync for everybody, until it is dropped.
 struct Turn<'l>(&'l Log);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // What is on the disk is not known.
-            let text = "a sync ended by a fault of the program. Nothing is acknowledged any more until a restart";
-            self.0.set_poison(text.to_owned());
+            self.0.set_poison("a sync ended by a fault of the program; restart the store".to_owned());
         }
         *self.0.syncing.lock() = false;
         self.0.sync_ended.notify_all();
@@ -192,7 +175,7 @@ impl Log {
         Err(Error::new(ErrorKind::Poisoned, self.poison().unwrap_or_default()))
     }
 
-    /// Whether an append would hardly wait for the disk: none of its syncs is under way, and none is due.
+    /// Whether an append would hardly wait for the disk: no sync is under way, none is due.
     pub fn is_prompt(&self) -> bool {
         self.waiting.load(Ordering::Acquire) == 0 && !self.full.load(Ordering::Acquire)
     }
@@ -352,6 +335,12 @@ impl Log {
                 return Err(self.sync_failed(one.id, &e));
             }
         }
+        // What nobody can open again is as good as lost.
+        if let Some(one) = dirty.last()
+            && matches!(one.file.is_named(), Ok(false) if self.active_segment() == one.id)
+        {
+            return Err(self.sync_failed(one.id, &std::io::Error::other("it was removed")));
+        }
         self.forget_dirty(&dirty, end);
         self.synced.fetch_max(last.0, Ordering::AcqRel);
         Ok(())
@@ -406,5 +395,52 @@ impl Log {
         segment.set_len(end);
         self.synced.fetch_max(self.written().0, Ordering::AcqRel);
         Ok(records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::{Env, SimEnv};
+
+    struct Panics;
+
+    impl EnvFile for Panics {
+        fn read_at(&self, _buf: &mut [u8], _offset: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn write_at(&self, _data: &[u8], _offset: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&self) -> std::io::Result<()> {
+            panic!("a fault of the program")
+        }
+
+        fn set_len(&self, _len: u64) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn len(&self) -> std::io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_sync_that_ends_by_a_panic_lets_the_next_one_begin() {
+        let env = SimEnv::new();
+        env.create_dir("/segments".as_ref()).unwrap();
+        let segments = Arc::new(Segments::open(Arc::new(env), "/segments".into(), [7; 16]).unwrap());
+        let log = Log::open(segments, LogOptions::default(), SeqNo(0), None).unwrap();
+        {
+            let id = log.active_segment();
+            log.active.lock().dirty.push(Dirty { id, file: Arc::new(Panics), from: 0 });
+        }
+        log.written.store(1, Ordering::Release);
+        let synced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| log.sync()));
+        assert!(synced.is_err());
+        assert_eq!(log.sync_to(SeqNo(1)).unwrap_err().kind, ErrorKind::Poisoned);
+        assert!(log.check_poison().is_err() && log.is_prompt());
     }
 }

@@ -20,6 +20,7 @@ mod shift;
 mod sum;
 mod value;
 mod varint;
+mod waiting;
 mod write;
 
 pub use dead::{DeadFile, DeadMarks, append_all_dead, append_dead, look_at_dead, read_dead};

@@ -81,7 +81,6 @@ fn a_rebuild_that_is_interrupted_still_knows_the_index_of_before() {
     let newest = two_versions(&env);
     damage_head(&env, &newest);
     damage_index(&env);
-    let dir = env.index_dir("/store".as_ref()).unwrap();
     let mut refused = 0;
     for k in 1.. {
         env.fail_call(k, FailMode::Forever, libc::EIO);
@@ -97,7 +96,8 @@ fn a_rebuild_that_is_interrupted_still_knows_the_index_of_before() {
         refused += 1;
     }
     assert!(refused > 0);
-    // As one that stopped in the middle leaves it: the index of before beside one that is not finished.
+    // As one that stopped in the middle leaves it: the index of before beside one that is not finished. A crash moves it.
+    let dir = env.index_dir("/store".as_ref()).unwrap();
     crate::index::set_index_aside(&dir).unwrap();
     std::fs::rename(dir.join("aside"), dir.join("former")).unwrap();
     let (identity, witness) = (identity(&env), Arc::new(Witness::of_snapshot()));
