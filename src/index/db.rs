@@ -154,6 +154,10 @@ impl Index {
         &self.dir
     }
 
+    pub(super) fn witness(&self) -> &Witness {
+        &self.witness
+    }
+
     pub(super) fn walks(&self) -> &Walks {
         &self.walks
     }

@@ -38,6 +38,7 @@ impl Index {
             let writer = self.writer.lock();
             let _paused = self.readers.pause();
             number(&writer, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+            self.witness().note_index_synced();
         }
         Ok(())
     }
@@ -64,6 +65,8 @@ impl Index {
         let _paused = self.readers.pause();
         if let Err(e) = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)) {
             log::info!("shrink the log of the index: {e}");
+            return;
         }
+        self.witness().note_index_synced();
     }
 }

@@ -115,6 +115,8 @@ impl Engine {
         self.log.check_poison()?;
         // Order: the log before the index that points into it.
         self.log.sync_to(frozen.checkpoint.seq)?;
+        // Somebody else's sync may have failed meanwhile: what was rescued is elsewhere then.
+        self.log.check_poison()?;
         let rules = rules_by_id(&self.catalogue.load());
         let gone = self.judge(&frozen.table, &rules)?;
         let _alone = self.maintenance.lock();

@@ -261,6 +261,8 @@ impl Engine {
         let (active, last) = self.freeze_and_roll()?;
         let made_at = self.now();
         self.log.sync_to(last)?;
+        // What was rescued after a failed sync is not where it is linked.
+        self.log.check_poison()?;
         self.flush_up_to(last)?;
         // Order: no segment is purged between the moment of the index and the links.
         let _alone = self.maintenance.lock();

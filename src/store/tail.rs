@@ -77,9 +77,20 @@ impl Recovery<'_> {
                 len < SEGMENT_HEADER || self.segments.check_header(id).is_err_and(|e| e.kind == ErrorKind::Corrupt);
             if torn {
                 self.segments.purge(id)?;
+            } else {
+                self.secure_header(id)?;
             }
         }
         Ok(())
+    }
+
+    /// Writes a segment's header again: a process that stopped may not have synced it.
+    fn secure_header(&self, id: SegmentId) -> Result<()> {
+        let file = self.segments.file(id)?;
+        let mut header = [0; SEGMENT_HEADER as usize];
+        let secured = file.read_at(&mut header, 0).and_then(|()| file.write_at(&header, 0)).and_then(|()| file.sync());
+        let secured = secured.and_then(|()| self.segments.env().sync_dir(self.segments.dir()));
+        secured.map_err(|e| Error::io(format!("secure {}", self.segments.path(id).display()), &e))
     }
 
     /// Whether records are missing before `seq` of which nobody knows that they were on the disk.
