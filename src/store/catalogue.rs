@@ -366,6 +366,10 @@ impl Engine {
         if !is_unknown {
             return error;
         }
+        #[cfg(test)]
+        if self.breaks(super::Broken::ForgetsUnknown) {
+            return error;
+        }
         let reason =
             format!("{error}. Whether the change holds is known after a restart; nothing is acknowledged before");
         self.log.set_poison(reason.clone());
@@ -384,7 +388,11 @@ impl Engine {
             let saved = try_save(&*self.options.env, &self.catalogue_path, &catalogue);
             saved.map_err(|unsaved| self.unsaved(unsaved))?;
             // Order: those that write by the old one are done before the answer.
-            let _writers = self.declaring.write();
+            #[cfg(test)]
+            let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
+            #[cfg(not(test))]
+            let is_awaited = true;
+            let _writers = is_awaited.then(|| self.declaring.write());
             self.catalogue.store(Arc::new(catalogue));
             events
         };

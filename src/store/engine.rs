@@ -67,6 +67,8 @@ pub struct SignalState {
     pub activity: String,
     pub compaction: Option<CompactionProgress>,
     pub last_error: Option<String>,
+    /// Why the last flush has failed, if it has.
+    pub flush_failed: Option<Error>,
     /// Segments that were deleted because all in them had expired.
     pub expired_segments: u64,
 }
@@ -123,6 +125,12 @@ pub struct Engine {
 const AHEAD: i64 = 60_000;
 
 impl Engine {
+    /// Whether a rule is broken on purpose.
+    #[cfg(test)]
+    pub fn breaks(&self, rule: super::Broken) -> bool {
+        self.options.broken == Some(rule)
+    }
+
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(|| self.options.env.now())
     }
@@ -214,6 +222,10 @@ impl Engine {
             }
             self.log.check_poison()?;
             self.check_deletes()?;
+            let failed = self.signals.state.lock().flush_failed.clone();
+            if let Some(e) = failed.filter(|e| e.kind != ErrorKind::NoSpace) {
+                return Err(e.context("what was written before cannot be flushed"));
+            }
             self.wake(|state| state.flush = true);
             self.room_made.wait_for(&mut room, std::time::Duration::from_millis(100));
         }

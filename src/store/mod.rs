@@ -80,6 +80,22 @@ pub enum Background {
     Off,
 }
 
+/// A rule that a store breaks: the negative control of the simulation, which must notice.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// A compaction takes segments that are being filled.
+    TakesFilling,
+    /// A change of the catalogue whose outcome is not known goes unsaid.
+    ForgetsUnknown,
+    /// A check looks at segments whose cells are not indexed yet.
+    ChecksFilling,
+    /// Writes go on under a name that has gone to another table.
+    WritesUndeclared,
+    /// A snapshot links what is written after its moment.
+    LinksLater,
+}
+
 /// How a store is opened.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -103,6 +119,8 @@ pub struct StoreOptions {
     pub recovered: Arc<AtomicU64>,
     /// For writes to tables without DURABILITY.
     pub durability: Durability,
+    #[cfg(test)]
+    pub broken: Option<Broken>,
 }
 
 impl StoreOptions {
@@ -121,6 +139,8 @@ impl StoreOptions {
             compaction_cells: 32_768,
             recovered: Arc::default(),
             durability: Durability::SyncWal,
+            #[cfg(test)]
+            broken: None,
         }
     }
 }
@@ -222,11 +242,17 @@ impl Store {
         check::repair(options, tell)
     }
 
-    /// Stops the threads and makes everything durable. The memtable is not flushed: flushes have effects
-    /// that users see, and the log has it all.
+    /// Stops the threads, flushes and makes everything durable: a store at rest has no log that must be replayed.
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
-        self.engine.sync_log()
+        self.engine.sync_log()?;
+        if self.access == Access::Full
+            && let Err(e) = self.engine.flush()
+        {
+            // The log has it all.
+            log::warn!("flush while the store is closed: {e}");
+        }
+        Ok(())
     }
 }
 

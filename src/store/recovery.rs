@@ -66,8 +66,8 @@ pub enum Tail {
 
 /// Whether a segment is read to its end, or up to an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Broken {
-    No,
+enum Walked {
+    Whole,
     /// The log ends there.
     Ends(u64),
     /// What follows there is in a later segment.
@@ -201,13 +201,13 @@ impl<'a> Recovery<'a> {
                 self.tail = Some(id).filter(|_| self.reaches(id, start(id)));
             }
             match broken {
-                Broken::No => {}
-                Broken::Ends(end) => {
+                Walked::Whole => {}
+                Walked::Ends(end) => {
                     self.truncate(id, end)?;
                     self.set_aside(later)?;
                     ended = true;
                 }
-                Broken::GoesOnElsewhere(end) => self.truncate(id, end)?,
+                Walked::GoesOnElsewhere(end) => self.truncate(id, end)?,
             }
         }
         if !ended {
@@ -224,7 +224,7 @@ impl<'a> Recovery<'a> {
         dead: &DeadMarks,
         (synced, later): (SeqNo, &[SegmentId]),
         sink: &mut Sink<'a, '_>,
-    ) -> Result<Broken> {
+    ) -> Result<Walked> {
         let (log, before) = (replay.origin() == SegmentOrigin::Log, self.last);
         while let Some(event) = replay.next_event()? {
             match event {
@@ -232,7 +232,7 @@ impl<'a> Recovery<'a> {
                     if log && self.end == Tail::Mend && self.is_hole(id, seq, synced) {
                         // The end of the segment before never reached the disk.
                         self.keep_cut(id, offset)?;
-                        return Ok(Broken::Ends(offset));
+                        return Ok(Walked::Ends(offset));
                     }
                     if log {
                         self.met = Some(id);
@@ -248,7 +248,7 @@ impl<'a> Recovery<'a> {
                 ReplayEvent::Damage { offset, reason, salvage, resume } => {
                     if log && self.end == Tail::Mend && self.continued(later)? {
                         // A sync of this segment failed, and all that was not on the disk was written again.
-                        return Ok(Broken::GoesOnElsewhere(offset));
+                        return Ok(Walked::GoesOnElsewhere(offset));
                     }
                     // A compaction that was stopped leaves a record cut off. The index points to what was synced alone.
                     let ends = log && self.ends_here(id, synced, later)?;
@@ -260,14 +260,14 @@ impl<'a> Recovery<'a> {
                         if resume.is_some() {
                             self.keep_cut(id, offset)?;
                         }
-                        return Ok(Broken::Ends(offset));
+                        return Ok(Walked::Ends(offset));
                     }
                     self.last = self.last.max(salvage.seq.unwrap_or_default());
                     sink(self, id, salvage.found, dead)?;
                 }
             }
         }
-        Ok(Broken::No)
+        Ok(Walked::Whole)
     }
 
     /// Whether what was never known to be on the disk begins at a hole.

@@ -284,6 +284,10 @@ impl Engine {
         let is_later = |id: &SegmentId| {
             *id >= active && segments.check_header(*id).is_ok_and(|origin| origin == SegmentOrigin::Log)
         };
+        #[cfg(test)]
+        let is_later = |id: &SegmentId| {
+            if self.breaks(super::Broken::LinksLater) { *id == active } else { is_later(id) }
+        };
         for id in segments.ids().into_iter().filter(|id| !is_later(id)) {
             let (path, marks) = (segments.path(id), segments.dead_path(id));
             let target = |path: &Path| to.join(path.file_name().unwrap_or_default());

@@ -82,7 +82,11 @@ fn flush_loop(engine: &Engine) {
         if engine.log.poison().is_none() && !engine.tables.load().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
             let result = engine.flush_frozen();
-            engine.signals.state.lock().flushing = false;
+            {
+                let mut state = engine.signals.state.lock();
+                state.flushing = false;
+                state.flush_failed = result.as_ref().err().cloned();
+            }
             if result.is_err() {
                 // Not at full speed against a full disk.
                 wait(engine, Duration::from_secs(1), |_| false);
