@@ -23,12 +23,32 @@ backup=${1%/}
 store=$2
 command -v rsync >/dev/null || fail "rsync is not installed"
 own_mount=
+child=
 words=$(mktemp)
 clean_up() {
+  # What goes on writing would keep the mount.
+  if [ -n "$child" ]; then
+    kill "$child" 2>/dev/null && wait "$child" || true
+  fi
   rm -f "$words"
   if [ -n "$own_mount" ]; then
-    "$cellfs" umount "$own_mount" && rmdir "$own_mount"
+    # rsync's other processes end a moment later than itself.
+    for _ in {1..50}; do
+      "$cellfs" umount "$own_mount" 2>/dev/null && break
+      sleep 0.1
+    done
+    ! mountpoint -q "$own_mount" || "$cellfs" umount --lazy "$own_mount"
+    rmdir "$own_mount"
   fi
+}
+# run COMMAND...: in the background, for the shell takes a signal only between commands.
+run() {
+  "$@" &
+  child=$!
+  local status=0
+  wait "$child" || status=$?
+  child=
+  return $status
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
@@ -63,9 +83,9 @@ for table in "${disabled[@]}"; do
   "$cellfs" shell "$mnt" -e "enable '$table'" >/dev/null 2>&1 || true
 done
 # shellcheck disable=SC2086 # several options are several words
-rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
+run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
   fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
 for table in "${disabled[@]}"; do
   "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
 done
-sync -f "$mnt" || fail "what was restored may not be on the disk"
+run sync -f "$mnt" || fail "what was restored may not be on the disk"
