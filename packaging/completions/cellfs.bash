@@ -103,8 +103,14 @@ _cellfs() {
             cellfs,umount)
                 cmd="cellfs__subcmd__umount"
                 ;;
+            cellfs,undelete)
+                cmd="cellfs__subcmd__undelete"
+                ;;
             cellfs,undrop)
                 cmd="cellfs__subcmd__undrop"
+                ;;
+            cellfs,why)
+                cmd="cellfs__subcmd__why"
                 ;;
             cellfs__subcmd__help,alter)
                 cmd="cellfs__subcmd__help__subcmd__alter"
@@ -193,8 +199,14 @@ _cellfs() {
             cellfs__subcmd__help,umount)
                 cmd="cellfs__subcmd__help__subcmd__umount"
                 ;;
+            cellfs__subcmd__help,undelete)
+                cmd="cellfs__subcmd__help__subcmd__undelete"
+                ;;
             cellfs__subcmd__help,undrop)
                 cmd="cellfs__subcmd__help__subcmd__undrop"
+                ;;
+            cellfs__subcmd__help,why)
+                cmd="cellfs__subcmd__help__subcmd__why"
                 ;;
             cellfs__subcmd__help__subcmd__snapshot,clone)
                 cmd="cellfs__subcmd__help__subcmd__snapshot__subcmd__clone"
@@ -254,7 +266,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -442,7 +454,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__drop)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --now --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -500,7 +512,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -989,7 +1001,35 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__undelete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__undrop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__why)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1408,7 +1448,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__truncate)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --now --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1435,6 +1475,24 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__undelete)
+            opts="-h -V --at --list --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__undrop)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1442,6 +1500,28 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__why)
+            opts="-n -h -V --count --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

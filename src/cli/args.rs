@@ -10,7 +10,7 @@ mod operator;
 mod snapshot;
 
 pub use change::{AppendArgs, IncrArgs};
-pub use operator::{BenchArgs, DemoArgs, LogArgs, MvArgs, StatsArgs};
+pub use operator::{BenchArgs, DemoArgs, DropArgs, LogArgs, MvArgs, StatsArgs, UndeleteArgs, WhyArgs};
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
@@ -43,12 +43,19 @@ pub enum Command {
     Describe(DescribeArgs),
     /// Change a table's attributes and families
     Alter(AlterArgs),
-    /// Drop all cells of a table, at once and for good
-    Truncate(TableArgs),
-    /// Drop a table with its cells, at once and for good
-    Drop(TableArgs),
-    /// Bring back a table, or a family of one, that was dropped with rmdir
+    /// Drop all cells of a table; what they were is kept for a while, as a dropped table of that name
+    Truncate(DropArgs),
+    /// Drop a table with its cells; undrop brings it back for a while
+    Drop(DropArgs),
+    /// Bring back a table, or a family of one, that was dropped
     Undrop(UndropArgs),
+    /// Bring back what was deleted or dropped, as it was
+    ///
+    /// Each cell that is not there gets its last version again; a table or family that was dropped comes back with all
+    /// that it had. What is there stays. With --at cells get the version of that time, where they have another.
+    Undelete(UndeleteArgs),
+    /// Show the last refusals of a mount, with what to do
+    Why(WhyArgs),
     /// Take deleted cells and their tombstones now, however long they are to be kept
     Purge(PurgeArgs),
     /// Put a cell
@@ -383,7 +390,7 @@ pub struct AlterArgs {
     /// Unset an attribute or a setting of the table
     #[arg(long, value_name = "NAME")]
     pub unset: Vec<String>,
-    /// Drop a family with its cells, at once and for good
+    /// Drop a family with its cells; undrop brings it back for a while
     #[arg(long, value_name = "FAMILY")]
     pub delete: Vec<String>,
 }

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::Answer;
-use super::args::{AlterArgs, AppendArgs, IncrArgs, TableArgs};
+use super::args::{AlterArgs, AppendArgs, DropArgs, IncrArgs};
 use super::cells::{full_column, mutated, open, value_argument};
 use super::output::Output;
-use super::tables::{assignment, no_table, parse_family};
+use super::tables::{assignment, confirmed, no_table, parse_family};
 use crate::model::{
     Append, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
     attributes::{all_without_effect, table_effect},
@@ -29,13 +29,15 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
             return Err(Error::new(ErrorKind::NotFound, format!("table {name} does not have {key} set")));
         }
     }
-    for family in &args.delete {
-        if table.families.remove(family).is_none() {
-            return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
-        }
+    if let Some(family) = args.delete.iter().find(|family| !table.families.contains_key(*family)) {
+        return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
     let sentences = all_without_effect(&table);
     backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
+    for family in &args.delete {
+        let change = CatalogueChange::SetFamilyAside { table: name.clone(), family: family.clone() };
+        backend.alter(change, Origin::default())?;
+    }
     sentences.iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
 }
@@ -57,9 +59,15 @@ fn alter_family(table: &mut TableSchema, text: &str) -> Result<()> {
     Ok(())
 }
 
-pub fn truncate(args: &TableArgs) -> Result<Answer> {
+/// Into the trash, as a dropped table of that name; `--now` for good.
+pub fn truncate(args: &DropArgs) -> Result<Answer> {
     let (backend, name) = open(&args.store, &args.table)?;
-    backend.alter(CatalogueChange::TruncateTable { name }, Origin::default())?;
+    if args.now && !confirmed(&format!("drop all cells of {name} for good")) {
+        return Ok(Answer::No);
+    }
+    let change =
+        if args.now { CatalogueChange::TruncateTable { name } } else { CatalogueChange::SetCellsAside { name } };
+    backend.alter(change, Origin::default())?;
     Ok(Answer::Yes)
 }
 

@@ -26,6 +26,8 @@ mod snapshot;
 mod stats;
 mod status;
 mod tables;
+mod undelete;
+mod why;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -115,6 +117,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Truncate(args) => change::truncate(&args),
         Command::Drop(args) => tables::drop(&args),
         Command::Undrop(args) => tables::undrop(&args),
+        Command::Undelete(args) => undelete::undelete(&args, json),
+        Command::Why(args) => why::why(&args),
         Command::Purge(args) => purge::purge(&args),
         Command::Put(args) => cells::put(args),
         Command::Get(args) => cells::get(args, json),

@@ -1,11 +1,12 @@
 //! create, list, describe, drop, undrop, flush, compact.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::args::{CompactArgs, CreateArgs, DescribeArgs, FlushArgs, ListArgs, TableArgs, UndropArgs};
+use super::args::{CompactArgs, CreateArgs, DescribeArgs, DropArgs, FlushArgs, ListArgs, UndropArgs};
 use super::given;
 use super::output::Output;
 use super::progress::while_compacting;
@@ -164,10 +165,25 @@ pub fn no_table(name: &TableName) -> Error {
     Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
 }
 
-pub fn drop(args: &TableArgs) -> Result<Answer> {
+/// Into the trash, from which undrop brings it back; `--now` for good.
+pub fn drop(args: &DropArgs) -> Result<Answer> {
     let name = given::table(&args.table)?;
-    open_backend(&args.store, Absent::Refuse)?.alter(CatalogueChange::DropTable { name }, Origin::default())?;
+    if args.now && !confirmed(&format!("drop {name} for good")) {
+        return Ok(Answer::No);
+    }
+    let change = if args.now { CatalogueChange::DropTable { name } } else { CatalogueChange::SetTableAside { name } };
+    open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
     Ok(Answer::Yes)
+}
+
+/// Asks a person; a program has decided.
+pub(super) fn confirmed(what: &str) -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return true;
+    }
+    eprint!("{what}? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 pub fn flush(args: &FlushArgs) -> Result<Answer> {

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use crate::env::sync::MutexGuard;
 
-use super::Fs;
 use super::changes::Moment;
 use super::content::Session;
 use super::nodes::{Node, NodeState, ROOT_INO};
 use super::snapshots::stale;
+use super::{Caller, Fs, subject};
 use crate::model::{CellInfo, FileTime};
 use crate::tree::place::{InfoPlace, NodeKey, Place, View};
 use crate::tree::resolve::Facts;
 use crate::{Error, ErrorKind, Result};
 
+/// How long the kernel may keep what a walk through a generated tree looks up again and again.
+const WALK_TTL: Duration = Duration::from_secs(1);
 /// How often the store is asked again about what changes meanwhile, before the kernel is told not to keep it.
 const LOOKS: usize = 8;
 
@@ -62,14 +64,20 @@ pub enum Lookup {
 
 impl Fs {
     /// Looks a name up in a directory, counting it for the kernel.
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup> {
+    pub fn lookup(&self, parent: u64, name: &[u8], caller: Caller) -> Result<Lookup> {
         let dir = self.node(parent)?.key();
+        subject::is_named(name);
         if name == b"." || name == b".." {
             return Err(Error::new(ErrorKind::IllegalArgument, "`.` and `..` are the kernel's"));
         }
         let key = match self.tree_of(&dir).and_then(|tree| tree.target(&dir, name)) {
-            Ok(key) => key,
-            Err(e) if is_absence(e.kind) => return Ok(Lookup::Absent(Duration::ZERO)),
+            Ok(key) => self.at_moment(&dir, name, caller, key),
+            Err(e) if is_absence(e.kind) => {
+                if e.kind == ErrorKind::IllegalArgument {
+                    self.record_refusal(caller, "lookup", &e);
+                }
+                return Ok(Lookup::Absent(Duration::ZERO));
+            }
             Err(e) => return Err(e),
         };
         let seen = self.changes.now();
@@ -259,11 +267,26 @@ impl Fs {
             _ => false,
         };
         if !cached || !key.is_present() {
-            return Duration::ZERO;
+            return self.ttl_of_generated(key);
         }
         let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
         let left = expires.map(|at| self.until(at));
         left.map_or(self.options.cache_time, |left| left.min(self.options.cache_time))
+    }
+
+    /// What is read-only stays for a while, the directories of the history for as long as nobody minds: programs
+    /// that walk there look each of them up for each file. A name that is a time has no time of its own.
+    fn ttl_of_generated(&self, key: &NodeKey) -> Duration {
+        let is_time =
+            matches!(key.view, View::At(_)) && matches!(key.place, Place::Root | Place::Table(_) | Place::Row(_));
+        let is_level =
+            matches!(key.place, Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+        let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
+        if is_level && !is_time && key.view != View::Plain || is_version && key.snapshot.is_some() {
+            WALK_TTL.min(self.options.cache_time)
+        } else {
+            Duration::ZERO
+        }
     }
 
     fn absent_ttl(&self, key: &NodeKey) -> Duration {

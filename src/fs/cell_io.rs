@@ -73,6 +73,7 @@ impl Fs {
     /// Creates a file, or opens the one that is there.
     pub fn create(&self, parent: u64, name: &[u8], creator: Creator, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
         let dir = self.node(parent)?.key();
+        super::subject::is_named(name);
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
         self.check_writable(&key)?;
@@ -89,7 +90,7 @@ impl Fs {
             return Ok((entry, opened));
         }
         if let Some(sentence) = self.check_dated(&dir, &key, name)? {
-            self.refusals.record(self.tree.backend.now(), creator.caller, "create", &sentence);
+            self.record_sentence(creator.caller, "create", &sentence);
         }
         self.touch_directory(parent);
         self.absent.remove(parent, name);
@@ -188,15 +189,20 @@ impl Fs {
     pub fn write(&self, number: u64, offset: u64, data: &[u8], append: bool) -> Result<u32> {
         let file = match self.handles.get(number)? {
             Handle::File(file) => file,
-            Handle::Text(text) => return super::text::write(&text, offset, data),
+            Handle::Text(text) => {
+                super::subject::is(&text.node);
+                return super::text::write(&text, offset, data);
+            }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };
+        super::subject::is(&file.node);
         self.closing.ended(number);
         let scratch = matches!(file.node.key().place, Place::Scratch(_));
         // Order: before the node's lock, as it may wait.
         let has_room = if scratch { Ok(()) } else { self.tree.backend.check_room() };
         let mut state = file.node.state();
         let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
+        file.state.lock().check_failed()?;
         let session = self.session(&file.node, &mut state)?;
         self.end_privileges(session, stored);
         let at = if append { session.content.len() } else { offset };
@@ -206,16 +212,13 @@ impl Fs {
         }
         let offset = at;
         session.appends = session.appends.filter(|_| append);
-        let room = self.tree.backend.value_limit().saturating_sub(offset);
-        if room == 0 && !data.is_empty() {
-            return Err(self.too_large());
-        }
-        let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
-        let taken = has_room.and_then(|()| session.content.write(offset, data, &self.options.spill_dir));
-        session.refused = taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
+        let fits = offset.saturating_add(data.len() as u64) <= self.tree.backend.value_limit() || data.is_empty();
+        let fits = has_room.and_then(|()| if fits { Ok(()) } else { Err(self.too_large()) });
+        let taken = fits.and_then(|()| session.content.write(offset, data, &self.options.spill_dir));
         session.file.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, &file);
+        file.state.lock().failed = taken.as_ref().err().map(|e| e.kind);
         taken?;
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
     }
@@ -290,6 +293,7 @@ impl Fs {
     /// The last use of a handle: what is left is committed.
     pub fn release(&self, number: u64) -> Result<()> {
         let Some(handle) = self.handles.remove(number) else { return Ok(()) };
+        super::subject::is(handle.node());
         let done = match &handle {
             Handle::File(file) => self.release_file(file),
             Handle::Text(text) => self.release_text(text),

@@ -26,7 +26,9 @@ impl Fs {
     ///
     /// A handle that only created or truncated commits at release: shells send FLUSH before WRITE.
     pub fn flush(&self, number: u64) -> Result<()> {
-        match self.handles.get(number)? {
+        let handle = self.handles.get(number)?;
+        super::subject::is(handle.node());
+        match handle {
             Handle::File(file) => {
                 let mut state = file.node.state();
                 let (written, emptied) = {
@@ -69,6 +71,7 @@ impl Fs {
         if !(own.written || own.emptied) {
             return Ok(());
         }
+        own.check_failed()?;
         if !state.unlinked {
             self.commit_session(file, state, &mut own)?;
         }
@@ -86,12 +89,6 @@ impl Fs {
         let key = file.node.key();
         if let Place::Scratch(place) = &key.place {
             return self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)));
-        }
-        if session.refused {
-            return Err(Error::new(
-                ErrorKind::NoSpace,
-                "a write to this file was refused for lack of room: nothing of it is stored",
-            ));
         }
         let target = self.commit_target(file, own.committed, session)?;
         if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
@@ -168,7 +165,7 @@ impl Fs {
 
     /// Commits what every open handle has left; called when the mount ends.
     pub fn commit_all(&self) -> Result<()> {
-        let mut first = Ok(());
+        let mut first = self.end_removals(Timestamp::MAX);
         for file in self.handles.files() {
             let mut state = file.node.state();
             first = first.and(self.commit(&file, &mut state));

@@ -77,22 +77,12 @@ pub struct Session {
     pub changed_at: FileTime,
     /// Handles that have something to commit.
     pub dirty_handles: u32,
-    /// The last write was refused for lack of room: what there is would be a part of a value.
-    pub refused: bool,
 }
 
 impl Session {
     /// Bytes that nobody has changed, last changed at a time.
     pub fn new(content: Content, changed_at: FileTime) -> Self {
-        Self {
-            content,
-            file: FileChange::default(),
-            ttl_ms: None,
-            appends: None,
-            changed_at,
-            dirty_handles: 0,
-            refused: false,
-        }
+        Self { content, file: FileChange::default(), ttl_ms: None, appends: None, changed_at, dirty_handles: 0 }
     }
 }
 

@@ -6,7 +6,7 @@ use super::changes::Moment;
 use super::cursor::{Cursor, DOTS};
 use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
-use super::{Attr, Creator, EntryReply, Fs, Kind, not_permitted};
+use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
     CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema,
 };
@@ -31,14 +31,15 @@ pub struct DirEntry {
 
 impl Fs {
     /// Opens a directory.
-    pub fn opendir(&self, ino: u64) -> Result<u64> {
+    pub fn opendir(&self, ino: u64, caller: Caller) -> Result<u64> {
         let node = self.node(ino)?;
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
         self.await_closing(&node.key());
+        self.end_removals(self.tree.backend.now())?;
         let cursor = Cursor::default();
-        self.handles.add(Handle::Dir(Arc::new(DirHandle { node, cursor: cursor.into() })))
+        self.handles.add(Handle::Dir(Arc::new(DirHandle { node, pid: caller.pid, cursor: cursor.into() })))
     }
 
     /// Feeds entries after cookie `offset` to `add` until it has no room (returns true).
@@ -141,6 +142,7 @@ impl Fs {
     /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
     pub fn mkdir(&self, parent: u64, name: &[u8], creator: Creator) -> Result<EntryReply> {
         let dir = self.node(parent)?.key();
+        super::subject::is_named(name);
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
         if let Some(entry) = self.known(&key)? {
@@ -200,8 +202,9 @@ impl Fs {
     }
 
     /// Removes an empty directory.
-    pub fn rmdir(&self, parent: u64, name: &[u8]) -> Result<()> {
+    pub fn rmdir(&self, parent: u64, name: &[u8], caller: Caller) -> Result<()> {
         let dir = self.node(parent)?.key();
+        super::subject::is_named(name);
         let key = self.tree.target(&dir, name)?;
         self.check_writable(&key)?;
         if !key.place.is_dir() {
@@ -209,6 +212,12 @@ impl Fs {
         }
         if self.tree.facts(&key)?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
+        }
+        if let Place::Schema(place) = &key.place
+            && matches!(**place, SchemaPlace::Free { .. })
+            && self.goes_with_family(&dir, place, caller.pid)
+        {
+            return Ok(());
         }
         self.unmake(&key)?;
         if let Some(node) = self.nodes.find(&key) {
@@ -265,8 +274,10 @@ impl Fs {
 
     fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
         let backend = &self.tree.backend;
-        if super::remove::family_in_use(backend.as_ref(), table, family)? {
-            let text = format!("rows of {table} use family {family}; `cellfs alter` drops a family with its cells");
+        let with_all = self.removals.take(table, family);
+        if !with_all && super::remove::family_in_use(backend.as_ref(), table, family)? {
+            let text =
+                format!("rows of {table} use family {family}; `rm -r` of this directory drops it with its cells");
             return Err(Error::new(ErrorKind::NotEmpty, text));
         }
         let change = CatalogueChange::SetFamilyAside { table: table.clone(), family: family.to_owned() };

@@ -59,8 +59,18 @@ pub struct FileState {
     pub emptied: bool,
     /// A close was told that nothing is stored.
     pub refused: bool,
+    /// A write was refused: what there is would be a part of a value, and nothing of it is stored.
+    pub failed: Option<ErrorKind>,
     /// The version that its last commit made.
     pub committed: Option<(Timestamp, SeqNo)>,
+}
+
+impl FileState {
+    /// Refuses what follows a write that was refused.
+    pub fn check_failed(&self) -> Result<()> {
+        let text = "a write to this file was refused: nothing of it is stored; open it again";
+        self.failed.map_or(Ok(()), |kind| Err(Error::new(kind, text)))
+    }
 }
 
 /// An open generated text; what is written is applied once, when the handle closes.
@@ -73,6 +83,8 @@ pub struct TextHandle {
 /// An open directory.
 pub struct DirHandle {
     pub node: Arc<Node>,
+    /// Who has opened it.
+    pub pid: u32,
     pub cursor: Mutex<Cursor>,
 }
 
@@ -136,6 +148,11 @@ impl Handles {
 
     pub fn remove(&self, number: u64) -> Option<Handle> {
         self.open.write().remove(&number)
+    }
+
+    /// Whether one of them is wanted.
+    pub fn any(&self, wanted: impl Fn(&Handle) -> bool) -> bool {
+        self.open.read().values().any(wanted)
     }
 
     /// How many are open.

@@ -25,15 +25,18 @@ mod handles;
 mod held_text;
 mod history;
 mod judge;
+mod moments;
 mod nodes;
 mod options;
 mod refusals;
 mod remove;
+mod removing;
 mod rename;
 mod rename_table;
 mod scratch;
 mod setattr;
 mod snapshots;
+mod subject;
 mod text;
 mod times;
 mod xattr;
@@ -100,6 +103,8 @@ pub struct Fs {
     changes: changes::Changes,
     closing: Arc<Closing>,
     dated: dated::Told,
+    moments: moments::Moments,
+    removals: removing::Removals,
     mounted_at: FileTime,
 }
 
@@ -127,6 +132,8 @@ impl Fs {
             changes: changes::Changes::default(),
             closing: Arc::default(),
             dated: dated::Told::default(),
+            moments: moments::Moments::default(),
+            removals: removing::Removals::default(),
             invalidations,
         });
         fs.listen();
@@ -145,11 +152,18 @@ impl Fs {
 
     /// Remembers a refusal for `.info/errors`.
     pub fn record_refusal(&self, caller: Caller, what: &str, error: &Error) {
-        self.refusals.record(self.tree.backend.now(), caller, what, &error.message);
+        let what = self.path_of_subject().map_or_else(|| what.to_owned(), |path| format!("{path} {what}"));
+        self.refusals.record(self.tree.backend.now(), caller, &what, &error.message);
+    }
+
+    /// Remembers a sentence that is no refusal.
+    fn record_sentence(&self, caller: Caller, what: &str, sentence: &str) {
+        self.record_refusal(caller, what, &Error::new(ErrorKind::Refused, sentence));
     }
 
     /// Counts a request.
     pub fn count(&self, operation: Operation) {
+        subject::forget();
         self.counters.count(operation);
     }
 
@@ -170,7 +184,9 @@ impl Fs {
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>> {
-        self.nodes.get(ino).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("inode {ino} is not held any more")))
+        let node = self.nodes.get(ino);
+        let gone = || Error::new(ErrorKind::NotFound, format!("inode {ino} is not held any more"));
+        node.inspect(|node| subject::is(node)).ok_or_else(gone)
     }
 
     /// Refuses changes to what is only generated, and to a mount with the option `ro`.
@@ -201,9 +217,8 @@ impl Fs {
     pub fn commits_at_release(&self, handle: u64) -> bool {
         match self.handles.get(handle) {
             Ok(handles::Handle::File(file)) => {
-                let stored = |state: &nodes::NodeState| state.session.as_ref().is_none_or(|session| !session.refused);
-                let refused = file.state.lock().refused;
-                file.is_dirty() && !refused && file.node.try_state().is_none_or(|state| stored(&state))
+                let own = file.state.lock();
+                (own.written || own.emptied) && !own.refused && own.failed.is_none()
             }
             Ok(handles::Handle::Text(_)) => true,
             _ => false,

@@ -12,6 +12,8 @@ use crate::model::Timestamp;
 
 /// How many are kept.
 const KEPT: usize = 1000;
+/// Lines among which a look for a name is not repeated.
+const LATELY: usize = 100;
 /// Longest line in bytes.
 const LINE_MAX: usize = 1000;
 
@@ -22,18 +24,24 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Keeps one line: time, uid, pid, what was asked, sentence. Control characters are escaped.
+    /// Keeps one line: time, uid, pid, path and what was asked, sentence; not again what was said lately. Control
+    /// characters are escaped.
     pub(super) fn record(&self, at: Timestamp, caller: Caller, what: &str, sentence: &str) {
         let mut line = String::new();
-        let sentence = printable(sentence);
+        let (what, sentence) = (printable(what), printable(sentence));
+        let said = format!("{what}: {sentence}");
         // Writing to a string cannot fail.
-        let _ = write!(line, "{} uid={} pid={} {what}: {sentence}", at.iso(), caller.uid, caller.pid);
+        let _ = write!(line, "{} uid={} pid={} {said}", at.iso(), caller.uid, caller.pid);
         if line.len() > LINE_MAX {
             let cut = (0..=LINE_MAX).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
             line.truncate(cut);
         }
         self.total.fetch_add(1, Ordering::Relaxed);
         let mut lines = self.lines.lock();
+        // Shells and prompts look for the same name again and again.
+        if what.ends_with(" lookup") && lines.iter().rev().take(LATELY).any(|line| line.ends_with(&said)) {
+            return;
+        }
         if lines.len() == KEPT {
             lines.pop_front();
         }

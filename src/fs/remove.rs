@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::nodes::Node;
-use super::{Fs, not_permitted};
+use super::{Caller, Fs, not_permitted};
 use crate::backend::{Backend, RowListing, Versions};
 use crate::model::{
     CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
@@ -25,10 +25,18 @@ const ROWS: usize = 1000;
 
 impl Fs {
     /// unlink(2).
-    pub fn unlink(&self, parent: u64, name: &[u8]) -> Result<()> {
+    pub fn unlink(&self, parent: u64, name: &[u8], caller: Caller) -> Result<()> {
         let dir = self.node(parent)?.key();
+        super::subject::is_named(name);
         let key = self.tree.target(&dir, name)?;
         self.check_writable(&key)?;
+        if let Place::Schema(place) = &key.place
+            && self.tree.facts(&key)?.is_some()
+            && self.goes_with_family(&dir, place, caller.pid)
+        {
+            self.lose_name(self.nodes.find(&key));
+            return Ok(());
+        }
         self.unlink_key(&key, name)?;
         self.touch_directory(parent);
         Ok(())

@@ -18,6 +18,7 @@ impl Fs {
     /// Moves `name` of `parent` to `new_name` of `new_parent`.
     pub fn rename(&self, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from_dir, to_dir) = (self.node(parent)?.key(), self.node(new_parent)?.key());
+        super::subject::is_named(new_name);
         let from = self.tree.target(&from_dir, name)?;
         let to = self.tree.target(&to_dir, new_name).map_err(no_such_target)?;
         self.check_writable(&from)?;
@@ -145,6 +146,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
         let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
+        files.iter().try_for_each(|file| file.state.lock().check_failed())?;
         let session: &mut Session =
             state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
         let file = self.next_attributes(&node.key(), &FileAttributes::default(), session.file);

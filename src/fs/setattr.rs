@@ -107,12 +107,12 @@ impl Fs {
         let session = self.session(&file.node, state)?;
         self.end_privileges(session, stored);
         session.content.resize(size, &self.options.spill_dir)?;
-        // Whoever says how long it is knows what he has.
-        session.refused = false;
         session.appends = None;
         session.file.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, file);
+        // Whoever says how long it is knows what he has.
+        file.state.lock().failed = None;
         Ok(())
     }
 

@@ -66,6 +66,7 @@ impl Fs {
     /// What is at a place; `None` when nothing is.
     pub(super) fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
         match self.tree_of(key) {
+            _ if self.is_hidden(key) => Ok(None),
             Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
             tree => tree?.facts(key),
         }

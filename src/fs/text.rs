@@ -213,6 +213,7 @@ impl Fs {
                 Some(text.trim_end_matches('\n').to_owned())
             }
         };
+        self.removals.show(place);
         let said = value.as_deref().and_then(|value| said_of(place, value));
         let change = schema::set(self.tree.backend.catalogue()?.as_ref(), place, value)?;
         self.tree.backend.alter(change, origin)?;

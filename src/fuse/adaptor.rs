@@ -36,7 +36,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.run(caller(request), Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes())) {
+        match self.run(caller(request), Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes(), caller(request))) {
             Ok(Lookup::Found(entry)) => answer_entry(reply, Ok(entry)),
             Ok(Lookup::Absent(ttl)) if ttl.is_zero() => reply.error(Errno::ENOENT),
             Ok(Lookup::Absent(ttl)) => reply.entry(&ttl, &absent_attr(), Generation(0)),
@@ -101,13 +101,15 @@ impl Filesystem for Adaptor {
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let name = name.as_bytes().to_vec();
-        self.answer_apart(Waits::In(parent), request, Operation::Unlink, reply, move |fs| fs.unlink(parent.0, &name));
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        let unlink = move |fs: &Fs| fs.unlink(parent.0, &name, caller);
+        self.answer_apart(Waits::In(parent), request, Operation::Unlink, reply, unlink);
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let name = name.as_bytes().to_vec();
-        self.answer_apart(Waits::Always, request, Operation::Rmdir, reply, move |fs| fs.rmdir(parent.0, &name));
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        let rmdir = move |fs: &Fs| fs.rmdir(parent.0, &name, caller);
+        self.answer_apart(Waits::Always, request, Operation::Rmdir, reply, rmdir);
     }
 
     fn rename(
@@ -213,7 +215,7 @@ impl Filesystem for Adaptor {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(caller(request), Operation::OpenDir, |fs| fs.opendir(ino.0)) {
+        match self.run(caller(request), Operation::OpenDir, |fs| fs.opendir(ino.0, caller(request))) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(errno) => reply.error(errno),
         }

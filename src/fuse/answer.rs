@@ -72,7 +72,7 @@ impl Adaptor {
         });
         self.fs.measure(what, started.elapsed(), outcome.is_err());
         outcome.map_err(|error| {
-            if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotEmpty | ErrorKind::AlreadyExists) {
+            if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::AlreadyExists) {
                 log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);
                 self.fs.record_refusal(caller, what.name(), &error);
             }

@@ -224,6 +224,10 @@ pub enum CatalogueChange {
     TruncateTable {
         name: TableName,
     },
+    /// As [`CatalogueChange::TruncateTable`]; what it held is kept as a dropped table of that name.
+    SetCellsAside {
+        name: TableName,
+    },
     RenameTable {
         from: TableName,
         to: TableName,

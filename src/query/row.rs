@@ -133,11 +133,7 @@ impl RowQuery {
     pub fn start_hint(&self) -> Option<Vec<u8>> {
         let expression = self.expression.as_ref().filter(|e| !has_while(e))?;
         let prefix = required_prefix(expression)?;
-        let bound = if self.direction == Direction::Forward {
-            prefix.to_vec()
-        } else {
-            after_prefix(prefix)
-        };
+        let bound = if self.direction == Direction::Forward { prefix.to_vec() } else { after_prefix(prefix) };
         (!bound.is_empty()).then_some(bound)
     }
 

@@ -134,6 +134,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
         CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
         CatalogueChange::TruncateTable { name } => truncate(catalogue, &name)?,
+        CatalogueChange::SetCellsAside { name } => dropped::set_cells_aside(catalogue, &name, now)?,
         CatalogueChange::RenameTable { from, to } => rename(catalogue, &from, &to)?,
         CatalogueChange::ExchangeTables { one, other } => exchange(catalogue, &one, &other)?,
         CatalogueChange::SetTableState { name, state } => set_state(catalogue, &name, state)?,
@@ -154,7 +155,9 @@ fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) ->
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
-        CatalogueChange::TruncateTable { name } => vec![Event::Replaced { table: name.clone() }, table(name)],
+        CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
+            vec![Event::Replaced { table: name.clone() }, table(name)]
+        }
         CatalogueChange::DropTable { name }
         | CatalogueChange::SetTableAside { name }
         | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
@@ -313,7 +316,7 @@ pub fn new_family_id(catalogue: &mut Catalogue) -> FamilyId {
     FamilyId(catalogue.next_family_id - 1)
 }
 
-fn truncate(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
+pub fn truncate(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
     let mut table = known_table(catalogue, name)?.clone();
     table.id = new_table_id(catalogue);
     for family in table.families.values_mut() {

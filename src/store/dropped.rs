@@ -1,6 +1,6 @@
 //! Tables and families that `rmdir` dropped: kept aside for a while, brought back or forgotten.
 
-use super::catalogue::{check_new_name, insert_table};
+use super::catalogue::{check_new_name, insert_table, truncate};
 use super::engine::{Engine, known_table};
 use crate::model::{
     Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, Origin, TableId, TableName, Timestamp,
@@ -30,6 +30,14 @@ pub fn set_table_aside(catalogue: &mut Catalogue, name: &TableName, now: Timesta
     let until = until.unwrap_or(Some(Timestamp(now.0.saturating_add(KEPT_MS))));
     catalogue.dropped.push(Dropped { what: DroppedThing::Table(table), at: now, until });
     Ok(())
+}
+
+/// As [`set_table_aside`]; the table stays, without cells.
+pub fn set_cells_aside(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> Result<()> {
+    let table = known_table(catalogue, name)?.clone();
+    set_table_aside(catalogue, name, now)?;
+    catalogue.tables.insert(name.clone(), table);
+    truncate(catalogue, name)
 }
 
 /// Drops a family and keeps its cells for a while.

@@ -9,8 +9,9 @@ use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use crate::index::key;
 use crate::model::{
-    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, FileChange, Increment,
-    Mutation, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
+    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, FileAttributes, FileChange,
+    Increment, Mutation, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value,
+    check_value_len,
 };
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
@@ -100,9 +101,19 @@ impl<'a> Planner<'a> {
         self.check_len(family, &cell.qualifier, cell.value.len())?;
         let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
         let written_at = cell.ended_at.map(|_| self.now);
-        let (ttl_ms, file, ended_at) = (cell.ttl_ms, cell.file, cell.ended_at);
+        let (ttl_ms, ended_at) = (cell.ttl_ms, cell.ended_at);
+        let file = self.timed(cell.file, cell.time, timestamp);
         let tags = Tags { ttl_ms, file, ended_at, written_at, erases: false };
         Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
+    }
+
+    /// What a file whose version's timestamp ran ahead of the clock has: the clock's time, which `make` can compare.
+    fn timed(&self, file: FileAttributes, time: Time, timestamp: Timestamp) -> FileAttributes {
+        let given = matches!(time, Time::At(_) | Time::Now) || file.mtime().is_some();
+        if given || timestamp <= self.now {
+            return file;
+        }
+        file.with(&FileChange::of_time(Some(self.now.into())))
     }
 
     fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
@@ -340,7 +351,8 @@ impl<'a> Planner<'a> {
             _ => self.put_time(family, &qualifier, time)?,
         };
         let old = old.map(|cell| cell.tags).unwrap_or_default();
-        let (ttl_ms, file) = (ttl_ms.or(old.ttl_ms), old.file.of_next_version().with(&file));
+        let file = self.timed(old.file.of_next_version().with(&file), time, timestamp);
+        let ttl_ms = ttl_ms.or(old.ttl_ms);
         let tags = Tags { ttl_ms, file, ..Tags::default() };
         if returns {
             let (qualifier, tags, value) = (qualifier.clone(), tags.clone(), value.clone());

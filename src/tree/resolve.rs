@@ -112,6 +112,7 @@ impl Tree {
             Place::Family(family) => self.family_target(family, name)?,
             Place::Versions(column) => version_target(column, name)?,
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
+            Place::TableInfo(_, TableNoun::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),

@@ -22,6 +22,11 @@ pub fn parse_time(text: &str, now: Timestamp) -> Option<Timestamp> {
     (0..=Timestamp::MAX.0).contains(&ms).then_some(Timestamp(ms))
 }
 
+/// Whether it depends on when it is read.
+pub fn is_relative(text: &[u8]) -> bool {
+    text.starts_with(b"-") || text == b"yesterday"
+}
+
 fn before(now: Timestamp, age: &str) -> Option<Timestamp> {
     if !age.starts_with(|c: char| c.is_ascii_digit()) {
         return None;

@@ -10,6 +10,7 @@ mod help;
 mod history;
 mod mount;
 mod packaging;
+mod papers;
 mod posix;
 mod reference;
 mod scenarios;

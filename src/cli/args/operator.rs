@@ -1,4 +1,4 @@
-//! The grammar of what operators use: stats, log, mv, bench.
+//! The grammar of what operators use: stats, log, mv, drop, undelete, why, bench.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,6 +41,31 @@ pub struct MvArgs {
 }
 
 #[derive(Args)]
+pub struct UndeleteArgs {
+    /// The path in a mount of what is to come back: a cell, a family of a row, a row, a table, a namespace; or the
+    /// directory of a store, or a mount point of it
+    pub path: PathBuf,
+    /// What in that store: [NAMESPACE/]TABLE[/ROW[/FAMILY[/QUALIFIER]]], spelt as in a mount
+    pub what: Option<OsString>,
+    /// As it was at that time: milliseconds since 1970, ISO 8601, an age such as -1h, or yesterday
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub at: Option<String>,
+    /// Only show what would come back
+    #[arg(long)]
+    pub list: bool,
+}
+
+#[derive(Args)]
+pub struct WhyArgs {
+    /// A path in a mount, or a mounted store: only refusals about it and what is below it
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// At most so many, the last ones
+    #[arg(short = 'n', long, default_value_t = 10)]
+    pub count: usize,
+}
+
+#[derive(Args)]
 pub struct BenchArgs {
     /// A directory on the disk to measure; what is made there is removed again
     #[arg(default_value = ".")]
@@ -52,4 +77,15 @@ pub struct DemoArgs {
     /// Where the store and its mount point are: DIRECTORY/store, DIRECTORY/mnt
     #[arg(default_value = "cellfs-demo")]
     pub directory: PathBuf,
+}
+
+#[derive(Args)]
+pub struct DropArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
+    pub table: String,
+    /// At once and for good, also what was dropped under that name before; asked for on a terminal
+    #[arg(long)]
+    pub now: bool,
 }

@@ -78,19 +78,19 @@ fn mount_a_dropped_table_comes_back_with_its_history() {
 }
 
 #[test]
-fn mount_cellfs_drop_leaves_nothing_to_bring_back() {
+fn mount_cellfs_drop_now_leaves_nothing_to_bring_back() {
     let fixture = Fixture::new();
     fs::write(fixture.family("r").join("q"), "value").unwrap();
     assert_eq!(errno(fs::remove_dir(fixture.path("t"))), libc::ENOTEMPTY);
-    run(&fixture, &["drop", &store(&fixture), "t"]);
+    run(&fixture, &["drop", "--now", &store(&fixture), "t"]);
     assert_eq!(run(&fixture, &["list", "--dropped", &store(&fixture)]), "");
     assert!(refusal(&fixture, &["undrop", &store(&fixture), "t"]).contains("no dropped table t"));
     // What rmdir dropped goes likewise.
     fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
     fs::remove_dir(fixture.path("t")).unwrap();
-    run(&fixture, &["drop", &store(&fixture), "t"]);
+    run(&fixture, &["drop", "--now", &store(&fixture), "t"]);
     assert_eq!(run(&fixture, &["list", "--dropped", &store(&fixture)]), "");
-    assert!(refusal(&fixture, &["drop", &store(&fixture), "t"]).contains("does not exist"));
+    assert!(refusal(&fixture, &["drop", "--now", &store(&fixture), "t"]).contains("does not exist"));
 }
 
 #[test]

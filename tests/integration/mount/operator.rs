@@ -99,12 +99,17 @@ fn mount_log_tells_live_deleted_and_tombstones_apart() {
     assert_eq!(lines[0]["ttl"], 3_600_000);
     let store = fixture.store();
     let people = run(&fixture, &["log", store.to_str().unwrap(), "t/r/f/q"]);
-    assert!(people.contains("live\t12 bytes\texpires ") && people.contains("tombstone DeleteColumn"), "{people}");
+    assert!(
+        people.contains("live\t12 bytes\t")
+            && people.contains("\texpires ")
+            && people.contains("tombstone DeleteColumn"),
+        "{people}"
+    );
     assert_eq!(run(&fixture, &["log", "-n", "1", store.to_str().unwrap(), "default/t/r/f/q"]).lines().count(), 1);
     let none = fixture.cellfs(&["log", store.to_str().unwrap(), "t/r/f/other"]);
     assert_eq!(none.status.code(), Some(1));
-    let row = fixture.cellfs(&["log", store.to_str().unwrap(), "t/r"]);
-    assert!(String::from_utf8_lossy(&row.stderr).contains("only cells have a history"));
+    let row = fixture.cellfs(&["log", store.to_str().unwrap(), "t"]);
+    assert!(String::from_utf8_lossy(&row.stderr).contains("only those have a history"));
     // A family that keeps nothing: what a tombstone hides is there until a compaction.
     run(&fixture, &["create", store.to_str().unwrap(), "s", "g,KEEP_DELETED_CELLS=FALSE"]);
     run(&fixture, &["put", store.to_str().unwrap(), "s", "r", "g:q", "v", "5"]);

@@ -1,0 +1,228 @@
+//! undelete: brings back what was deleted, as it was.
+//!
+//! What is there stays: only what has no newest version gets one again. With a time, what differs from then does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::UndeleteArgs;
+use super::output::{Output, json_bytes};
+use super::path::{named, resolve};
+use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
+use crate::daemon::{Absent, open_backend};
+use crate::model::{
+    CatalogueChange, CellInfo, ColumnKey, DroppedThing, Mutation, Origin, PutCell, Qualifier, RowMutations, TableName,
+    Time, TimeRange, Timestamp, Value, to_string_binary,
+};
+use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, family_of};
+use crate::tree::times;
+use crate::{Error, ErrorKind, Result};
+
+/// Rows and versions that are looked at at once.
+const PAGE: usize = 1000;
+
+pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
+    let (backend, place) = match &args.what {
+        None => resolve(&args.path)?,
+        Some(what) => {
+            let backend = open_backend(&args.path, Absent::Refuse)?;
+            let place = named(&backend, Path::new(what))?;
+            (backend, place)
+        }
+    };
+    let at = args.at.as_deref().map(|text| {
+        times::parse_time(text, backend.now())
+            .ok_or_else(|| Error::new(ErrorKind::IllegalArgument, format!("--at {text}: {}", times::FORMS)))
+    });
+    let mut run = Undelete { backend, at: at.transpose()?, list: args.list, json, output: Output::new(), found: 0 };
+    run.place(&place)?;
+    run.output.finish()?;
+    Ok(if run.found > 0 { Answer::Yes } else { Answer::No })
+}
+
+struct Undelete {
+    backend: Arc<dyn Backend>,
+    at: Option<Timestamp>,
+    list: bool,
+    json: bool,
+    output: Output,
+    found: u64,
+}
+
+impl Undelete {
+    fn place(&mut self, place: &Place) -> Result<()> {
+        match place {
+            Place::Namespace(name) => self.namespace(name),
+            Place::Table(table) => self.table(table),
+            Place::Row(row) => self.row(row),
+            Place::Family(family) => self.family(family),
+            Place::Schema(schema) => match schema.as_ref() {
+                SchemaPlace::Family(table, family) => self.dropped(table, Some(family)),
+                SchemaPlace::Table(table) => self.table(table),
+                _ => Err(no_such_thing()),
+            },
+            place => match place.column() {
+                Some(column) => {
+                    self.drop_back(&column.table, Some(&column.family))?;
+                    self.column(&family_of(column), &column.qualifier)
+                }
+                None => Err(no_such_thing()),
+            },
+        }
+    }
+
+    fn namespace(&mut self, name: &str) -> Result<()> {
+        let catalogue = self.backend.catalogue()?;
+        let mut tables: Vec<TableName> = catalogue.tables.keys().cloned().collect();
+        let dropped = catalogue.dropped.iter().filter_map(|dropped| match &dropped.what {
+            DroppedThing::Table(table) => Some(table.name.clone()),
+            DroppedThing::Family(..) => None,
+        });
+        tables.extend(dropped);
+        tables.retain(|table| *table.namespace == *name);
+        tables.sort();
+        tables.dedup();
+        if !catalogue.namespaces.contains_key(name) && !tables.is_empty() && !self.list {
+            let namespace = crate::model::NamespaceSchema { name: name.to_owned(), ..Default::default() };
+            self.backend.alter(CatalogueChange::CreateNamespace(namespace), Origin::default())?;
+        }
+        tables.iter().try_for_each(|table| self.table(table))
+    }
+
+    fn table(&mut self, table: &TableName) -> Result<()> {
+        if !self.backend.catalogue()?.tables.contains_key(table) {
+            return self.dropped(table, None);
+        }
+        let mut after = None;
+        loop {
+            let (time_range, which) = (TimeRange::ALL, Versions::LiveAndKept);
+            let listing =
+                RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: PAGE };
+            let rows = self.backend.list_rows(&listing)?;
+            for row in &rows {
+                self.row(&RowPlace { table: table.clone(), row: row.clone() })?;
+            }
+            if rows.len() < PAGE {
+                return Ok(());
+            }
+            after = rows.into_iter().next_back();
+        }
+    }
+
+    fn row(&mut self, row: &RowPlace) -> Result<()> {
+        self.drop_back(&row.table, None)?;
+        if !self.backend.catalogue()?.tables.contains_key(&row.table) {
+            return Ok(());
+        }
+        for family in self.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept)? {
+            self.family(&FamilyPlace { table: row.table.clone(), row: row.row.clone(), family })?;
+        }
+        Ok(())
+    }
+
+    fn family(&mut self, family: &FamilyPlace) -> Result<()> {
+        self.drop_back(&family.table, Some(&family.family))?;
+        let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
+        loop {
+            let (table, row) = (&family.table, &family.row);
+            let page = self.backend.list_history(table, row, &family.family, Some(&from), 1)?;
+            let Some((qualifier, _)) = page.into_iter().next() else { return Ok(()) };
+            self.column(family, &qualifier)?;
+            from.qualifier = [qualifier.as_slice(), &[0]].concat();
+        }
+    }
+
+    /// A table or family on the way that was dropped comes back first.
+    fn drop_back(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
+        let catalogue = self.backend.catalogue()?;
+        match (catalogue.tables.get(table), family) {
+            (None, _) => self.dropped(table, None),
+            (Some(schema), Some(family)) if !schema.families.contains_key(family) => self.dropped(table, Some(family)),
+            _ => Ok(()),
+        }
+    }
+
+    fn dropped(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
+        let what =
+            family.map_or_else(|| format!("table {table}"), |family| format!("family {family} of table {table}"));
+        self.found += 1;
+        if self.list {
+            let line = json!({ "namespace": table.namespace, "table": table.name, "family": family });
+            return if self.json { self.output.json(&line) } else { self.output.line(&format!("{what}, dropped")) };
+        }
+        let change = CatalogueChange::Undrop { table: table.clone(), family: family.map(str::to_owned) };
+        self.backend.alter(change, Origin::default())
+    }
+
+    fn column(&mut self, family: &FamilyPlace, qualifier: &Qualifier) -> Result<()> {
+        let column = family.column(qualifier.clone());
+        let newest = self.backend.newest(&column, TimeRange::ALL)?;
+        let wanted = match self.at {
+            Some(at) => self.backend.newest(&column, TimeRange::until(at))?,
+            None if newest.is_some() => None,
+            None => self.newest_deleted(&column)?,
+        };
+        let same =
+            |cell: &CellInfo| newest.as_ref().is_some_and(|is| (is.timestamp, is.seq) == (cell.timestamp, cell.seq));
+        match wanted.filter(|cell| !same(cell)) {
+            Some(cell) => self.bring(&column, &cell),
+            None => Ok(()),
+        }
+    }
+
+    fn newest_deleted(&self, column: &ColumnKey) -> Result<Option<CellInfo>> {
+        Ok(self.backend.list_versions(column, Versions::LiveAndKept, None, 1)?.into_iter().next())
+    }
+
+    /// As the newest version, with the mtime and the mode that it had.
+    fn bring(&mut self, column: &ColumnKey, cell: &CellInfo) -> Result<()> {
+        self.found += 1;
+        if self.list {
+            return self.tell(column, cell);
+        }
+        let len = usize::try_from(cell.len()).unwrap_or(usize::MAX);
+        let mtime = crate::model::FileChange::of_time(Some(cell.mtime()));
+        let put = PutCell {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            time: Time::AfterNewest,
+            value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
+            ttl_ms: cell.tags.ttl_ms,
+            file: cell.tags.file.with(&mtime),
+            ended_at: None,
+        };
+        let (table, row, origin) = (column.table.clone(), column.row.clone(), Origin::default());
+        let mutations =
+            RowMutations { table, row, mutations: vec![Mutation::Put(vec![put])], durability: None, origin };
+        self.backend.mutate(mutations, None).map(|_| ())
+    }
+
+    fn tell(&mut self, column: &ColumnKey, cell: &CellInfo) -> Result<()> {
+        let deleted = cell.deleted_at.map(|at| at.0);
+        if self.json {
+            return self.output.json(&json!({
+                "namespace": column.table.namespace,
+                "table": column.table.name,
+                "row": json_bytes(&column.row),
+                "family": column.family,
+                "qualifier": json_bytes(&column.qualifier),
+                "timestamp": cell.timestamp.0,
+                "deleted_at": deleted,
+                "size": cell.len(),
+            }));
+        }
+        let deleted = cell.deleted_at.map_or_else(String::new, |at| format!(", deleted {}", at.iso()));
+        let (row, qualifier) = (to_string_binary(&column.row), to_string_binary(&column.qualifier));
+        let size = cell.len();
+        let (table, family, time) = (&column.table, &column.family, cell.timestamp.iso());
+        self.output.line(&format!("{table} {row} {family}:{qualifier}: {size} bytes of {time}{deleted}"))
+    }
+}
+
+fn no_such_thing() -> Error {
+    let text = "only cells, rows, families, tables and namespaces are brought back: give the path of one";
+    Error::new(ErrorKind::IllegalArgument, text)
+}

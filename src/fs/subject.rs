@@ -1,0 +1,56 @@
+//! What the request that a thread is about to answer is about: for `.info/errors`, which names its path.
+
+use std::cell::RefCell;
+
+use super::Fs;
+use super::nodes::Node;
+
+#[derive(Default)]
+struct Subject {
+    ino: u64,
+    name: Vec<u8>,
+}
+
+thread_local! {
+    static SUBJECT: RefCell<Subject> = RefCell::default();
+}
+
+/// A request begins.
+pub(super) fn forget() {
+    SUBJECT.with_borrow_mut(|subject| {
+        subject.ino = 0;
+        subject.name.clear();
+    });
+}
+
+/// It is about this node.
+pub(super) fn is(node: &Node) {
+    SUBJECT.with_borrow_mut(|subject| subject.ino = node.ino);
+}
+
+/// It is about a name in the directory that it was about.
+pub(super) fn is_named(name: &[u8]) {
+    SUBJECT.with_borrow_mut(|subject| {
+        subject.name.clear();
+        subject.name.extend_from_slice(name);
+    });
+}
+
+impl Fs {
+    /// The path below the mount point of what this thread's request is about.
+    pub(super) fn path_of_subject(&self) -> Option<String> {
+        let (ino, name) = SUBJECT.with_borrow(|subject| (subject.ino, subject.name.clone()));
+        let node = self.nodes.get(ino)?;
+        let mut names = if name.is_empty() { Vec::new() } else { vec![name] };
+        let mut key = node.key();
+        // No path has more levels.
+        for _ in 0..16 {
+            let Some(parent) = self.tree.parent_of(&key) else { break };
+            names.push(self.tree.name_of(&key));
+            key = parent;
+        }
+        names.retain(|name| !name.is_empty());
+        let path: Vec<String> = names.iter().rev().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        Some(format!("/{}", path.join("/")))
+    }
+}

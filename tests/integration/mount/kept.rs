@@ -1,0 +1,127 @@
+//! What people would lose: values that were cut, moments that move, families that are removed by hand.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::fixture::{Fixture, errno, history, names};
+
+fn bash(script: &str) -> (bool, String) {
+    let output = Command::new("bash").args(["-uc", script]).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn mount_nothing_of_a_handle_is_stored_after_a_refused_write() {
+    let fixture = Fixture::with_options("value_limit=1000000");
+    let family = fixture.family("r");
+    let (cell, new) = (family.join("q"), family.join("new"));
+    fs::write(&cell, "whole").unwrap();
+    let mut file = fs::File::create(&cell).unwrap();
+    file.write_all(&vec![b'x'; 900_000]).unwrap();
+    let refused = file.write_all(&vec![b'y'; 200_000]);
+    assert_eq!(errno(refused), libc::EFBIG, "the write that passes the limit, and not a part of it");
+    assert_eq!(errno(file.write_all(b"more")), libc::EFBIG);
+    drop(file);
+    assert_eq!(history(&cell), ["whole"]);
+    let big = fixture.directory.path().join("big");
+    fs::write(&big, vec![b'z'; 1_500_000]).unwrap();
+    for target in [&cell, &new] {
+        assert!(!bash(&format!("cp '{}' '{}'", big.display(), target.display())).0);
+    }
+    assert_eq!((history(&cell), names(&family)), (vec!["whole".to_owned()], vec!["q".to_owned()]));
+    // Who begins anew has a whole value again.
+    let mut file = fs::File::create(&cell).unwrap();
+    assert_eq!(errno(file.write_all(&vec![b'y'; 1_200_000])), libc::EFBIG);
+    file.set_len(0).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    file.write_all(b"again").unwrap();
+    drop(file);
+    assert_eq!(history(&cell), ["whole", "again"]);
+}
+
+#[test]
+fn mount_mtimes_are_the_clocks_also_when_timestamps_run_ahead() {
+    let fixture = Fixture::new();
+    let file = fixture.family("r").join("q");
+    let ahead = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64 + 3_600_000;
+    fs::write(super::fixture::suffixed(&file, &format!("@{ahead}")), "later").unwrap();
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    fs::write(&file, "newest").unwrap();
+    let shown = fs::metadata(&file).unwrap();
+    assert!(shown.mtime() as u64 <= clock().as_secs(), "{} is not in the future", shown.mtime());
+    bash(&format!("echo more >> '{}'", file.display()));
+    assert!(fs::metadata(&file).unwrap().mtime() as u64 <= clock().as_secs());
+    assert_eq!(history(&file), ["later", "newest", "newestmore\n"]);
+}
+
+#[test]
+fn mount_a_walk_below_a_relative_time_sees_one_moment() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for name in 0..200 {
+        fs::write(family.join(format!("f{name}")), "old").unwrap();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    // While it walks, what it looks for passes out of the last second.
+    let out = fixture.directory.path().join("out");
+    let script = format!(
+        "set -e; cd '{0}'; mkdir '{1}'; (find .at/-1s/r -type f; sleep 1.5; find .at/-1s/r -type f) | \
+         tee '{1}/names' | xargs -n 50 cat > '{1}/all'; wc -l < '{1}/names'; grep -o old '{1}/all' | wc -l; \
+         grep -c new '{1}/all' || true",
+        fixture.path("t").display(),
+        out.display()
+    );
+    let writer = std::thread::spawn({
+        let family = family.clone();
+        move || {
+            for name in 0..200 {
+                fs::write(family.join(format!("f{name}")), "new").unwrap();
+            }
+        }
+    });
+    let (worked, said) = bash(&format!("set -m; ( {script} )"));
+    writer.join().unwrap();
+    assert!(worked, "{said}");
+    assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["400", "400", "0"]);
+}
+
+#[test]
+fn mount_rm_of_a_familys_schema_drops_it_as_it_was() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    fs::write(fixture.path("t/.schema/g/VERSIONS"), "5").unwrap();
+    fs::write(fixture.path("t/.schema/g/METADATA/owner"), "me").unwrap();
+    fs::create_dir_all(fixture.path("t/r/g")).unwrap();
+    let cell = fixture.path("t/r/g/q");
+    for value in ["one", "two", "three"] {
+        fs::write(&cell, value).unwrap();
+    }
+    let (worked, said) = bash(&format!("rm -r '{}'", fixture.path("t/.schema/g").display()));
+    assert!(worked, "{said}");
+    assert_eq!(errno(fs::metadata(fixture.path("t/.schema/g"))), libc::ENOENT);
+    let store = fixture.store().to_str().unwrap().to_owned();
+    assert!(fixture.cellfs(&["compact", "--major", &store, "t"]).status.success());
+    assert!(fixture.cellfs(&["undrop", &store, "t", "g"]).status.success());
+    assert_eq!(fs::read_to_string(fixture.path("t/.schema/g/VERSIONS")).unwrap(), "5\n");
+    assert_eq!(fs::read_to_string(fixture.path("t/.schema/g/KEEP_DELETED_CELLS")).unwrap(), "TRUE\n");
+    assert_eq!(fs::read_to_string(fixture.path("t/.schema/g/METADATA/owner")).unwrap(), "me\n");
+    assert_eq!(history(&cell), ["one", "two", "three"]);
+    // One attribute alone is unset at once.
+    fs::remove_file(fixture.path("t/.schema/g/VERSIONS")).unwrap();
+    assert_eq!(errno(fs::metadata(fixture.path("t/.schema/g/VERSIONS"))), libc::ENOENT);
+    let said = fixture.cellfs(&["describe", &store, "t"]).stdout;
+    assert!(!String::from_utf8_lossy(&said).contains("VERSIONS => '5'"));
+    // Where the directory stays, its names go a little later, and at the latest with the mount.
+    let script = "import os, sys; d = os.open(sys.argv[1], os.O_RDONLY); os.unlink('TTL', dir_fd=d); os.close(d)";
+    fs::write(fixture.path("t/.schema/g/TTL"), "86400").unwrap();
+    let python = Command::new("python3").args(["-c", script]).arg(fixture.path("t/.schema/g")).status().unwrap();
+    assert!(python.success());
+    assert_eq!(errno(fs::metadata(fixture.path("t/.schema/g/TTL"))), libc::ENOENT);
+    let mut fixture = fixture;
+    fixture.remount();
+    assert_eq!(errno(fs::metadata(fixture.path("t/.schema/g/TTL"))), libc::ENOENT);
+}

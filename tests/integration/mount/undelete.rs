@@ -1,0 +1,122 @@
+//! What was deleted or dropped comes back with one command, and what was refused is told with its path.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use super::fixture::{Fixture, errno, history, names};
+
+/// Status, standard output and standard error of a command.
+fn run(fixture: &Fixture, args: &[&str]) -> (i32, String) {
+    let output = fixture.cellfs(args);
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
+}
+
+fn text(path: &std::path::Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn mount_undelete_brings_back_cells_rows_tables_and_namespaces() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (name, value) in [("a", "one"), ("b", "two"), ("c", "three")] {
+        fs::write(family.join(name), "older").unwrap();
+        fs::write(family.join(name), value).unwrap();
+    }
+    fs::set_permissions(family.join("a"), fs::Permissions::from_mode(0o600)).unwrap();
+    let mtime = fs::metadata(family.join("a")).unwrap().mtime();
+    fs::remove_file(family.join("a")).unwrap();
+    let path = text(&family.join("a"));
+    let (status, listed) = run(&fixture, &["undelete", "--list", &path]);
+    assert!(status == 0 && listed.contains("f:a: 3 bytes") && listed.contains("deleted"), "{listed}");
+    assert_eq!(errno(fs::metadata(family.join("a"))), libc::ENOENT, "--list changes nothing");
+    assert_eq!(run(&fixture, &["undelete", &path]), (0, String::new()));
+    let meta = fs::metadata(family.join("a")).unwrap();
+    assert_eq!((fs::read_to_string(family.join("a")).unwrap().as_str(), meta.mtime()), ("one", mtime));
+    assert_eq!(meta.mode() & 0o777, 0o600);
+    assert_eq!(run(&fixture, &["undelete", &path]).0, 1, "there is nothing to bring back");
+    // A row, by the path that it had; what is there stays.
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    let family = fixture.family("r");
+    fs::write(family.join("b"), "new").unwrap();
+    assert_eq!(run(&fixture, &["undelete", &text(&fixture.path("t/r"))]).0, 0);
+    let read = |name: &str| fs::read_to_string(fixture.path("t/r/f").join(name)).unwrap();
+    assert_eq!((read("a"), read("b"), read("c")), ("one".to_owned(), "new".to_owned(), "three".to_owned()));
+    // A family and a table that were dropped, and what was deleted in them.
+    let store = text(&fixture.store());
+    assert_eq!(run(&fixture, &["alter", &store, "t", "--delete", "f"]).0, 0);
+    assert_eq!(run(&fixture, &["undelete", &store, "t/r/f/c"]).0, 0);
+    assert_eq!(read("c"), "three");
+    fs::create_dir_all(fixture.mnt().join("ns/t/r/f")).unwrap();
+    fs::write(fixture.mnt().join("ns/t/r/f/q"), "v").unwrap();
+    assert_eq!(run(&fixture, &["drop", &store, "ns/t"]).0, 0);
+    fs::remove_dir(fixture.mnt().join("ns")).unwrap();
+    assert_eq!(run(&fixture, &["undelete", &store, "ns/t"]).0, 2, "the namespace has to come first");
+    assert_eq!(run(&fixture, &["undelete", &text(&fixture.mnt().join("ns"))]).0, 0);
+    assert_eq!(fs::read_to_string(fixture.mnt().join("ns/t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
+fn mount_undelete_at_a_time_brings_what_there_was_then() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (time, value) in [(1000, "one"), (2000, "two")] {
+        fs::write(family.join(format!("q@{time}")), value).unwrap();
+    }
+    let store = text(&fixture.store());
+    assert_eq!(run(&fixture, &["undelete", "--at", "1500", &store, "t/r"]).0, 0);
+    assert_eq!(fs::read_to_string(family.join("q")).unwrap(), "one");
+    assert_eq!(history(&family.join("q")), ["one", "two", "one"], "as a newer version");
+    let (status, said) = run(&fixture, &["undelete", "--at", "some day", &store, "t/r"]);
+    assert!(status == 2 && said.contains("yesterday"), "{said}");
+}
+
+#[test]
+fn mount_commands_drop_into_the_trash_and_now_for_good() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "value").unwrap();
+    let store = text(&fixture.store());
+    assert_eq!(run(&fixture, &["truncate", &store, "t"]), (0, String::new()));
+    assert_eq!(names(&fixture.path("t")), Vec::<String>::new());
+    assert_eq!(names(&fixture.path("t/.schema")), [".table", "f"]);
+    fs::rename(fixture.path("t"), fixture.path("empty")).unwrap();
+    assert_eq!(run(&fixture, &["undrop", &store, "t"]).0, 0);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "value");
+    assert_eq!(run(&fixture, &["drop", &store, "t"]).0, 0);
+    assert_eq!(run(&fixture, &["undrop", &store, "t"]).0, 0);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "value");
+    assert_eq!(run(&fixture, &["drop", "--now", &store, "t"]).0, 0);
+    assert_eq!(run(&fixture, &["undrop", &store, "t"]).0, 2);
+}
+
+#[test]
+fn mount_refusals_are_told_with_their_path() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    assert_eq!(errno(fs::remove_dir(fixture.path("t/r"))), libc::ENOTEMPTY);
+    assert_eq!(errno(fs::create_dir(fixture.path("t/r/g"))), libc::EPERM);
+    assert_eq!(errno(fs::metadata(fixture.path("t/.hidden"))), libc::ENOENT);
+    assert_eq!(errno(fs::metadata(fixture.path("t/.at/some-day"))), libc::ENOENT);
+    assert_eq!(errno(fs::write(fixture.path("t/.schema/f/VERSIONS"), "many\n")), libc::EINVAL);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let pid = format!("uid={} pid=", nix::unistd::geteuid());
+    for (path, what) in [
+        ("/default/t/r rmdir: ", "not empty"),
+        ("/default/t/r/g mkdir: ", "families=auto"),
+        ("/default/t/.hidden lookup: ", "%2Ehidden"),
+        ("/default/t/.at/some-day lookup: ", "-10min"),
+        ("/default/t/.schema/f/VERSIONS write: ", "VERSIONS"),
+    ] {
+        let line = errors.lines().find(|line| line.contains(path));
+        let line = line.unwrap_or_else(|| panic!("{path} is not in {errors}"));
+        assert!(line.contains(what) && line.contains(&pid), "{line}");
+    }
+    assert_eq!(fs::read_to_string(fixture.path("t/.info/errors")).unwrap().lines().count(), errors.lines().count());
+    let (status, said) = run(&fixture, &["why", &text(&fixture.path("t/r"))]);
+    assert_eq!((status, said.lines().count()), (0, 2), "{said}");
+    let (status, said) = run(&fixture, &["why", "-n", "1", &text(&fixture.store())]);
+    assert!(status == 0 && said.contains("VERSIONS") && said.lines().count() == 1, "{said}");
+    assert_eq!(run(&fixture, &["why", &text(&fixture.path("other"))]).0, 1);
+}
