@@ -266,7 +266,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --help --version mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -454,7 +454,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__drop)
-            opts="-h -V --now --json --help --version"
+            opts="-h -V --now --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1448,7 +1448,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__truncate)
-            opts="-h -V --now --json --help --version"
+            opts="-h -V --now --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1476,7 +1476,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__undelete)
-            opts="-h -V --at --list --json --help --version"
+            opts="-h -V --at --list --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1508,7 +1508,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__why)
-            opts="-n -h -V --count --json --help --version"
+            opts="-n -h -V --count --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -113,10 +113,12 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand undrop" -s V -l version -d
 complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -l at -d 'As it was at that time: milliseconds since 1970, ISO 8601, an age such as -1h, or yesterday' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -l list -d 'Only show what would come back'
 complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand undelete" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -s n -l count -d 'At most so many, the last ones' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -l json -d 'Print JSON, one object a line'
+complete -c cellfs -n "__fish_cellfs_using_subcommand why" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand purge" -l json -d 'Print JSON, one object a line'

@@ -67,11 +67,6 @@ impl Node {
         self.state.lock()
     }
 
-    /// As [`Node::state`]; `None` while somebody else has it.
-    pub fn try_state(&self) -> Option<MutexGuard<'_, NodeState>> {
-        self.state.try_lock()
-    }
-
     /// Open handles of the node.
     pub fn opens(&self) -> u32 {
         self.opens.load(Ordering::Relaxed)
