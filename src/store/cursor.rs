@@ -9,6 +9,7 @@ use crate::env::sync::Mutex;
 
 use super::memtable::{Memtable, Memtables};
 use super::page::Page;
+use super::reads::Reading;
 use crate::Result;
 use crate::index::{Direction, Index, IndexRow, key};
 use crate::model::{SeqNo, StoredCell};
@@ -22,6 +23,8 @@ const PAGE: usize = 1024;
 pub struct Snapshot {
     pub read_point: SeqNo,
     pub tables: Arc<Memtables>,
+    /// While it lives nothing is dropped that it may have to show.
+    pub _reading: Arc<Reading>,
 }
 
 /// See the module.

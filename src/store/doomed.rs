@@ -112,6 +112,8 @@ impl Engine {
 
     /// Takes rows out of the index that need no marks, because no rebuild takes them or nobody would see them.
     pub fn remove_rows(&self, gone: &[Gone]) -> Result<()> {
+        // Order: before the lock; what hides them was shown to all that begins from here on.
+        self.reads.await_those_of_before();
         let _alone = self.maintenance.lock();
         let mut meta = self.meta.lock().clone();
         let mut sums = Sums { columns: ColumnChanges::new(&meta), ..Sums::default() };

@@ -14,6 +14,7 @@ use super::cursor::{Cursor, Snapshot};
 use super::damage::Met;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
+use super::reads::Reads;
 use super::recent::Recent;
 use super::room::DiskRoom;
 use super::settle::Moving;
@@ -89,6 +90,7 @@ pub struct Engine {
     pub declaring: RwLock<()>,
     pub tables: ArcSwap<Memtables>,
     pub read_point: AtomicU64,
+    pub reads: Arc<Reads>,
     /// The state that the index has.
     pub meta: Mutex<Meta>,
     pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
@@ -156,9 +158,10 @@ impl Engine {
 
     /// What a read that starts now sees.
     pub fn snapshot(&self) -> Snapshot {
-        // Order: the read point before the memtables, those before the index.
+        // Order: counted before the read point, that before the memtables, those before the index.
+        let reading = Arc::new(self.reads.begin());
         let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
-        Snapshot { read_point, tables: self.tables.load_full() }
+        Snapshot { read_point, tables: self.tables.load_full(), _reading: reading }
     }
 
     /// A cursor over the row of a family.

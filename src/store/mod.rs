@@ -30,6 +30,7 @@ mod policy;
 mod purge;
 mod purge_deleted;
 mod read;
+mod reads;
 mod recent;
 mod recovery;
 mod relocate;

@@ -124,6 +124,7 @@ impl Parts {
             declaring: RwLock::new(()),
             tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
             read_point: AtomicU64::new(last.0),
+            reads: Arc::default(),
             meta: Mutex::new(meta),
             tracks: RwLock::new(tracks),
             recent: Recent::default(),

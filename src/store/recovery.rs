@@ -230,6 +230,10 @@ impl<'a> Recovery<'a> {
             match event {
                 ReplayEvent::Record { offset, seq, found, .. } => {
                     if log && self.end == Tail::Mend && self.is_hole(id, seq, synced) {
+                        if self.continued(later)? {
+                            // A sync failed before this segment was begun, and all from the hole on was written again.
+                            return Ok(Walked::GoesOnElsewhere(offset));
+                        }
                         // The end of the segment before never reached the disk.
                         self.keep_cut(id, offset)?;
                         return Ok(Walked::Ends(offset));

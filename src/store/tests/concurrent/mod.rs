@@ -28,7 +28,7 @@ use crate::store::Broken;
 
 /// Seeds in which a broken rule must be noticed.
 const CONTROLS: u64 = 20_000;
-const LIMITS: Limits = Limits { steps: 400_000 };
+const LIMITS: Limits = Limits { steps: 3_000_000 };
 
 /// What goes wrong in a run besides the order of things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
