@@ -70,7 +70,7 @@ impl Faults {
 
     fn draw(&mut self, is_meant: impl Fn(Fault) -> bool) -> Option<Fault> {
         let plan = self.plan.as_ref()?;
-        if next_random(&mut self.random) % plan.one_in.max(1) != 0 {
+        if !next_random(&mut self.random).is_multiple_of(plan.one_in.max(1)) {
             return None;
         }
         let fault = *plan.faults.get(next_random(&mut self.random) as usize % plan.faults.len().max(1))?;
