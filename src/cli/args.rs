@@ -284,7 +284,7 @@ pub struct DeleteArgs {
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
     pub row: OsString,
-    /// FAMILY:QUALIFIER
+    /// FAMILY:QUALIFIER; a FAMILY alone stands for all its columns, at a timestamp
     pub column: OsString,
     /// Only the version of this timestamp
     pub timestamp: Option<i64>,
@@ -305,8 +305,10 @@ pub struct DeleteallArgs {
     /// Key of the row
     #[arg(allow_negative_numbers = true)]
     pub row: OsString,
-    /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out
+    /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out, or empty
     pub column: Option<OsString>,
+    /// Only what is not newer than this timestamp
+    pub timestamp: Option<i64>,
 }
 
 #[derive(Args)]

@@ -18,7 +18,7 @@ use crate::daemon::{Absent, open_backend};
 use crate::fs::Content;
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
-    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, to_bytes_binary,
+    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -100,7 +100,7 @@ pub fn put(args: PutArgs) -> Result<Answer> {
     let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
-        value: put_argument(&args.value)?,
+        value: put_argument(&args.value, &column, backend.value_limit())?,
         ttl_ms: args.ttl,
         file: backend.kept_attributes(&column).unwrap_or_default(),
         ended_at: None,
@@ -110,8 +110,8 @@ pub fn put(args: PutArgs) -> Result<Answer> {
     mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
 }
 
-/// A long value from standard input lies in a file.
-fn put_argument(value: &OsStr) -> Result<Value> {
+/// A long value from standard input lies in a file; one that is too long is not read to its end.
+fn put_argument(value: &OsStr, column: &ColumnKey, limit: u64) -> Result<Value> {
     if value != "-" {
         return Ok(Value::Bytes(given::bytes(value)));
     }
@@ -120,7 +120,10 @@ fn put_argument(value: &OsStr) -> Result<Value> {
     loop {
         match input.read(&mut buffer) {
             Ok(0) => return Ok(content.value()),
-            Ok(len) => content.write(content.len(), &buffer[..len], &std::env::temp_dir())?,
+            Ok(len) => {
+                check_value_len(&column.family, &column.qualifier, content.len() + len as u64, limit)?;
+                content.write(content.len(), &buffer[..len], &std::env::temp_dir())?;
+            }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(Error::io("read standard input", &e)),
         }
@@ -190,6 +193,14 @@ fn form(json: bool) -> Form {
 
 pub fn delete(args: DeleteArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
+    if let (Some(_), (family, None)) = (args.timestamp, split_column(&args.column)?) {
+        let marker = DeleteMarker {
+            kind: DeleteKind::FamilyVersion { family },
+            time: explicit_time(args.timestamp)?,
+            erases: false,
+        };
+        return mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), None);
+    }
     let (family, qualifier) = full_column(&args.column)?;
     let condition = |value| Condition::Column {
         family: family.clone(),
@@ -213,12 +224,13 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
 
 pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
-    let kind = match args.column.as_deref().map(split_column).transpose()? {
+    let column = args.column.as_deref().filter(|column| !column.is_empty());
+    let kind = match column.map(split_column).transpose()? {
         None => DeleteKind::Row,
         Some((family, None)) => DeleteKind::Family { family },
         Some((family, Some(qualifier))) => DeleteKind::Column { family, qualifier },
     };
-    let marker = DeleteMarker { kind, time: Time::AfterNewest, erases: false };
+    let marker = DeleteMarker { kind, time: explicit_time(args.timestamp)?, erases: false };
     mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), None)
 }
 

@@ -56,6 +56,25 @@ fn commands_take_bytes_as_hbase_prints_them() {
 }
 
 #[test]
+fn commands_delete_up_to_a_time_and_a_familys_version() {
+    let stored = Stored::new();
+    for time in ["1", "2", "3"] {
+        for column in ["f:a", "f:b"] {
+            assert_eq!(stored.run(&["put", "t", "r", column, time, time]).0, 0);
+        }
+    }
+    let versions = || stored.run(&["get", "t", "r", "--versions", "3"]).1.lines().filter(|l| l.contains("f:")).count();
+    assert_eq!(versions(), 6);
+    assert_eq!(stored.run(&["deleteall", "t", "r", "f:a", "1"]).0, 0);
+    assert_eq!(versions(), 5);
+    assert_eq!(stored.run(&["delete", "t", "r", "f", "2"]).0, 0);
+    assert_eq!(versions(), 3, "of each column the version of that time");
+    assert_eq!(stored.run(&["delete", "t", "r", "f"]).0, 2, "a family alone wants a time");
+    assert_eq!(stored.run(&["deleteall", "t", "r", "", "3"]).0, 0);
+    assert_eq!(versions(), 0);
+}
+
+#[test]
 fn commands_scan_a_prefix_from_its_end() {
     let stored = Stored::new();
     for row in ["a", "b1", "b2", "b3", "c"] {

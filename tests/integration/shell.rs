@@ -19,8 +19,10 @@ const DIFFERENT: &[(usize, &str, &str)] = &[
     (159, "Use one of LZO LZMA GZ ZSTD LZ4 NONE SNAPPY BZIP2\n", "EnumDesc is no compression"),
     (205, "ERROR: one column at a time: \"f:b\"", "an error of JRuby"),
     (229, "=> [\"DependentColumnFilter\", ", "HBase shows a Java object"),
+    (238, "Puts a value into a column of a row", "help is in words of our own"),
     (239, " (auth:SIMPLE)\n    groups: ", "the user is not the recorded one"),
     (240, "active master:  cellfs\n0 backup masters\n1 live servers\n", "numbers of servers"),
+    (241, "A table can be held in a variable", "help is in words of our own"),
 ];
 
 fn data(name: &str) -> String {
@@ -224,4 +226,56 @@ fn the_program_runs_statements_of_its_arguments() {
     let done = run(&[directory.path().join("script").to_str().unwrap()]);
     assert_eq!(done.status.code(), Some(3));
     assert!(String::from_utf8(done.stdout).unwrap().contains("=> 0\n"));
+}
+
+/// What every example may count on.
+const BEFORE_EXAMPLES: &str = "\
+create_namespace 'ns1'
+create 't1', {NAME => 'f1', VERSIONS => 5}, 'f2'
+create 'ns1:t1', 'f1'
+put 't1', 'r1', 'f1:c1', 'old', 1416300000123
+put 't1', 'r1', 'f1:c1', 'value'
+put 't1', 'r1', 'f1:c2', 'value'
+put 't1', 'r2', 'f2:c', 'value'
+incr 't1', 'r1', 'f1:n', 5
+snapshot 't1', 's1'
+t = get_table 't1'
+";
+
+/// The examples of each command's help, with the answers to what it asks.
+fn examples_of_help() -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shell/help");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        found.push((path.display().to_string(), Vec::new()));
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let (_, examples) = found.last_mut().unwrap();
+            if let Some(head) = line.strip_prefix("@command ") {
+                found.push((head.to_owned(), Vec::new()));
+            } else if let Some(example) = line.trim_start().strip_prefix("hbase> ") {
+                examples.push(example.to_owned());
+            } else if line == "  y" {
+                examples.push("y".to_owned());
+            }
+        }
+    }
+    found.retain(|(_, examples)| !examples.is_empty());
+    found
+}
+
+#[test]
+fn every_example_of_every_help_text_works() {
+    let commands = examples_of_help();
+    assert!(commands.len() >= 50, "{} commands have examples", commands.len());
+    let mut wrong = Vec::new();
+    for (command, examples) in &commands {
+        let said = output(&format!("{BEFORE_EXAMPLES}{}\n", examples.join("\n")));
+        let is_wrong = |line: &&str| line.contains("ERROR") || line.contains("Error") || line.contains("ignored");
+        if let Some(line) = said.lines().find(is_wrong) {
+            wrong.push(format!("{command}: {line}"));
+        }
+    }
+    println!("{} examples of {} commands", commands.iter().map(|(_, e)| e.len()).sum::<usize>(), commands.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
