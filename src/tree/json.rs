@@ -192,7 +192,7 @@ mod tests {
     fn null_deletes_and_nonsense_is_refused() {
         let patched = patch(&row(), br#"{"f:gone": null}"#, Origin(0)).unwrap();
         assert!(matches!(patched.mutations.as_slice(), [Mutation::Delete(markers)] if markers.len() == 1));
-        for wrong in ["[1]", "{", r#"{"f": "x"}"#, r#"{"f:q": 5}"#, r#"{"f:q": {"base64": "%"}}"#] {
+        for wrong in ["[1]", "{", r#"{"f": "x"}"#, r#"{"f:q": [5]}"#, r#"{"f:q": {"base64": "%"}}"#] {
             assert!(patch(&row(), wrong.as_bytes(), Origin(0)).is_err(), "{wrong}");
         }
     }
