@@ -71,7 +71,12 @@ pub fn main() -> ExitCode {
     let cli = parse();
     // Order: before SQLite makes a file in a store, before a socket is bound: they are this user's alone.
     nix::sys::stat::umask(nix::sys::stat::Mode::S_IRWXG | nix::sys::stat::Mode::S_IRWXO);
+    // A limit of the size of files is an error to whoever writes, and not the end of the process.
+    let unlimited = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     logging::start();
+    if let Err(e) = unlimited {
+        log::debug!("a limit of the size of files ends this process: {e}");
+    }
     if cli.other_owner {
         admit_other_owners();
     }

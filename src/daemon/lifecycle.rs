@@ -10,6 +10,7 @@ use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
 
 use super::client::{self, Client};
+use super::confine::{Confinement, Owner};
 use super::crowd::Changes;
 use super::ending::{self, Ending};
 use super::locate;
@@ -218,6 +219,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     clear_mount_point(&request)?;
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
     let invalidations = Invalidations::default();
+    let confinement = confinement_of(&request)?;
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
     let (closing, mount_point) = (fs.closing(), request.mount_point);
     // Order: from here on a signal waits until the mount can be taken away again.
@@ -243,7 +245,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         log: request.log,
         service: service.clone(),
     };
-    let started = server::listen(&directory, control)
+    let started = server::listen(&directory, control, confinement.clone())
         .and_then(|()| ending::obey(signals, end))
         .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
     if let Err(e) = started {
@@ -251,6 +253,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         return Err(e);
     }
     log::info!("serving {} at {}", directory.display(), mount_point.display());
+    confinement.enter();
     let served = mounted.serve().or_else(|e| match locate::mount_at(&mount_point) {
         // Two threads may see the end of one unmount differently.
         Ok(None) => {
@@ -263,6 +266,17 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     server::remove(&directory);
     changes.finish();
     served.and(close(store))
+}
+
+/// What the threads that serve may reach.
+fn confinement_of(request: &MountRequest) -> Result<Confinement> {
+    let store = &request.store;
+    let shown = store.path.display();
+    let held = store.env.hold(&store.path).and_then(|held| Ok((held.owner()?.0, held)));
+    let (user, _held) = held.map_err(|e| Error::io(format!("look at {shown}"), &e))?;
+    let is_own = user == nix::unistd::geteuid().as_raw();
+    let of_another = if is_own { Owner::Own } else { Owner::Another };
+    Ok(Confinement { writable: vec![request.options.spill_dir.clone()], of_another })
 }
 
 /// Tells `ready` and the service manager once the mount has answered a question of ours.

@@ -1,6 +1,7 @@
 //! The process that serves a mount: daemonizing, readiness, signals, and the control socket on both ends.
 
 pub mod client;
+mod confine;
 mod crowd;
 mod ending;
 mod lifecycle;

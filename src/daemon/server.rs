@@ -17,6 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
+use super::confine::Confinement;
 use super::crowd::{Changes, Crowd, Entry, Place, Watched};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::parts;
@@ -65,7 +66,7 @@ pub fn socket_address(store: &Path) -> Result<(std::fs::File, PathBuf)> {
 }
 
 /// Begins to listen. Must be called by the holder of the store's lock: it replaces a stale socket.
-pub fn listen(store: &Path, control: Control) -> Result<()> {
+pub fn listen(store: &Path, control: Control, confinement: Confinement) -> Result<()> {
     let what = || format!("listen on {}", store.join(SOCKET).display());
     let (_directory, address) = socket_address(store)?;
     match std::fs::remove_file(&address) {
@@ -77,7 +78,11 @@ pub fn listen(store: &Path, control: Control) -> Result<()> {
     let (own, here) = (Mode::S_IRUSR | Mode::S_IWUSR, FchmodatFlags::NoFollowSymlink);
     fchmodat(AT_FDCWD, &address, own, here).map_err(|e| Error::io(what(), &e.into()))?;
     let thread = std::thread::Builder::new().name("control".into());
-    thread.spawn(move || accept(&listener, &Arc::new(control))).map_err(|e| Error::io(what(), &e))?;
+    let serve = move || {
+        confinement.enter();
+        accept(&listener, &Arc::new(control));
+    };
+    thread.spawn(serve).map_err(|e| Error::io(what(), &e))?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod gone;
 mod many_cells;
 mod odd_files;
 mod races;
+mod rights;
 mod security;
 mod slow_disk;
 mod sync;

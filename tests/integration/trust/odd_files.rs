@@ -86,7 +86,7 @@ fn odd_a_pipe_in_place_of_any_file_is_never_waited_for() {
         "moving",
         "lost",
         "cellfs.log",
-        "segments/00000001.drop",
+        "segments/00000001.dead",
         "segments/pending.drop",
     ];
     for name in names {
