@@ -1,12 +1,12 @@
 # make demo        a mounted demo store in demo/mnt        make demo-stop    unmount it
-# make test        format, lints, all tests, docs          make bench        figures beside the floor and peers
+# make test        format, lints, all tests, fuzz, docs    make bench        figures beside the floor and peers
 # make install     into PREFIX below DESTDIR               make uninstall    removes what that has put there
 # make deb         a Debian package in target/debian
 # make audit       licences, bans, sources and advisories of what is built in
 
 CELLFS = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
-TEST_PACKAGES = $(BUILD_PACKAGES) rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
+TEST_PACKAGES = $(BUILD_PACKAGES) g++ rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
     mandoc systemd binutils zsh fish logrotate
 
 DESTDIR =
@@ -21,7 +21,7 @@ ZSHDIR = $(SHAREDIR)/zsh/site-functions
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-.PHONY: demo demo-stop test test-hbase torture bench build setup-test install uninstall deb audit
+.PHONY: demo demo-stop test test-hbase torture fuzz bench build setup-test install uninstall deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -44,7 +44,12 @@ test: setup-test
 	cargo fmt --check
 	cargo clippy --release --locked --all-targets -- -D warnings
 	cargo test --release --locked --no-fail-fast
+	SECONDS_EACH=$${FUZZ_SECONDS:-20} fuzz/run.sh
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
+
+# Everything that reads bytes from outside, for SECONDS_EACH seconds each (an hour).
+fuzz: setup-test
+	SECONDS_EACH=$${SECONDS_EACH:-3600} fuzz/run.sh
 
 # Random histories, from a fresh seed each time, on the store and on HBase's own code: every answer is compared.
 test-hbase: setup-test

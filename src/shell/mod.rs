@@ -40,6 +40,11 @@ pub enum Source<'a> {
     Input,
 }
 
+/// Whether a text is whole statements of the language.
+pub fn is_understood(text: &str) -> bool {
+    parse::parse(text).is_ok()
+}
+
 /// Runs a session of this process; how it ended.
 pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) -> Result<End> {
     let at_terminal = matches!(source, Source::Input) && std::io::stdin().is_terminal();

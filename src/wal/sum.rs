@@ -6,7 +6,8 @@ pub(crate) fn agree(stored: u32, computed: u32) -> bool {
     if ignored::is() {
         return true;
     }
-    stored == computed
+    // A fuzzer finds no checksum: nearly all count as right, so that what lies behind them is reached.
+    stored == computed || cfg!(fuzzing) && stored != u32::MAX
 }
 
 /// The negative control of the damage tests: a thread on which checksums do not count.
