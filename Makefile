@@ -21,7 +21,7 @@ ZSHDIR = $(SHAREDIR)/zsh/site-functions
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-.PHONY: demo demo-stop test test-hbase torture fuzz bench build setup-test install uninstall deb audit
+.PHONY: demo demo-stop test test-hbase simulate torture fuzz bench build setup-test install uninstall deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -56,10 +56,18 @@ test-hbase: setup-test
 	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
 
+# Everything that a store does, interleaved by fresh seeds, for SECONDS_EACH seconds on disks that are healthy, small or
+# fail. A failure prints its seed: CELLFS_SEED=N RUST_LOG=trace shows every call of it.
+SECONDS_EACH = 600
+simulate:
+	CELLFS_SECONDS=$(SECONDS_EACH) CELLFS_DISK=honest cargo test --release --locked --lib -- --nocapture \
+	    store::tests::concurrent::no_interleaving
+
 # Kills, power cuts, damage, full disks and failing calls in great numbers: about an hour on two processors. Each rig
 # prints what it tried, what was lost and what was wrong. CELLFS_POWER_CUTS is for each of ext4 and XFS.
 torture: setup-test
 	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
+	@$(MAKE) --no-print-directory simulate
 	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture store::tests::damage store::tests::torture
 	CELLFS_TORTURE=full CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-2500} \
 	    CELLFS_SERVICE_KILLS=$${CELLFS_SERVICE_KILLS:-100} CELLFS_SERVICE_CELLS=$${CELLFS_SERVICE_CELLS:-1000000} \

@@ -1,0 +1,36 @@
+//! What subscribers are told of a change of the catalogue.
+
+use crate::backend::Event;
+use crate::model::{Catalogue, CatalogueChange, Origin, TableName};
+
+/// Of a change that is about to be applied.
+pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) -> Vec<Event> {
+    let table = |name: &TableName| Event::Table { table: name.clone(), origin };
+    let namespace = |name: &str| Event::Namespace { name: name.to_owned(), origin };
+    match change {
+        CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
+        CatalogueChange::DropNamespace { name } => vec![namespace(name)],
+        CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
+        CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
+            vec![Event::Replaced { table: name.clone() }, table(name)]
+        }
+        CatalogueChange::DropTable { name }
+        | CatalogueChange::SetTableAside { name }
+        | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
+        CatalogueChange::SetFamilyAside { table: name, .. }
+        | CatalogueChange::Undrop { table: name, .. }
+        | CatalogueChange::RestoreFamily { table: name, .. }
+        | CatalogueChange::UnsetForRestore { table: name, .. } => vec![table(name)],
+        CatalogueChange::RenameTable { from, to } => vec![table(from), table(to)],
+        CatalogueChange::ExchangeTables { one, other } => vec![table(one), table(other)],
+        CatalogueChange::RenameNamespace { from, to } => {
+            let mut events = vec![namespace(from), namespace(to)];
+            for name in catalogue.tables.keys().filter(|name| *name.namespace == **from) {
+                events.push(table(name));
+                events.push(table(&TableName { namespace: to.as_str().into(), name: name.name.clone() }));
+            }
+            events
+        }
+        CatalogueChange::SetAttributeTime { .. } | CatalogueChange::ForgetDropped => Vec::new(),
+    }
+}
