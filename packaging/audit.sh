@@ -8,7 +8,7 @@ PATH=$PATH:$tools/bin
 if ! command -v cargo-deny >/dev/null; then
   echo "installing cargo-deny into $tools"
   cargo install --quiet --locked --root "$tools" --target-dir "$tools/build" cargo-deny@0.20.2 || {
-    echo "cargo-deny cannot be installed here: run this where crates.io can be reached" >&2
+    echo "cargo-deny cannot be installed here: run this where its registry can be reached" >&2
     exit 1
   }
 fi
