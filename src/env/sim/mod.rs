@@ -1,6 +1,6 @@
 //! Files in memory with a live and a durable image, failing calls and crashes on demand.
 //!
-//! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`Env::sync_dir`]. A seed lets
+//! A crash keeps what was synced: contents by [`EnvFile::sync`], names by [`crate::env::Env::sync_dir`]. A seed lets
 //! it keep also any subset of the later writes, torn at any byte, as a disk may.
 
 mod calls;
