@@ -7,8 +7,10 @@
 #![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
 
 mod actor;
+mod changes;
 mod oracle;
 mod world;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,0 +1,140 @@
+//! Deeds that write cells.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use super::actor::Actor;
+use super::oracle::{Kept, Place, Puts};
+use super::world::{PAIR, QUALIFIERS, ROWS, World, table_name};
+use crate::backend::{Backend, Directory, RenameCell, RenameMode};
+use crate::model::*;
+use crate::{ErrorKind, Result};
+
+impl Actor {
+    pub(super) fn put(&mut self) {
+        let place = self.column();
+        self.put_in(&place.table, &place.row, &[&place.qualifier]);
+    }
+
+    pub(super) fn put_pair(&mut self) {
+        let (table, row) = (self.table(), self.chance.of(&ROWS));
+        self.put_in(table, row, &PAIR);
+    }
+
+    pub(super) fn delete(&mut self) {
+        let (place, durability) = (self.column(), self.durability());
+        let nothing = Puts::OneOf(BTreeSet::from([None]));
+        let begin = self.world.tick();
+        let begun = [self.world.known().oracle.begin(&place, nothing, true)];
+        let kind = DeleteKind::Column { family: "f".into(), qualifier: place.qualifier.as_str().into() };
+        let marker = DeleteMarker { kind, time: Time::AfterNewest, erases: self.chance.one_in(3) };
+        log::trace!("delete {place:?}: {marker:?}");
+        let result = self.mutate(&place.table, &place.row, Mutation::Delete(vec![marker]), durability);
+        self.world.end(&begun, (&place.table, begin), World::kept(durability), &result);
+    }
+
+    pub(super) fn rename_cell(&mut self) {
+        let (from, to) = (self.column(), self.column());
+        if from == to {
+            return;
+        }
+        let begin = self.world.tick();
+        let begun = {
+            let mut known = self.world.known();
+            let nothing = Puts::OneOf(BTreeSet::from([None]));
+            [known.oracle.begin(&to, Puts::CopyOf(from.clone()), true), known.oracle.begin(&from, nothing, true)]
+        };
+        let key = |place: &Place| ColumnKey {
+            table: table_name(&place.table),
+            row: place.row.as_str().into(),
+            family: "f".into(),
+            qualifier: place.qualifier.as_str().into(),
+        };
+        let rename = RenameCell {
+            from: key(&from),
+            from_version: None,
+            to: key(&to),
+            to_version: None,
+            mode: RenameMode::Replace,
+            origin: Origin(0),
+        };
+        let result = self.store.rename_cell(&rename);
+        let at = result.as_ref().ok().map(|cell| (cell.timestamp.0, cell.seq.0));
+        log::trace!("rename {from:?} to {to:?}: {at:?}");
+        // Of two tables the one that is not there is not told.
+        let of = if from.table == to.table { from.table.as_str() } else { "" };
+        self.end_of_two(&begun, (of, begin), &result);
+    }
+
+    pub(super) fn end_of_two<T>(&self, begun: &[super::oracle::EventId], (of, begin): (&str, u64), result: &Result<T>) {
+        match result {
+            Err(e) if of.is_empty() && e.kind == ErrorKind::NoSuchTable => {
+                let mut known = self.world.known();
+                begun.iter().for_each(|id| known.oracle.refused(id));
+            }
+            // A table may be there without that cell.
+            Err(e) if e.kind == ErrorKind::NotFound => {
+                let mut known = self.world.known();
+                begun.iter().for_each(|id| known.oracle.refused(id));
+            }
+            _ if of.is_empty() => {
+                let mut known = self.world.known();
+                let done = result.is_ok() && !self.world.stop.load(Ordering::Relaxed);
+                for id in begun {
+                    if done { known.oracle.done(id, Kept::Process) } else { known.oracle.unknown(id) }
+                }
+                drop(known);
+                self.world.judge_failure(result.as_ref().err());
+            }
+            _ => self.world.end(begun, (of, begin), Kept::Process, result),
+        }
+    }
+
+    pub(super) fn rename_row(&mut self) {
+        let table = self.table();
+        let (from, to) = (self.chance.of(&ROWS), self.chance.of(&ROWS));
+        if from == to {
+            return;
+        }
+        let begin = self.world.tick();
+        let mut begun = Vec::new();
+        {
+            let mut known = self.world.known();
+            for qualifier in QUALIFIERS.iter().chain(&PAIR) {
+                // A target with cells is refused, so what moves there is either that or nothing.
+                let source = Place::column(table, from, qualifier);
+                begun.push(known.oracle.begin(
+                    &Place::column(table, to, qualifier),
+                    Puts::CopyOf(source.clone()),
+                    true,
+                ));
+                begun.push(known.oracle.begin(&source, Puts::OneOf(BTreeSet::from([None])), true));
+            }
+        }
+        let directory = |row: &str| Directory { table: table_name(table), row: row.into(), family: None };
+        let result = self.store.rename_directory(&directory(from), &directory(to), Origin(0));
+        log::trace!("rename row {from} of {table} to {to}: {result:?}");
+        self.end_row(table, (from, to), begin, &begun, &result);
+    }
+
+    /// A column that the source lacked is not moved: both are as they were, or moved.
+    pub(super) fn end_row(
+        &self,
+        table: &str,
+        (_, to): (&str, &str),
+        begin: u64,
+        begun: &[super::oracle::EventId],
+        result: &Result<()>,
+    ) {
+        if result.is_ok() {
+            // What the target shows of such a column is what it showed.
+            let mut known = self.world.known();
+            for (place, id) in begun {
+                let (id, is_moved) = ((place.clone(), *id), place.row == to || self.world.stop.load(Ordering::Relaxed));
+                if is_moved { known.oracle.unknown(&id) } else { known.oracle.done(&id, Kept::Process) }
+            }
+            return;
+        }
+        self.end_of_two(begun, (table, begin), result);
+    }
+}
