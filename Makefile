@@ -77,6 +77,7 @@ torture: setup-test
 bench: setup-test
 	cargo bench --locked --bench floor
 	cargo bench --locked --bench store
+	cargo bench --locked --bench parts
 
 UNITS = cellfs@.service cellfs-backup@.service cellfs-backup@.timer
 PAGES = $(notdir $(wildcard man/*.[1-9]))
@@ -109,9 +110,13 @@ install:
 	install -D -m 0644 packaging/systemd/sysusers.conf $(DESTDIR)$(LIBDIR)/sysusers.d/cellfs.conf
 	install -D -m 0644 packaging/systemd/tmpfiles.conf $(DESTDIR)$(LIBDIR)/tmpfiles.d/cellfs.conf
 	install -D -m 0644 packaging/logrotate/cellfs $(DESTDIR)$(SYSCONFDIR)/logrotate.d/cellfs
-	install -D -m 0644 packaging/completions/cellfs.bash $(DESTDIR)$(SHAREDIR)/bash-completion/completions/cellfs
-	install -D -m 0644 packaging/completions/_cellfs $(DESTDIR)$(ZSHDIR)/_cellfs
-	install -D -m 0644 packaging/completions/cellfs.fish $(DESTDIR)$(SHAREDIR)/fish/vendor_completions.d/cellfs.fish
+	install -d $(DESTDIR)$(SHAREDIR)/bash-completion/completions $(DESTDIR)$(ZSHDIR) \
+	    $(DESTDIR)$(SHAREDIR)/fish/vendor_completions.d
+	packaging/completions/whole.sh bash >$(DESTDIR)$(SHAREDIR)/bash-completion/completions/cellfs
+	packaging/completions/whole.sh zsh >$(DESTDIR)$(ZSHDIR)/_cellfs
+	packaging/completions/whole.sh fish >$(DESTDIR)$(SHAREDIR)/fish/vendor_completions.d/cellfs.fish
+	chmod 0644 $(DESTDIR)$(SHAREDIR)/bash-completion/completions/cellfs $(DESTDIR)$(ZSHDIR)/_cellfs \
+	    $(DESTDIR)$(SHAREDIR)/fish/vendor_completions.d/cellfs.fish
 	install -D -m 0644 packaging/systemd/srv-cellfs-demo.mount \
 	    $(DESTDIR)$(SHAREDIR)/doc/cellfs/examples/srv-cellfs-demo.mount
 	install -D -m 0644 README.md $(DESTDIR)$(SHAREDIR)/doc/cellfs/README.md

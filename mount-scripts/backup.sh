@@ -130,13 +130,19 @@ cellfs snapshot list --json "$store" | sed -n 's/^{.*"snapshot":"\([^"]*\)".*/\1
   fi
 done
 
-cellfs snapshot create "$store" "$snapshot" || fail "no snapshot of $store could be made"
-made=yes
-source=$mnt/.snapshot/$snapshot/.history
+if [ -w "$directory" ]; then
+  cellfs snapshot create "$store" "$snapshot" || fail "no snapshot of $store could be made"
+  made=yes
+  tree=$mnt/.snapshot/$snapshot
+else
+  # A read-only filesystem: nothing changes meanwhile.
+  tree=$mnt
+fi
+source=$tree/.history
 status=0
 echo "made by backup.sh; restore.sh makes a store of it" >"$words"
 # What a table's state is, .history does not say. Names of namespaces and tables have nothing in them that needs a quote.
-for info in "$mnt/.snapshot/$snapshot"/*/*/.info/; do
+for info in "$tree"/*/*/.info/; do
   [ -e "$info" ] || continue
   if read -r first <"$info/describe" && [[ $first == *" is DISABLED"* ]]; then
     table=${info%/.info/}
@@ -170,7 +176,7 @@ case $status in
   ;;
 *) fail "rsync ended with status $status; the copy in $destination is not complete. Run this again" ;;
 esac
-if [ -n "$keep" ]; then
+if [ -n "$keep" ] && [ -n "$made" ]; then
   made=
   echo "$snapshot"
 fi

@@ -1,12 +1,13 @@
 //! cellfs: an HBase-model table store that is used as a filesystem.
 //!
-//! Rooms, imports only downwards: `cli`, `shell` > `daemon` > `fuse` > `fs` > `tree` > `backend` >
-//! `store` > `index`, `wal` > `query` > `visibility` > `model`; `env` and `error` below all.
+//! Rooms, imports only downwards: `cli`, `shell` > `daemon` > `fuse` > `fs` > `tree` > `store` > `backend` >
+//! `journal`, `log`, `blob`, `query` > `visibility`, `segment` > `format`, `spill` > `env` > `model` > `error`.
 //!
 //! What must stay true:
-//! * The log is the truth; the index is derived from it and can be rebuilt.
-//! * The checkpoint commits in the same transaction as the rows it covers.
-//! * A segment is purged only when nothing durable points into it.
+//! * What exists is what the journal of edits says: one record is one change of all that counts.
+//! * A file of the log goes only after an edit says that its cells are in segments; a segment or a blob only after an
+//!   edit, on the disk twice, names it no more, and no reader has it.
+//! * Files that edits name are on the disk before the edit is.
 //! * What was synced and acknowledged survives a power cut; what was acknowledged survives the process.
 //! * After a failed sync nothing is acknowledged any more.
 //! * `model`, `visibility` and `query` do no I/O of their own and read no clock.
@@ -18,19 +19,23 @@
 //! * Memory is bounded independently of the size of tables, histories and listings.
 
 pub mod backend;
+pub mod blob;
 pub mod cli;
 pub mod daemon;
 pub mod env;
 pub mod error;
+pub mod format;
 pub mod fs;
 pub mod fuse;
-pub mod index;
+pub mod journal;
+pub mod log;
 pub mod model;
 pub mod query;
+pub mod segment;
 pub mod shell;
+pub mod spill;
 pub mod store;
 pub mod tree;
 pub mod visibility;
-pub mod wal;
 
 pub use error::{Error, ErrorKind, Result};

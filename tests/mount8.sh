@@ -25,6 +25,8 @@ mnt=$dir/mnt
 cell=$mnt/default/t/r/f/q
 daemon() { sed -n 's/^pid //p' "$store/LOCK"; }
 ended() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
+# ends PID: it ends soon; a mount without the helper of its type is unmounted by the kernel alone.
+ends() { for _ in $(seq 200); do ended "$1" && return; sleep 0.05; done; false; }
 # refused SENTENCE COMMAND...: it fails, and says so
 refused() {
   local sentence=$1 words
@@ -48,7 +50,9 @@ mount -t fuse.cellfs -o ro,history=inline,durability=fsync,noxattr,temporary=*.t
 [ "$(cat "$cell")" = one ] || fail "read"
 refused "Read-only" touch "$cell"
 refused "mounted with the option ro" mount -o remount,rw "$mnt"
+pid=$(daemon)
 umount "$mnt" || fail "umount of a read-only mount"
+ends "$pid" || fail "the daemon outlived the umount of a read-only mount"
 
 echo "$store $mnt cellfs defaults,noauto,_netdev,allow_other 0 0" >"$dir/fstab"
 mount -T "$dir/fstab" "$mnt" || fail "mount by fstab"

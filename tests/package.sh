@@ -124,8 +124,15 @@ exec 7<"$root$mnt"
 refused "is still mounted" in_root dpkg -r cellfs
 [ -x "$root/usr/bin/cellfs" ] || fail "the program went, the mount stayed"
 exec 7<&-
+# What another copy of the program serves stays.
+cp "$root/usr/bin/cellfs" "$root/tmp/other-cellfs"
+mkdir "$root/tmp/other-mnt"
+in_root /tmp/other-cellfs mount /tmp/other-store /tmp/other-mnt || fail "a mount of another copy"
 words=$(in_root dpkg -r cellfs 2>&1) || fail "remove: $words"
 is_mounted && fail "removed, but mounted"
+[ -d "$root/tmp/other-mnt/default" ] || fail "the removal unmounted what another copy serves"
+in_root /tmp/other-cellfs umount /tmp/other-mnt || fail "umount of another copy"
+rm -r "$root/tmp/other-cellfs" "$root/tmp/other-mnt" "$root/tmp/other-store"
 [ ! -e "$root/usr/bin/cellfs" ] && [ ! -e "$root/sbin/mount.cellfs" ] || fail "files left after remove"
 words=$(in_root dpkg -P cellfs 2>&1) || fail "purge: $words"
 [ ! -e "$root/etc/logrotate.d/cellfs" ] || fail "a configuration file outlived the purge"

@@ -11,17 +11,17 @@ use libfuzzer_sys::fuzz_target;
 /// Of the disk: what is reserved of a small one is small too.
 const SPACE: u64 = 40 << 20;
 
-const FILES: [&str; 9] = [
-    "catalogue",
+const FILES: [&str; 8] = [
+    "edits/00000001.edits",
     "format",
     "progress",
-    "moving",
     "lost",
     "damage",
-    "segments/pending.drop",
-    "segments/00000001.dead",
+    "log/00000001.log",
     "segments/00000001.seg",
+    "blobs/00000001.blob",
 ];
+const DIRECTORIES: [&str; 5] = ["/store", "/store/segments", "/store/log", "/store/blobs", "/store/edits"];
 
 fn options(env: &SimEnv) -> StoreOptions {
     env.set_space(Some(SPACE));
@@ -30,18 +30,18 @@ fn options(env: &SimEnv) -> StoreOptions {
 
 /// The files of a store as they were made.
 static MADE: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
-    let env = SimEnv::in_memory();
+    let env = SimEnv::new();
     Store::open(options(&env)).unwrap().close().unwrap();
-    let dirs = ["/store", "/store/segments"];
-    let names =
-        dirs.iter().flat_map(|dir| env.list(Path::new(dir)).unwrap().into_iter().map(move |n| format!("{dir}/{n}")));
+    let names = DIRECTORIES
+        .iter()
+        .flat_map(|dir| env.list(Path::new(dir)).unwrap().into_iter().map(move |n| format!("{dir}/{n}")));
     names.filter_map(|name| Some((name.clone(), env.read_file(Path::new(&name)).ok()?))).collect()
 });
 
 fuzz_target!(|data: &[u8]| {
     let Some((which, bytes)) = data.split_first() else { return };
-    let env = SimEnv::in_memory();
-    env.create_dir(Path::new("/store/segments")).unwrap();
+    let env = SimEnv::new();
+    DIRECTORIES.iter().for_each(|dir| env.create_dir(Path::new(dir)).unwrap());
     for (name, bytes) in MADE.iter() {
         env.create_new(Path::new(name)).unwrap().write_at(bytes, 0).unwrap();
     }

@@ -306,13 +306,21 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__append)
-            opts="-h -V --ttl --json --other-owner --help --version"
+            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-column)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -394,13 +402,17 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__delete)
-            opts="-h -V --if-value --if-absent --json --other-owner --help --version"
+            opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --if-value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-column)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -412,12 +424,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__deleteall)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --if-value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-column)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -482,7 +502,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__get)
-            opts="-h -V --versions --timestamp --timerange --filter --value --json --other-owner --help --version"
+            opts="-h -V --versions --timestamp --timerange --filter --value --row --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -501,6 +521,10 @@ _cellfs() {
                     return 0
                     ;;
                 --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --row)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1044,13 +1068,21 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__incr)
-            opts="-h -V --ttl --json --other-owner --help --version"
+            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --ttl)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-column)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1144,7 +1176,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__put)
-            opts="-h -V --ttl --if-value --if-absent --json --other-owner --help --version"
+            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1155,6 +1187,10 @@ _cellfs() {
                     return 0
                     ;;
                 --if-value)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --if-column)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1212,7 +1248,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__shell)
-            opts="-e -n -h -V --execute --noninteractive --json --other-owner --help --version"
+            opts="-e -n -q -h -V --execute --noninteractive --quiet --make --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -50,7 +50,7 @@ complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "append" -d 'Append to
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "scan" -d 'Print the rows of a table'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "count" -d 'Count the rows of a table'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "snapshot" -d 'Keep the present state under a name, read it, bring tables of it back'
-complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "flush" -d 'Move what is in memory into the index'
+complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "flush" -d 'Write what is in memory to segments'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "compact" -d 'Compact a table'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "stats" -d 'Show what a store and its daemon have counted: cells, bytes, requests with their latencies'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "log" -d 'Show the history of a cell: every version and tombstone that is stored, newest first'
@@ -127,6 +127,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand purge" -s h -l help -d 'Pr
 complete -c cellfs -n "__fish_cellfs_using_subcommand purge" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l ttl -d 'Time to live of the cell, milliseconds' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-absent -d 'Only if the column has no value'
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
@@ -136,27 +137,38 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l versions -d 'Versi
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timestamp -d 'Only this timestamp' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l filter -d 'A filter in HBase\'s filter language; \\xNN in it stands for a byte' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l row -d 'Another row; may be given again' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l value -d 'Print the newest value alone, byte for byte'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand get" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-value -d 'Only if the column holds this value now' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-absent -d 'Only if the column has no value: leaves a tombstone of what may come with an older timestamp'
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l if-absent -d 'Only if the column has no value'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l if-absent -d 'Only if the column has no value'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l if-absent -d 'Only if the column has no value'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l if-value -d 'Only if the column holds this value now' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l if-absent -d 'Only if the column has no value'
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -s h -l help -d 'Print help'
@@ -248,13 +260,15 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand demo" -l json -d 'Print JS
 complete -c cellfs -n "__fish_cellfs_using_subcommand demo" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand demo" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand check" -l repair -d 'Make the index anew from the segments if anything is damaged. The store must not be mounted; no segment is changed, and the old index is kept'
+complete -c cellfs -n "__fish_cellfs_using_subcommand check" -l repair -d 'Mend what has a second copy, and acknowledge what is lost. The store must not be mounted; no segment is changed'
 complete -c cellfs -n "__fish_cellfs_using_subcommand check" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand check" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand check" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s e -l execute -d 'Run this statement and end; may be given again' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s n -l noninteractive -d 'End with status 1 at the first error'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s q -l quiet -d 'Print only what commands find: no greeting, no echo of a script, no times'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l make -d 'Make the store if it is absent'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s h -l help -d 'Print help'
@@ -281,7 +295,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "scan" -d 'Print the rows of a table'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "count" -d 'Count the rows of a table'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "snapshot" -d 'Keep the present state under a name, read it, bring tables of it back'
-complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "flush" -d 'Move what is in memory into the index'
+complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "flush" -d 'Write what is in memory to segments'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "compact" -d 'Compact a table'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "stats" -d 'Show what a store and its daemon have counted: cells, bytes, requests with their latencies'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help" -f -a "log" -d 'Show the history of a cell: every version and tombstone that is stored, newest first'

@@ -7,10 +7,12 @@ use clap::{Args, Parser, Subcommand};
 
 mod change;
 mod operator;
+mod shell;
 mod snapshot;
 
-pub use change::{AppendArgs, IncrArgs};
+pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use operator::{BenchArgs, DemoArgs, DropArgs, LogArgs, MvArgs, StatsArgs, UndeleteArgs, WhyArgs};
+pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
 /// An HBase-model table store that is used with ls, cat, cp, rm and shell scripts.
@@ -76,7 +78,7 @@ pub enum Command {
     Count(TableArgs),
     /// Keep the present state under a name, read it, bring tables of it back
     Snapshot(SnapshotArgs),
-    /// Move what is in memory into the index
+    /// Write what is in memory to segments
     Flush(FlushArgs),
     /// Compact a table
     ///
@@ -104,8 +106,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Look for damage in a store
     ///
-    /// Reads every record of every segment, every row of the index, and compares them. Exit status: 0 nothing is
-    /// damaged, 1 something is, 2 it could not be checked. A mounted store is checked by its daemon, while it serves.
+    /// Reads the journal, every block and value of every segment, every large value and the log. Exit status: 0 nothing
+    /// is damaged, 1 something is, 2 it could not be checked. A mounted store is checked by its daemon, while it serves.
     Check(CheckArgs),
     /// Speak the HBase shell's language with a store
     Shell(ShellArgs),
@@ -146,8 +148,7 @@ pub struct StoreArgs {
 pub struct CheckArgs {
     /// Directory of the store, or a mount point of it
     pub store: PathBuf,
-    /// Make the index anew from the segments if anything is damaged. The store must not be mounted; no segment is
-    /// changed, and the old index is kept
+    /// Mend what has a second copy, and acknowledge what is lost. The store must not be mounted; no segment is changed
     #[arg(long)]
     pub repair: bool,
 }
@@ -222,25 +223,21 @@ pub struct PutArgs {
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
-    /// Key of the row
+    /// Key of the row; with --json, a lone - reads cells from standard input, one a line, as scan --json prints them
     #[arg(allow_negative_numbers = true)]
     pub row: OsString,
     /// FAMILY:QUALIFIER
-    pub column: OsString,
+    pub column: Option<OsString>,
     /// The value; - reads standard input. Behind -- it may begin with -
     #[arg(allow_negative_numbers = true)]
-    pub value: OsString,
+    pub value: Option<OsString>,
     /// Milliseconds since 1970; now (but after the newest version) if it is left out
     pub timestamp: Option<i64>,
     /// Time to live of the cell, milliseconds
     #[arg(long)]
     pub ttl: Option<u64>,
-    /// Only if the column holds this value now
-    #[arg(long, conflicts_with = "if_absent", allow_hyphen_values = true)]
-    pub if_value: Option<OsString>,
-    /// Only if the column has no value
-    #[arg(long)]
-    pub if_absent: bool,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
 }
 
 #[derive(Args)]
@@ -257,6 +254,9 @@ pub struct GetArgs {
     /// Print the newest value alone, byte for byte
     #[arg(long)]
     pub value: bool,
+    /// Another row; may be given again
+    #[arg(long = "row", value_name = "ROW", allow_hyphen_values = true, conflicts_with = "value")]
+    pub rows: Vec<OsString>,
 }
 
 #[derive(Args)]
@@ -288,12 +288,8 @@ pub struct DeleteArgs {
     pub column: OsString,
     /// Only the version of this timestamp
     pub timestamp: Option<i64>,
-    /// Only if the column holds this value now
-    #[arg(long, conflicts_with = "if_absent", allow_hyphen_values = true)]
-    pub if_value: Option<OsString>,
-    /// Only if the column has no value: leaves a tombstone of what may come with an older timestamp
-    #[arg(long)]
-    pub if_absent: bool,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
 }
 
 #[derive(Args)]
@@ -309,6 +305,8 @@ pub struct DeleteallArgs {
     pub column: Option<OsString>,
     /// Only what is not newer than this timestamp
     pub timestamp: Option<i64>,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
 }
 
 #[derive(Args)]
@@ -360,21 +358,6 @@ pub struct CompactArgs {
     /// Drop deleted cells and their tombstones too
     #[arg(long)]
     pub major: bool,
-}
-
-#[derive(Args)]
-pub struct ShellArgs {
-    /// Directory of the store, or a mount point of it
-    pub store: PathBuf,
-    /// A file of statements; standard input if it is left out
-    #[arg(conflicts_with = "execute")]
-    pub script: Option<PathBuf>,
-    /// Run this statement and end; may be given again
-    #[arg(short = 'e', long, value_name = "STATEMENT")]
-    pub execute: Vec<String>,
-    /// End with status 1 at the first error
-    #[arg(short = 'n', long = "noninteractive")]
-    pub stop: bool,
 }
 
 #[derive(Args)]

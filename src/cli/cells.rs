@@ -9,10 +9,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Answer;
-use super::args::{DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
+use super::args::{ConditionArgs, DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
 use super::given::{self, Subject};
 use super::output::{CellPrinter, Form, Output};
 use super::progress::Progress;
+use super::put_lines;
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::fs::Content;
@@ -57,6 +58,24 @@ fn explicit_time(timestamp: Option<i64>) -> Result<Time> {
     }
 }
 
+/// The condition of a change; `changed` is the column that it is about if no other is given.
+pub(super) fn condition(args: &ConditionArgs, changed: Option<(&str, &[u8])>) -> Result<Option<Condition>> {
+    let value = match (&args.if_value, args.if_absent) {
+        (Some(value), _) => Some(given::bytes(value)),
+        (None, true) => None,
+        (None, false) if args.if_column.is_some() => {
+            return Err(given::wrong("--if-column goes with --if-value VALUE or --if-absent"));
+        }
+        (None, false) => return Ok(None),
+    };
+    let (family, qualifier) = match (&args.if_column, changed) {
+        (Some(column), _) => full_column(column)?,
+        (None, Some((family, qualifier))) => (family.to_owned(), qualifier.to_vec()),
+        (None, None) => return Err(given::wrong("--if-column says which column the condition is about")),
+    };
+    Ok(Some(Condition::Column { family, qualifier, op: CompareOp::Equal, value, time_range: TimeRange::ALL }))
+}
+
 /// Applies one mutation of a row.
 pub fn mutated(
     backend: &dyn Backend,
@@ -81,26 +100,24 @@ fn mutate(
     Ok(if done.applied { Answer::Yes } else { Answer::No })
 }
 
-pub fn put(args: PutArgs) -> Result<Answer> {
+pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
-    let (family, qualifier) = full_column(&args.column)?;
-    let condition = |value| Condition::Column {
-        family: family.clone(),
-        qualifier: qualifier.clone(),
-        op: CompareOp::Equal,
-        value,
-        time_range: TimeRange::ALL,
+    let (column, value) = match (&args.column, &args.value) {
+        (None, None) if json && args.row == "-" => {
+            return put_lines::put(backend.as_ref(), &table, std::io::stdin().lock());
+        }
+        (Some(column), Some(value)) => (column, value),
+        _ => {
+            return Err(given::wrong("put takes STORE TABLE ROW FAMILY:QUALIFIER VALUE, or with --json STORE TABLE -"));
+        }
     };
-    let condition = match (&args.if_value, args.if_absent) {
-        (Some(value), _) => Some(condition(Some(given::bytes(value)))),
-        (None, true) => Some(condition(None)),
-        (None, false) => None,
-    };
+    let (family, qualifier) = full_column(column)?;
+    let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let row = given::bytes(&args.row);
     let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
-        value: put_argument(&args.value, &column, backend.value_limit())?,
+        value: put_argument(value, &column, backend.value_limit())?,
         ttl_ms: args.ttl,
         file: backend.kept_attributes(&column).unwrap_or_default(),
         ended_at: None,
@@ -130,13 +147,15 @@ fn put_argument(value: &OsStr, column: &ColumnKey, limit: u64) -> Result<Value> 
     }
 }
 
-/// A value that is held whole.
-pub fn value_argument(value: &OsStr) -> Result<Vec<u8>> {
+/// A value that is held whole; what is longer than the limit is not read to its end.
+pub fn value_argument(value: &OsStr, family: &str, qualifier: &[u8], limit: u64) -> Result<Vec<u8>> {
     if value != "-" {
         return Ok(given::bytes(value));
     }
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io("read standard input", &e))?;
+    let read = std::io::stdin().lock().take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| Error::io("read standard input", &e))?;
+    check_value_len(family, qualifier, bytes.len() as u64, limit)?;
     Ok(bytes)
 }
 
@@ -182,8 +201,10 @@ pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
     let read = read_spec(&subject, rest.as_slice(), args.read)?;
     let form = if args.value { Form::Value } else { form(json) };
     let mut printer = CellPrinter::new(form);
-    let get = Get { table: subject.table, row, read };
-    subject.backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
+    for row in std::iter::once(row).chain(args.rows.iter().map(|row| given::bytes(row))) {
+        let get = Get { table: subject.table.clone(), row, read: read.clone() };
+        subject.backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
+    }
     printer.finish()
 }
 
@@ -199,21 +220,11 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
             time: explicit_time(args.timestamp)?,
             erases: false,
         };
-        return mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), None);
+        let condition = condition(&args.condition, None)?;
+        return mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition);
     }
     let (family, qualifier) = full_column(&args.column)?;
-    let condition = |value| Condition::Column {
-        family: family.clone(),
-        qualifier: qualifier.clone(),
-        op: CompareOp::Equal,
-        value,
-        time_range: TimeRange::ALL,
-    };
-    let condition = match (&args.if_value, args.if_absent) {
-        (Some(value), _) => Some(condition(Some(given::bytes(value)))),
-        (None, true) => Some(condition(None)),
-        (None, false) => None,
-    };
+    let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let kind = match args.timestamp {
         Some(_) => DeleteKind::Version { family, qualifier },
         None => DeleteKind::Column { family, qualifier },
@@ -225,13 +236,16 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
 pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let column = args.column.as_deref().filter(|column| !column.is_empty());
-    let kind = match column.map(split_column).transpose()? {
+    let column = column.map(split_column).transpose()?;
+    let changed = column.as_ref().and_then(|(family, qualifier)| Some((family.as_str(), qualifier.as_deref()?)));
+    let condition = condition(&args.condition, changed)?;
+    let kind = match column {
         None => DeleteKind::Row,
         Some((family, None)) => DeleteKind::Family { family },
         Some((family, Some(qualifier))) => DeleteKind::Column { family, qualifier },
     };
     let marker = DeleteMarker { kind, time: explicit_time(args.timestamp)?, erases: false };
-    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), None)
+    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition)
 }
 
 pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {

@@ -4,25 +4,29 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{AlterArgs, AppendArgs, DropArgs, IncrArgs};
-use super::cells::{full_column, mutated, open, value_argument};
+use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, confirmed, no_table, parse_family};
 use crate::model::{
     Append, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
-    attributes::{all_without_effect, table_effect},
+    attributes::{family_attribute, family_effect, table_attribute, table_effect, without_effect},
 };
 use crate::{Error, ErrorKind, Result};
 
 pub fn alter(args: &AlterArgs) -> Result<Answer> {
     let (backend, name) = open(&args.store, &args.table)?;
     let mut table = backend.catalogue()?.tables.get(&name).cloned().ok_or_else(|| no_table(&name))?;
+    let mut sentences = Vec::new();
     for text in &args.families {
-        alter_family(&mut table, text)?;
+        sentences.extend(alter_family(&mut table, text)?);
     }
     for text in &args.set {
         let (key, value) = assignment(text)?;
-        let place = if table_effect(key).is_some() { &mut table.attributes } else { &mut table.configuration };
-        place.insert(key.to_owned(), value.to_owned());
+        match is_attribute(key) {
+            true => table.attributes.insert(key.to_owned(), table_attribute(key, value)?),
+            false => table.configuration.insert(key.to_owned(), value.to_owned()),
+        };
+        sentences.extend(without_effect(table_effect(key), key, value));
     }
     for key in &args.unset {
         if table.attributes.remove(key).is_none() && table.configuration.remove(key).is_none() {
@@ -32,7 +36,6 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
     if let Some(family) = args.delete.iter().find(|family| !table.families.contains_key(*family)) {
         return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
-    let sentences = all_without_effect(&table);
     backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
     for family in &args.delete {
         let change = CatalogueChange::SetFamilyAside { table: name.clone(), family: family.clone() };
@@ -42,21 +45,28 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// A family that is there gets the attributes that are given, a new one is made as by `create`.
-fn alter_family(table: &mut TableSchema, text: &str) -> Result<()> {
+/// Whether a key is an attribute's name and no setting's, which has dots or small letters.
+fn is_attribute(key: &str) -> bool {
+    table_effect(key).is_some() || key.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+/// A family that is there gets the attributes that are given, a new one is made as by `create`. What is to be said of
+/// attributes without effect, of those that are given.
+fn alter_family(table: &mut TableSchema, text: &str) -> Result<Vec<String>> {
     let wanted = parse_family(text)?;
+    let parts: Vec<_> = text.split(',').skip(1).map(assignment).collect::<Result<_>>()?;
+    let said = parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
     match table.families.get_mut(&wanted.name) {
         None => {
             table.declare(wanted);
         }
         Some(family) => {
-            for part in text.split(',').skip(1) {
-                let (key, value) = assignment(part)?;
-                family.attributes.insert(key.to_owned(), value.to_owned());
+            for (key, value) in parts {
+                family.attributes.insert(key.to_owned(), family_attribute(key, value)?);
             }
         }
     }
-    Ok(())
+    Ok(said)
 }
 
 /// Into the trash, as a dropped table of that name; `--now` for good.
@@ -74,22 +84,25 @@ pub fn truncate(args: &DropArgs) -> Result<Answer> {
 pub fn incr(args: &IncrArgs, as_json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let (family, qualifier) = full_column(&args.column)?;
+    let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let columns = vec![ColumnDelta { family, qualifier, delta: args.amount }];
     let increment = Increment { columns, time: Time::AfterNewest, ttl_ms: args.ttl, time_range: TimeRange::ALL };
-    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Increment(increment), None)?;
+    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Increment(increment), condition)?;
     let counter = done.results.first().and_then(|cell| cell.value.as_slice().try_into().ok()).map(i64::from_be_bytes);
     let mut output = Output::new();
     if let Some(value) = counter {
         if as_json { output.json(&json!({ "value": value }))? } else { output.line(&value.to_string())? }
     }
     output.finish()?;
-    Ok(Answer::Yes)
+    Ok(if done.applied { Answer::Yes } else { Answer::No })
 }
 
 pub fn append(args: &AppendArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let (family, qualifier) = full_column(&args.column)?;
-    let columns = vec![ColumnDelta { family, qualifier, delta: value_argument(&args.value)? }];
+    let condition = condition(&args.condition, Some((&family, &qualifier)))?;
+    let delta = value_argument(&args.value, &family, &qualifier, backend.value_limit())?;
+    let columns = vec![ColumnDelta { family, qualifier, delta }];
     let append = Append {
         columns,
         time: Time::AfterNewest,
@@ -98,6 +111,6 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
         time_range: TimeRange::ALL,
         returns: false,
     };
-    mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), None)?;
-    Ok(Answer::Yes)
+    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), condition)?;
+    Ok(if done.applied { Answer::Yes } else { Answer::No })
 }

@@ -68,8 +68,8 @@ impl Report {
         let CheckSummary { segments, bytes, records, entries, rows, .. } = summary;
         let verdict = verdict(summary);
         self.output.line(&format!(
-            "{verdict}: {segments} segments ({bytes} bytes, {records} records, {entries} cells) and {rows} rows of the \
-             index were read"
+            "{verdict}: {segments} segments and the log ({bytes} bytes, {entries} cells, {rows} rows, {records} records of \
+             the log) were read"
         ))
     }
 

@@ -10,6 +10,7 @@ mod change;
 mod check;
 mod columns;
 mod demo;
+mod examples;
 mod given;
 mod history;
 mod logging;
@@ -21,6 +22,7 @@ mod path;
 mod progress;
 mod prometheus;
 mod purge;
+mod put_lines;
 mod shell;
 mod snapshot;
 mod stats;
@@ -38,6 +40,7 @@ use crate::env::admit_other_owners;
 use crate::error::{CLOSED, printable};
 use crate::{ErrorKind, Result};
 use args::{Cli, Command};
+pub use examples::{BESIDE, Beside};
 
 /// What each exit status means, for the man page.
 pub const EXIT_STATUS: [(&str, &str); 4] = [
@@ -123,9 +126,9 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Drop(args) => tables::drop(&args),
         Command::Undrop(args) => tables::undrop(&args),
         Command::Undelete(args) => undelete::undelete(&args, json),
-        Command::Why(args) => why::why(&args),
+        Command::Why(args) => why::why(&args, json),
         Command::Purge(args) => purge::purge(&args),
-        Command::Put(args) => cells::put(args),
+        Command::Put(args) => cells::put(args, json),
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),
         Command::Deleteall(args) => cells::deleteall(args),
@@ -142,6 +145,6 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Bench(args) => bench::bench(&args, json),
         Command::Demo(args) => demo::demo(&args),
         Command::Check(args) => check::check(&args, json),
-        Command::Shell(args) => shell::shell(&args),
+        Command::Shell(args) => shell::shell(&args, json),
     }
 }

@@ -47,12 +47,20 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         foreground: args.foreground,
         nonempty: false,
         log: None,
+        serves_commands: true,
     };
     for option in args.options.iter().filter(|option| !option.is_empty()) {
         mount_options::apply(&mut request, option)?;
     }
     mount_options::check(&request)?;
+    let is_read_only = store.exists() && Store::is_read_only(&store)?;
     start(request)?;
+    if is_read_only && !args.foreground {
+        let shown = store.display();
+        super::complain(&format!(
+            "the filesystem of {shown} is read-only: the mount shows the store and changes nothing"
+        ));
+    }
     Ok(Answer::Yes)
 }
 
@@ -96,7 +104,12 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     // Order: a daemon that does not answer us would not answer the kernel either.
     let dead = silent.is_some() || daemon.is_none() && locate::is_dead(&mount.mount_point);
     let detach = if args.lazy || dead { Detach::Now } else { Detach::WhenIdle };
+    let is_removed = !Store::exists(&mount.source);
     unmount(&mount.mount_point, detach)?;
+    if is_removed {
+        let store = mount.source.display();
+        super::complain(&format!("unmounted; the store {store} was removed before, and what it held is gone with it"));
+    }
     if let Some(e) = silent {
         return Err(e.context("unmounted, but"));
     }

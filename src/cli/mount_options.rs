@@ -69,7 +69,10 @@ pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
         return Ok(());
     }
     match (name, value) {
-        ("ro", None) => (request.options.read_only, request.settings.read_only) = (true, true),
+        ("ro", None) => {
+            request.options.read_only = Some("the mount is read-only".to_owned());
+            request.settings.read_only = true;
+        }
         ("allow_other", None) => request.settings.allow_other = true,
         ("noexec", None) => request.settings.no_exec = true,
         ("other_owner", None) => admit_other_owners(),

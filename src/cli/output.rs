@@ -2,12 +2,12 @@
 
 use std::io::{BufWriter, StdoutLock, Write};
 
-use base64::Engine as _;
-use serde_json::{Map, Value as Json, json};
+use serde_json::Value as Json;
 
 use super::Answer;
 use crate::error::CLOSED;
-use crate::model::{Cell, CellKind, Cells, Piece, to_string_binary};
+pub use crate::model::json_bytes;
+use crate::model::{Cell, CellKind, Cells, Piece, cell_json, to_string_binary};
 use crate::{Error, ErrorKind, Result};
 
 /// Standard output, buffered; errors of it become ours.
@@ -44,14 +44,6 @@ fn failed(source: &std::io::Error) -> Error {
     }
 }
 
-/// UTF-8 as text, anything else as `{"base64": ...}`.
-pub fn json_bytes(bytes: &[u8]) -> Json {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => json!(text),
-        Err(_) => json!({ "base64": base64::engine::general_purpose::STANDARD.encode(bytes) }),
-    }
-}
-
 /// One cell for people: row, column, timestamp, value, separated by tabs.
 fn cell_line(row: &[u8], cell: &Cell) -> String {
     let (row, qualifier) = (to_string_binary(row), to_string_binary(&cell.qualifier));
@@ -60,23 +52,6 @@ fn cell_line(row: &[u8], cell: &Cell) -> String {
         CellKind::Tombstone(kind) => format!("({})", kind.name()),
     };
     format!("{row}\t{}:{qualifier}\t{}\t{last}", cell.family, cell.timestamp)
-}
-
-/// One cell for programs.
-fn cell_json(row: &[u8], cell: &Cell) -> Json {
-    let mut object = Map::new();
-    object.insert("row".into(), json_bytes(row));
-    object.insert("family".into(), json!(cell.family));
-    object.insert("qualifier".into(), json_bytes(&cell.qualifier));
-    object.insert("timestamp".into(), json!(cell.timestamp.0));
-    match cell.kind {
-        CellKind::Put => object.insert("value".into(), json_bytes(&cell.value)),
-        CellKind::Tombstone(kind) => object.insert("type".into(), json!(kind.name())),
-    };
-    if let Some(ttl) = cell.tags.ttl_ms {
-        object.insert("ttl".into(), json!(ttl));
-    }
-    Json::Object(object)
 }
 
 /// How cells are shown.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend};
+use crate::model::to_bytes_binary;
 use crate::store::Store;
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
 
@@ -46,8 +47,8 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     Ok((backend, key.place))
 }
 
-/// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount; `default` is the namespace where the
-/// first part is none.
+/// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount, or with
+/// `\xNN` for bytes; `default` is the namespace where the first part is none.
 pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     let tree = Tree::new(Arc::clone(backend), &std::env::temp_dir());
     let mut names: Vec<&[u8]> = path.components().filter_map(name_of).collect();
@@ -60,9 +61,29 @@ pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
         names.insert(0, b"default");
     }
     for name in names {
-        key = tree.target(&key, name)?;
+        key = match place_of_bytes(&key.place, name) {
+            Some(place) => NodeKey::plain(place),
+            None => tree.target(&key, name)?,
+        };
     }
     Ok(key.place)
+}
+
+/// The row, family or cell whose key is given with `\xNN` in it: such a key is no name in a mount.
+fn place_of_bytes(parent: &Place, name: &[u8]) -> Option<Place> {
+    let key = to_bytes_binary(name);
+    if key.len() == name.len() {
+        return None;
+    }
+    match parent {
+        Place::Table(table) => Some(Place::Row(Arc::new(RowPlace { table: table.as_ref().clone(), row: key }))),
+        Place::Row(row) => {
+            let (table, row, family) = (row.table.clone(), row.row.clone(), String::from_utf8(key).ok()?);
+            Some(Place::Family(Arc::new(FamilyPlace { table, row, family })))
+        }
+        Place::Family(family) => Some(Place::Cell(Arc::new(family.column(key)))),
+        _ => None,
+    }
 }
 
 fn name_of<'a>(component: Component<'a>) -> Option<&'a [u8]> {

@@ -56,14 +56,14 @@ impl Page {
         let status = &stats.status;
         let dead = status.segment_bytes.saturating_sub(status.live_bytes);
         self.one("cellfs_cells", "gauge", "Stored cells, tombstones included.", status.cells);
-        self.one("cellfs_segments", "gauge", "Segment files of the log.", status.segments);
-        let bytes = ("cellfs_segment_bytes", "gauge", "Bytes of the segments: pointed to by the index, and the rest.");
+        self.one("cellfs_segments", "gauge", "Segment files.", status.segments);
+        let bytes =
+            ("cellfs_segment_bytes", "gauge", "Bytes of the segments: keys and values that count, and the rest.");
         self.each(bytes, "state", &[("live", status.live_bytes), ("dead", dead)]);
-        self.one("cellfs_index_bytes", "gauge", "Bytes of the index.", status.index_bytes);
-        self.one("cellfs_memtable_cells", "gauge", "Cells that are not in the index yet.", status.memtable_cells);
+        self.one("cellfs_memtable_cells", "gauge", "Cells that are in no segment yet.", status.memtable_cells);
         self.one("cellfs_memtable_bytes", "gauge", "Memory that these take.", status.memtable_bytes);
         let sequence = ("cellfs_sequence_number", "gauge", "Last sequence number at each stage.");
-        let stages = [("written", status.last_seq), ("synced", status.synced_seq), ("indexed", status.checkpoint_seq)];
+        let stages = [("written", status.last_seq), ("synced", status.synced_seq), ("flushed", status.checkpoint_seq)];
         self.each(sequence, "stage", &stages);
         self.one("cellfs_flushes_total", "counter", "Flushes of the memtable.", status.flushes);
         self.one("cellfs_compactions_total", "counter", "Compactions of families.", status.compactions);

@@ -94,7 +94,6 @@ fn print(output: &mut Output, stats: &Stats) -> Result<()> {
     line("live bytes", status.live_bytes.to_string())?;
     line("dead bytes", dead.to_string())?;
     line("segments", status.segments.to_string())?;
-    line("index bytes", status.index_bytes.to_string())?;
     line("memtable", format!("{} cells, {} bytes", status.memtable_cells, status.memtable_bytes))?;
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;

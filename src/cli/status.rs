@@ -38,8 +38,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         "segments",
         format!("{} ({bytes} bytes: {live} live, {} dead or around them)", status.segments, bytes.saturating_sub(live)),
     )?;
-    line("index", format!("{} bytes", status.index_bytes))?;
-    line("sequence", format!("{} ({} indexed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
+    line("sequence", format!("{} ({} flushed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;

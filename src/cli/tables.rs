@@ -14,7 +14,7 @@ use super::{Answer, columns};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
-use crate::model::attributes::all_without_effect;
+use crate::model::attributes::{all_without_effect, family_attribute};
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, TableId, TableName, TableSchema, TableState,
     Timestamp, check_family, file_family_attributes,
@@ -45,7 +45,7 @@ pub fn parse_family(text: &str) -> Result<FamilySchema> {
     let mut attributes = file_family_attributes();
     for part in parts {
         let (key, value) = assignment(part)?;
-        attributes.insert(key.to_owned(), value.to_owned());
+        attributes.insert(key.to_owned(), family_attribute(key, value)?);
     }
     Ok(FamilySchema::new(name, attributes))
 }

@@ -94,7 +94,11 @@ impl Undelete {
 
     fn table(&mut self, table: &TableName) -> Result<()> {
         if !self.backend.catalogue()?.tables.contains_key(table) {
-            return self.dropped(table, None);
+            self.dropped(table, None)?;
+            // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
+            if self.list || self.has_rows(table)? {
+                return Ok(());
+            }
         }
         let mut after = None;
         loop {
@@ -110,6 +114,13 @@ impl Undelete {
             }
             after = rows.into_iter().next_back();
         }
+    }
+
+    fn has_rows(&self, table: &TableName) -> Result<bool> {
+        let (time_range, which) = (TimeRange::ALL, Versions::Live);
+        let table = table.clone();
+        let listing = RowListing { table, after: None, before: Vec::new(), time_range, which, limit: 1 };
+        Ok(!self.backend.list_rows(&listing)?.is_empty())
     }
 
     fn row(&mut self, row: &RowPlace) -> Result<()> {

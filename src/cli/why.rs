@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use serde_json::{Value as Json, json};
+
 use super::Answer;
 use super::args::WhyArgs;
 use super::output::Output;
 use crate::daemon::locate;
 use crate::{Error, ErrorKind, Result};
 
-pub fn why(args: &WhyArgs) -> Result<Answer> {
+pub fn why(args: &WhyArgs, json: bool) -> Result<Answer> {
     let path = locate::absolute(&args.path)?;
     let mounts = locate::mounts()?;
     let inside = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point) || path == mount.source);
@@ -22,10 +24,24 @@ pub fn why(args: &WhyArgs) -> Result<Answer> {
     let wanted: Vec<&str> = text.lines().filter(|line| is_about(line, below)).collect();
     let mut output = Output::new();
     for line in wanted.iter().rev().take(args.count).rev() {
-        output.line(line)?;
+        match parts(line).filter(|_| json) {
+            Some(object) => output.json(&object)?,
+            None => output.line(line)?,
+        }
     }
     output.finish()?;
     Ok(if wanted.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+/// `TIME uid=N pid=N /PATH REQUEST: SENTENCE`, for programs; a sentence without a path has an empty one.
+fn parts(line: &str) -> Option<Json> {
+    let (time, rest) = line.split_once(" uid=")?;
+    let (uid, rest) = rest.split_once(" pid=")?;
+    let (pid, rest) = rest.split_once(' ')?;
+    let (subject, sentence) = rest.split_once(": ")?;
+    let (path, request) = subject.rsplit_once(' ').unwrap_or(("", subject));
+    let (uid, pid) = (uid.parse::<u32>().ok()?, pid.parse::<u32>().ok()?);
+    Some(json!({ "time": time, "uid": uid, "pid": pid, "path": path, "request": request, "sentence": sentence }))
 }
 
 /// Whether a line is about a path below the mount, or about something below it.

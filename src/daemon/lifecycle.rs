@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,32 +16,20 @@ use super::ending::{self, Ending};
 use super::locate;
 use super::made::Made;
 use super::numbers::Commands;
+use super::request::MountRequest;
 use super::server::{self, Control};
 use super::service::Service;
 use crate::backend::Backend;
 use crate::env::HeldDir;
-use crate::fs::{Fs, Invalidations, Options};
-use crate::fuse::{Detach, MountSettings, Mounted, unmount};
+use crate::fs::{Fs, Invalidations};
+use crate::fuse::{Detach, Mounted, unmount};
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
-/// Everything that a mount needs to know.
-pub struct MountRequest {
-    pub store: StoreOptions,
-    pub mount_point: PathBuf,
-    pub settings: MountSettings,
-    pub options: Options,
-    /// Serve in this process instead of a daemon.
-    pub foreground: bool,
-    /// Mount over a directory that has entries.
-    pub nonempty: bool,
-    /// Where the log is written; `None`: standard error, or for a daemon `cellfs.log` in the store.
-    pub log: Option<PathBuf>,
-}
-
 /// Mounts; returns when the mount answers, or in the foreground when it has ended.
-pub fn mount(request: MountRequest) -> Result<()> {
+pub fn mount(mut request: MountRequest) -> Result<()> {
     check_mount_point(&request)?;
+    super::read_only::adapt(&mut request)?;
     let store = &request.store.path;
     if request.settings.read_only && !Store::exists(store) {
         let shown = store.display();
@@ -221,7 +209,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let invalidations = Invalidations::default();
     let confinement = confinement_of(&request)?;
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
-    let (closing, mount_point) = (fs.closing(), request.mount_point);
+    let (closing, mount_point, serves_commands) = (fs.closing(), request.mount_point, request.serves_commands);
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
@@ -245,7 +233,8 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         log: request.log,
         service: service.clone(),
     };
-    let started = server::listen(&directory, control, confinement.clone())
+    let listening = if serves_commands { server::listen(&directory, control, confinement.clone()) } else { Ok(()) };
+    let started = listening
         .and_then(|()| ending::obey(signals, end))
         .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
     if let Err(e) = started {
@@ -254,18 +243,22 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     }
     log::info!("serving {} at {}", directory.display(), mount_point.display());
     confinement.enter();
-    let served = mounted.serve().or_else(|e| match locate::mount_at(&mount_point) {
-        // Two threads may see the end of one unmount differently.
-        Ok(None) => {
-            log::warn!("at the end of the mount: {}", e.message);
-            Ok(())
-        }
-        _ => Err(e),
-    });
+    let served = mounted.serve().or_else(|e| ended(&mount_point, e));
     service.stopping();
     server::remove(&directory);
     changes.finish();
     served.and(close(store))
+}
+
+/// Two threads may see the end of one unmount differently.
+fn ended(mount_point: &Path, error: Error) -> Result<()> {
+    match locate::mount_at(mount_point) {
+        Ok(None) => {
+            log::warn!("at the end of the mount: {}", error.message);
+            Ok(())
+        }
+        _ => Err(error),
+    }
 }
 
 /// What the threads that serve may reach.
@@ -276,7 +269,11 @@ fn confinement_of(request: &MountRequest) -> Result<Confinement> {
     let (user, _held) = held.map_err(|e| Error::io(format!("look at {shown}"), &e))?;
     let is_own = user == nix::unistd::geteuid().as_raw();
     let of_another = if is_own { Owner::Own } else { Owner::Another };
-    Ok(Confinement { writable: vec![request.options.spill_dir.clone()], of_another })
+    let mut writable = vec![request.options.spill_dir.clone()];
+    if !request.serves_commands {
+        writable.push(store.path.clone());
+    }
+    Ok(Confinement { writable, of_another })
 }
 
 /// Tells `ready` and the service manager once the mount has answered a question of ours.

@@ -138,6 +138,11 @@ fn connect_within(address: &Path, patience: Duration) -> io::Result<UnixStream> 
 fn silent(store: &Path, patience: Duration, pid: Option<i32>) -> Error {
     let shown = store.display();
     let text = match pid {
+        Some(pid) if stranger(pid).is_some() => format!(
+            "{shown}/control.sock is held by process {pid}, `{}`, which is not the daemon of a mount and has not answered for \
+             {patience:?}. End it if you know it, or remove that socket; nothing else in the store has to go",
+            stranger(pid).unwrap_or_default().escape_debug()
+        ),
         Some(pid) => format!(
             "the daemon of {shown} (pid {pid}) {} and has not answered for {patience:?}. Let it go on with: kill -CONT \
              {pid}. If that does not help: kill -KILL {pid}, and mount the store again",
@@ -146,6 +151,13 @@ fn silent(store: &Path, patience: Duration, pid: Option<i32>) -> Error {
         None => format!("the daemon of {shown} has taken no connection for {patience:?}; its pid is in {shown}/LOCK"),
     };
     Error::new(ErrorKind::TimedOut, text)
+}
+
+/// The name of a process that is no program of ours.
+fn stranger(pid: i32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = name.trim_end();
+    (!name.starts_with("cellfs")).then(|| name.to_owned())
 }
 
 fn state(pid: i32) -> &'static str {
@@ -220,6 +232,20 @@ mod tests {
             send(&mut line, &Request::Flush(None)).unwrap();
             assert!(matches!(answer(&mut line), Ok(Response::Done)));
         });
+    }
+
+    #[test]
+    fn nobody_is_told_to_kill_a_strangers_process() {
+        let mut sleeping = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(sleeping.id()).unwrap();
+        // Until it has become the other program it has our name.
+        while stranger(pid).is_none() {
+            std::thread::yield_now();
+        }
+        let told = silent(Path::new("/store"), Duration::from_secs(1), Some(pid)).message;
+        sleeping.kill().unwrap();
+        sleeping.wait().unwrap();
+        assert!(told.contains("`sleep`") && told.contains("/store/control.sock") && !told.contains("KILL"), "{told}");
     }
 
     #[test]

@@ -13,8 +13,11 @@ mod parts;
 mod pieces;
 mod process;
 pub mod protocol;
+mod read_only;
+mod request;
 mod server;
 mod service;
 
-pub use lifecycle::{Absent, MountRequest, mount, open_backend};
+pub use lifecycle::{Absent, mount, open_backend};
 pub use numbers::DaemonNumbers;
+pub use request::MountRequest;

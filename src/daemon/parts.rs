@@ -53,7 +53,7 @@ impl Large {
                     send(stream, &Part(part))?;
                 }
             }
-            Value::Shared(_) => return Err(out_of_place()),
+            Value::Shared(_) | Value::Written(_) => return Err(out_of_place()),
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ mod tests {
                 file.read_exact_at(&mut bytes, 0).unwrap();
                 bytes
             }
-            Value::Shared(_) => panic!("shared"),
+            Value::Shared(_) | Value::Written(_) => panic!("shared"),
         };
         cells.iter().map(bytes).collect()
     }

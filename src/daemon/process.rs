@@ -15,7 +15,7 @@ impl Process {
     /// Holds the process of a number, if it is of this user; `None` if it is not, or is gone.
     pub fn hold(pid: i32, user: u32) -> Option<Self> {
         // Nothing but the number of one process: zero and less mean many.
-        let number = Pid::from_raw(pid).filter(|_| pid > 0)?;
+        let number = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw)?;
         let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
         // Order: looked at after it is held; a process that had the number before is gone by then.
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

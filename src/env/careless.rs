@@ -55,6 +55,10 @@ impl EnvFile for CarelessFile {
         self.inner.set_len(len)
     }
 
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        self.inner.punch(offset, len)
+    }
+
     fn len(&self) -> io::Result<u64> {
         self.inner.len()
     }
@@ -115,10 +119,6 @@ impl Env for CarelessEnv {
 
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
         self.inner.lock(path, holder)
-    }
-
-    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
-        self.inner.index_dir(store)
     }
 
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {

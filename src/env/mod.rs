@@ -1,12 +1,14 @@
 //! The only door to files, clock and sync: real, and simulated for crash tests.
 //!
-//! Must not know what the files mean. SQLite goes to its own files itself, in [`Env::index_dir`].
+//! Must not know what the files mean.
 
 mod careless;
 mod held;
+mod overlay;
 mod real;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
+mod spare;
 pub mod sync;
 
 use std::io;
@@ -52,6 +54,11 @@ pub trait EnvFile: Send + Sync {
         }
         Ok(())
     }
+    /// Gives the room of `len` bytes back to the filesystem, which read as zeros from then on; the length stays.
+    /// `Unsupported` where that cannot be.
+    fn punch(&self, _offset: u64, _len: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     fn len(&self) -> io::Result<u64>;
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
@@ -64,15 +71,6 @@ pub trait EnvFile: Send + Sync {
 
 /// Holds a lock until it is dropped.
 pub trait LockGuard: Send + Sync {}
-
-/// What SQLite has done with its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexWritten {
-    /// A commit, which is not on the disk yet.
-    Committed,
-    /// Everything is on the disk.
-    Synced,
-}
 
 /// Files, directories, clock and randomness. Errors are the operating system's.
 pub trait Env: Send + Sync {
@@ -108,11 +106,11 @@ pub trait Env: Send + Sync {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
-    /// Real directory of a store's index, held.
-    fn index_dir(&self, store: &Path) -> io::Result<HeldDir>;
-    /// Told what SQLite, which opens its files by itself, has done in the index of a store.
-    fn index_written(&self, _store: &Path, _what: IndexWritten) {}
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace>;
+    /// Where the filesystem of a directory takes no changes: the same files, of which every change stays in memory.
+    fn over_read_only(&self, _dir: &Path) -> io::Result<Option<Arc<dyn Env>>> {
+        Ok(None)
+    }
     /// The wall clock.
     fn now(&self) -> Timestamp;
     /// Bytes that nobody can guess.

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::overlay::OverlayEnv;
 use super::sync::RwLock;
 
+use super::spare::Spare;
 use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
 use crate::model::Timestamp;
 
@@ -26,6 +28,7 @@ pub fn admit_other_owners() {
 pub struct RealEnv {
     /// Directories of stores, from [`Env::claim_dir`] until their lock is given up.
     held: Arc<RwLock<Vec<HeldDir>>>,
+    spare: Arc<Spare>,
 }
 
 struct RealFile(File);
@@ -47,6 +50,21 @@ impl Drop for RealLock {
 
 impl LockGuard for RealLock {}
 
+/// As [`RealLock`], of who only reads.
+struct ReadLock {
+    _file: Option<File>,
+    env: RealEnv,
+    dir: PathBuf,
+}
+
+impl Drop for ReadLock {
+    fn drop(&mut self) {
+        self.env.let_go(&self.dir);
+    }
+}
+
+impl LockGuard for ReadLock {}
+
 impl EnvFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_exact_at(buf, offset)
@@ -67,6 +85,17 @@ impl EnvFile for RealFile {
     fn allocate(&self, len: u64) -> io::Result<()> {
         let len = i64::try_from(len).map_err(io::Error::other)?;
         Ok(nix::fcntl::posix_fallocate(&self.0, 0, len)?)
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        use nix::fcntl::FallocateFlags;
+        let (offset, len) = (i64::try_from(offset), i64::try_from(len));
+        let (offset, len) = (offset.map_err(io::Error::other)?, len.map_err(io::Error::other)?);
+        let mode = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        match nix::fcntl::fallocate(&self.0, mode, offset, len) {
+            Err(nix::Error::EOPNOTSUPP | nix::Error::ENOSYS) => Err(io::ErrorKind::Unsupported.into()),
+            punched => Ok(punched?),
+        }
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -159,33 +188,63 @@ impl RealEnv {
     }
 }
 
+impl RealEnv {
+    /// An existing file, for reading alone.
+    pub(super) fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+        self.spare.open(|| {
+            let place = self.place(path)?;
+            let file = options().write(false).open(&place.path).and_then(regular)?;
+            Ok(Arc::new(RealFile(file)) as Arc<dyn EnvFile>)
+        })
+    }
+
+    /// A lock beside others of its kind, on a file that is there; `WouldBlock` if another has it alone.
+    pub(super) fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn LockGuard>> {
+        let place = self.place(path)?;
+        let dir = path.parent().unwrap_or(path).to_owned();
+        let file = match options().write(false).open(&place.path).and_then(regular) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            opened => Some(opened?),
+        };
+        match file.as_ref().map(File::try_lock_shared) {
+            Some(Err(TryLockError::WouldBlock)) => Err(io::ErrorKind::WouldBlock.into()),
+            Some(Err(TryLockError::Error(e))) => Err(e),
+            Some(Ok(())) | None => Ok(Box::new(ReadLock { _file: file, env: self.clone(), dir })),
+        }
+    }
+}
+
 impl Env for RealEnv {
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        let place = self.place(path)?;
-        let file = options().create_new(true).open(&place.path)?;
-        place.give()?;
-        Ok(Arc::new(RealFile(file)))
+        self.spare.open(|| {
+            let place = self.place(path)?;
+            let file = options().create_new(true).open(&place.path)?;
+            place.give()?;
+            Ok(Arc::new(RealFile(file)) as Arc<dyn EnvFile>)
+        })
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
-        let place = self.place(path)?;
-        Ok(Arc::new(RealFile(options().open(&place.path).and_then(regular)?)))
+        self.spare.open(|| {
+            let place = self.place(path)?;
+            Ok(Arc::new(RealFile(options().open(&place.path).and_then(regular)?)) as Arc<dyn EnvFile>)
+        })
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        match self.place(path).and_then(|place| fs::symlink_metadata(&place.path)) {
+        match self.spare.open(|| self.place(path)).and_then(|place| fs::symlink_metadata(&place.path)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             found => found.map(|_| true),
         }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let (from, to) = (self.place(from)?, self.place(to)?);
+        let (from, to) = (self.spare.open(|| self.place(from))?, self.spare.open(|| self.place(to))?);
         fs::rename(&from.path, &to.path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        let place = self.place(path)?;
+        let place = self.spare.open(|| self.place(path))?;
         fs::remove_file(&place.path)
     }
 
@@ -211,9 +270,8 @@ impl Env for RealEnv {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let dir = self.directory(dir)?;
         let mut names = Vec::new();
-        for entry in fs::read_dir(&*dir)? {
+        for entry in self.spare.open(|| fs::read_dir(&*self.directory(dir)?))? {
             // Our own names are ASCII; others are not ours.
             if let Ok(name) = entry?.file_name().into_string() {
                 names.push(name);
@@ -260,7 +318,10 @@ impl Env for RealEnv {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
         if held.metadata()?.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(&*held, fs::Permissions::from_mode(0o700))?;
+            match fs::set_permissions(&*held, fs::Permissions::from_mode(0o700)) {
+                Err(e) if e.kind() == io::ErrorKind::ReadOnlyFilesystem => {}
+                set => set?,
+            }
         }
         self.let_go(dir);
         self.held.write().push(held);
@@ -272,7 +333,7 @@ impl Env for RealEnv {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(&*self.directory(dir)?)?.sync_all()
+        self.spare.open(|| File::open(&*self.directory(dir)?))?.sync_all()
     }
 
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
@@ -294,12 +355,6 @@ impl Env for RealEnv {
         Ok(Box::new(RealLock { file, env: self.clone(), dir }))
     }
 
-    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
-        let dir = store.join("index");
-        self.create_dir(&dir)?;
-        self.directory(&dir)
-    }
-
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
         let stat = nix::sys::statvfs::statvfs(&*self.directory(path)?).map_err(io::Error::from)?;
         let unit = stat.fragment_size();
@@ -308,6 +363,15 @@ impl Env for RealEnv {
             free: stat.blocks_free() * unit,
             available: stat.blocks_available() * unit,
         })
+    }
+
+    fn over_read_only(&self, dir: &Path) -> io::Result<Option<Arc<dyn Env>>> {
+        let flags = match nix::sys::statvfs::statvfs(&*self.directory(dir)?) {
+            Err(nix::Error::ENOENT) => return Ok(None),
+            stat => stat?.flags(),
+        };
+        let is_read_only = flags.contains(nix::sys::statvfs::FsFlags::ST_RDONLY);
+        Ok(is_read_only.then(|| Arc::new(OverlayEnv::over(self.clone())) as Arc<dyn Env>))
     }
 
     fn now(&self) -> Timestamp {
@@ -340,21 +404,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (store, outside) = (directory.path().join("store"), directory.path().join("outside"));
         let env = RealEnv::default();
-        env.create_dir(&store.join("index")).unwrap();
+        env.create_dir(&store.join("segments")).unwrap();
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "someone's").unwrap();
         env.claim_dir(&store).unwrap();
-        let index = env.index_dir(&store).unwrap();
-        fs::rename(store.join("index"), store.join("before")).unwrap();
-        std::os::unix::fs::symlink(&outside, store.join("index")).unwrap();
+        let held = env.hold(&store.join("segments")).unwrap();
+        fs::rename(store.join("segments"), store.join("before")).unwrap();
+        std::os::unix::fs::symlink(&outside, store.join("segments")).unwrap();
         // What is held stays what it was.
-        fs::write(index.join("index.db"), "ours").unwrap();
-        assert_eq!(fs::read(store.join("before/index.db")).unwrap(), b"ours");
-        let file = store.join("index/file");
-        assert!(env.open(&file).is_err() && env.remove(&file).is_err() && env.list(&store.join("index")).is_err());
-        assert!(env.create_new(&store.join("index/new")).is_err() && env.create_dir(&store.join("index/d")).is_err());
-        assert!(env.remove_tree(&store.join("index/file")).is_err() && env.index_dir(&store).is_err());
-        assert_eq!(env.links(&store).unwrap(), ["index"]);
+        fs::write(held.join("file.seg"), "ours").unwrap();
+        assert_eq!(fs::read(store.join("before/file.seg")).unwrap(), b"ours");
+        let file = store.join("segments/file");
+        assert!(env.open(&file).is_err() && env.remove(&file).is_err() && env.list(&store.join("segments")).is_err());
+        assert!(
+            env.create_new(&store.join("segments/new")).is_err() && env.create_dir(&store.join("segments/d")).is_err()
+        );
+        assert!(env.remove_tree(&store.join("segments/file")).is_err() && env.hold(&store.join("segments")).is_err());
+        assert_eq!(env.links(&store).unwrap(), ["segments"]);
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     }
 

@@ -46,7 +46,7 @@ impl Fs {
 
     pub(super) fn access_of(&self, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
         let base = self.access_by_options(key);
-        let read_only = matches!(key.place, Place::Info(_) | Place::TableInfo(..))
+        let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..))
             || matches!(key.view, View::At(_))
             || key.snapshot.is_some();
         let kept = match facts {

@@ -89,6 +89,7 @@ impl Fs {
             self.forget_all_made(table);
         }
         if let Event::Column { column, origin } = event {
+            self.drop_versions(column, *origin);
             let node = self.nodes.find(&cell_key(column));
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {
                 return;
@@ -104,6 +105,15 @@ impl Fs {
             }
         }
         self.invalidations.send(Message::Changed(event.clone()));
+    }
+
+    /// What the kernel keeps of a column's versions in the history is old, but for the one that the request named.
+    fn drop_versions(&self, column: &ColumnKey, origin: Origin) {
+        for node in self.nodes.versions_of(column).iter().filter(|node| node.ino != origin.0) {
+            node.mark_stale();
+            self.invalidate_inode(node.ino);
+            self.invalidate_name(&node.key());
+        }
     }
 
     fn forget_all_made(&self, table: &TableName) {

@@ -17,6 +17,12 @@ use crate::{Error, ErrorKind, Result};
 
 /// How long the kernel may keep what a walk through a generated tree looks up again and again.
 const WALK_TTL: Duration = Duration::from_secs(1);
+/// As [`WALK_TTL`], for versions in the history: changes of their columns are announced, but not that a compaction has
+/// dropped what the family keeps no longer.
+const VERSION_TTL: Duration = Duration::from_secs(30);
+/// The latest time that other filesystems keep (ext4, 2446-05-10): a program that copies a later one would find another
+/// there, and copy it again for ever.
+const LATEST: FileTime = FileTime { seconds: (1 << 34) - (1 << 31) - 1, nanos: 0 };
 /// How often the store is asked again about what changes meanwhile, before the kernel is told not to keep it.
 const LOOKS: usize = 8;
 
@@ -243,7 +249,7 @@ impl Fs {
                 (cell.len(), cell.mtime(), cell.timestamp.into())
             }),
         };
-        let access = self.access_of(key, state, facts);
+        let (access, mtime) = (self.access_of(key, state, facts), mtime.min(LATEST));
         Attr {
             ino: node.ino,
             kind: if is_dir { Kind::Directory } else { Kind::File },
@@ -266,17 +272,15 @@ impl Fs {
             Place::Cell(_) => state.session.is_none(),
             _ => false,
         };
-        if !cached || !key.is_present() {
-            return self.ttl_of_generated(key);
-        }
+        let most =
+            if !cached || !key.is_present() { self.ttl_of_generated(key, state) } else { self.options.cache_time };
         let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
-        let left = expires.map(|at| self.until(at));
-        left.map_or(self.options.cache_time, |left| left.min(self.options.cache_time))
+        expires.map_or(most, |at| self.until(at).min(most))
     }
 
     /// What is read-only stays for a while, the directories of the history for as long as nobody minds: programs
     /// that walk there look each of them up for each file. A name that is a time has no time of its own.
-    fn ttl_of_generated(&self, key: &NodeKey) -> Duration {
+    fn ttl_of_generated(&self, key: &NodeKey, state: &NodeState) -> Duration {
         let is_time =
             matches!(key.view, View::At(_)) && matches!(key.place, Place::Root | Place::Table(_) | Place::Row(_));
         let is_level =
@@ -284,6 +288,8 @@ impl Fs {
         let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
         if is_level && !is_time && key.view != View::Plain || is_version && key.snapshot.is_some() {
             WALK_TTL.min(self.options.cache_time)
+        } else if is_version && key.view == View::History && state.session.is_none() && !state.unlinked {
+            VERSION_TTL.min(self.options.cache_time)
         } else {
             Duration::ZERO
         }

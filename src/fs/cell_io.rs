@@ -92,14 +92,16 @@ impl Fs {
         if let Some(sentence) = self.check_dated(&dir, &key, name)? {
             self.record_sentence(creator.caller, "create", &sentence);
         }
+        if !matches!(key.place, Place::Scratch(_)) {
+            self.tree.backend.check_room()?;
+        }
         self.touch_directory(parent);
         self.absent.remove(parent, name);
         let node = self.nodes.look_up(&key);
         let file = new_file(&node);
         {
             let mut state = node.state();
-            state.unlinked = false;
-            state.cell = None;
+            (state.unlinked, state.refused, state.cell) = (false, None, None);
             // Who appends to a file that was not there keeps what another makes of it meanwhile.
             self.empty(&mut state, &file, flags.append.then_some(0));
             if let Some(session) = &mut state.session {
@@ -236,7 +238,7 @@ impl Fs {
             session.dirty_handles += 1;
         }
         own.written = true;
-        own.refused = false;
+        own.refused = None;
     }
 
     /// The node's write session, begun with the bytes of the current version.
@@ -249,9 +251,9 @@ impl Fs {
             state.session = Some(Box::new(session));
         }
         if state.session.is_none() {
-            let cell = self.current(node, state)?;
+            let (cell, refused) = (self.current(node, state)?, state.refused);
             if state.session.is_none() {
-                let mut cell = cell.ok_or_else(gone)?;
+                let mut cell = cell.ok_or_else(|| refused.map_or_else(gone, never_stored))?;
                 let mut loaded = self.load(&cell);
                 if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
                     cell = self.look_again(node, state)?;
@@ -315,10 +317,14 @@ impl Fs {
     fn release_file(&self, file: &Arc<FileHandle>) -> Result<()> {
         let was_dirty = file.is_dirty();
         let mut state = file.node.state();
-        let done = if file.state.lock().refused { give_up(&mut state) } else { self.commit_last(file, &mut state) };
+        let refused = file.state.lock().refused;
+        let done = match refused {
+            Some(kind) => give_up(&mut state, kind),
+            None => self.commit_last(file, &mut state),
+        };
         drop(state);
-        if done.is_err() {
-            self.show_what_is_stored(&file.node);
+        if let Err(e) = &done {
+            self.show_what_is_stored(&file.node, e.kind);
         }
         // What a flush refused was reported then.
         if was_dirty { done.and_then(|()| self.key_arrived(&file.node.key().place)) } else { done }
@@ -337,14 +343,14 @@ impl Fs {
     }
 
     /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
-    pub(super) fn show_what_is_stored(&self, node: &Arc<Node>) {
+    pub(super) fn show_what_is_stored(&self, node: &Arc<Node>, refused: ErrorKind) {
         let key = node.key();
         let mut state = node.state();
         if state.session.is_some() || state.unlinked {
             return;
         }
         if let (None, Place::Cell(column)) = (&state.cell, &key.place) {
-            state.unlinked = true;
+            (state.unlinked, state.refused) = (true, Some(refused));
             self.tree.uncommitted.remove_cell(column);
             drop(state);
             self.nodes.detach(node);
@@ -359,18 +365,23 @@ fn gone() -> Error {
     Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
 }
 
+/// Who else has a file open whose maker was refused.
+fn never_stored(refused: ErrorKind) -> Error {
+    Error::new(refused, "what made this file was refused, and nothing of it is stored; open it again")
+}
+
 /// A handle that has done nothing yet.
 pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
     Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into() })
 }
 
 /// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.
-fn give_up(state: &mut NodeState) -> Result<()> {
+fn give_up(state: &mut NodeState, refused: ErrorKind) -> Result<()> {
     if let Some(session) = &mut state.session {
         session.dirty_handles = session.dirty_handles.saturating_sub(1);
     }
     state.end_idle_session();
-    Err(Error::new(ErrorKind::Io, "what its close was refused is not stored"))
+    Err(Error::new(refused, "what its close was refused is not stored"))
 }
 
 /// The refusal of a family that the table lacks.

@@ -42,7 +42,7 @@ impl Fs {
                     return Ok(());
                 }
                 let done = self.commit(&file, &mut state);
-                file.state.lock().refused = done.is_err();
+                file.state.lock().refused = done.as_ref().err().map(|e| e.kind);
                 done?;
                 drop(state);
                 self.key_arrived(&file.node.key().place)
@@ -75,7 +75,7 @@ impl Fs {
         if !state.unlinked {
             self.commit_session(file, state, &mut own)?;
         }
-        (own.written, own.emptied, own.refused) = (false, false, false);
+        (own.written, own.emptied, own.refused) = (false, false, None);
         if let Some(session) = &mut state.session {
             session.dirty_handles = session.dirty_handles.saturating_sub(1);
         }

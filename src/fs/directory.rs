@@ -8,7 +8,7 @@ use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
-    CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema,
+    CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema, TableState,
 };
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
@@ -183,6 +183,7 @@ impl Fs {
                 }
                 _ => Err(not_permitted("only families are made here")),
             },
+            Place::Versions(column) => Err(self.tree.versions_are_given(column)),
             _ => Err(not_permitted("the tree has no directories at this level")),
         }
     }
@@ -231,7 +232,15 @@ impl Fs {
     fn unmake(&self, key: &NodeKey) -> Result<()> {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
-        let listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+        let disabled = self.disabled_table(key)?;
+        if let Some(table) = &disabled
+            && backend.table_numbers(table)?.iter().any(|family| family.cells > 0)
+        {
+            let text = format!("table {table} is disabled and not empty; `cellfs drop` drops it with its cells");
+            return Err(Error::new(ErrorKind::NotEmpty, text));
+        }
+        let is_listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+        let listed = is_listed && disabled.is_none();
         let is_schema = |entry: &Entry| matches!(entry.key.place, Place::Schema(_));
         if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !is_schema(entry)) {
             return Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty"));
@@ -272,6 +281,14 @@ impl Fs {
         }
     }
 
+    /// The table that a directory is, if it is disabled: then it cannot be listed.
+    fn disabled_table(&self, key: &NodeKey) -> Result<Option<TableName>> {
+        let Place::Table(name) = &key.place else { return Ok(None) };
+        let catalogue = self.tree.backend.catalogue()?;
+        let disabled = catalogue.tables.get(name.as_ref()).filter(|table| table.state == TableState::Disabled);
+        Ok(disabled.map(|table| table.name.clone()))
+    }
+
     fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
         let backend = &self.tree.backend;
         let with_all = self.removals.take(table, family);
@@ -302,7 +319,7 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
     TableSchema {
         name: name.clone(),
         id: TableId(0),
-        state: crate::model::TableState::Enabled,
+        state: TableState::Enabled,
         attributes: Default::default(),
         metadata: Default::default(),
         configuration: Default::default(),

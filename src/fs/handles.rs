@@ -57,8 +57,8 @@ pub struct FileState {
     pub written: bool,
     /// Created or truncated the file and has not committed since.
     pub emptied: bool,
-    /// A close was told that nothing is stored.
-    pub refused: bool,
+    /// A close was told why nothing is stored.
+    pub refused: Option<ErrorKind>,
     /// A write was refused: what there is would be a part of a value, and nothing of it is stored.
     pub failed: Option<ErrorKind>,
     /// The version that its last commit made.

@@ -24,6 +24,7 @@ mod expiry;
 mod handles;
 mod held_text;
 mod history;
+mod identities;
 mod judge;
 mod moments;
 mod nodes;
@@ -161,9 +162,9 @@ impl Fs {
         self.record_refusal(caller, what, &Error::new(ErrorKind::Refused, sentence));
     }
 
-    /// Counts a request.
-    pub fn count(&self, operation: Operation) {
-        subject::forget();
+    /// Counts a request of somebody.
+    pub fn count(&self, caller: Caller, operation: Operation) {
+        subject::begin(caller);
         self.counters.count(operation);
     }
 
@@ -191,8 +192,8 @@ impl Fs {
 
     /// Refuses changes to what is only generated, and to a mount with the option `ro`.
     fn check_writable(&self, key: &NodeKey) -> Result<()> {
-        if self.options.read_only {
-            return Err(Error::new(ErrorKind::ReadOnlyStore, "the mount is read-only"));
+        if let Some(why) = &self.options.read_only {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, why.as_str()));
         }
         if key.snapshot.is_some() || key.place == Place::Snapshots {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "snapshots are read-only; see `cellfs snapshot`"));
@@ -218,7 +219,7 @@ impl Fs {
         match self.handles.get(handle) {
             Ok(handles::Handle::File(file)) => {
                 let own = file.state.lock();
-                (own.written || own.emptied) && !own.refused && own.failed.is_none()
+                (own.written || own.emptied) && own.refused.is_none() && own.failed.is_none()
             }
             Ok(handles::Handle::Text(_)) => true,
             _ => false,

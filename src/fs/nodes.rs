@@ -12,8 +12,9 @@ use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 
 use super::content::Session;
+use super::identities::Identities;
 use super::times::Times;
-use crate::model::CellInfo;
+use crate::model::{CellInfo, ColumnKey};
 use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
@@ -40,6 +41,8 @@ pub struct NodeState {
     pub session: Option<Box<Session>>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
+    /// Why it was never stored, where that is why it has no name.
+    pub refused: Option<crate::ErrorKind>,
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
     /// mtime that was set on an attribute file since its value was last set.
@@ -94,18 +97,22 @@ const SPARSE: usize = 16_384;
 #[derive(Default)]
 struct Maps {
     by_ino: FxHashMap<u64, Arc<Node>>,
-    by_key: FxHashMap<NodeKey, u64>,
+    identities: Identities,
     /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
     order: VecDeque<u64>,
 }
 
 impl Maps {
+    fn find(&self, key: &NodeKey) -> Option<Arc<Node>> {
+        self.identities.get(key).and_then(|ino| self.by_ino.get(&ino)).cloned()
+    }
+
     /// Gives back what a listing of very many names has needed.
     fn shrink(&mut self) {
         let held = self.by_ino.len();
         if self.by_ino.capacity() > SPARSE.max(8 * held) {
             self.by_ino.shrink_to(2 * held);
-            self.by_key.shrink_to(2 * held);
+            self.identities.shrink_to(2 * held);
             self.order.shrink_to(2 * held);
         }
     }
@@ -125,7 +132,7 @@ impl NodeTable {
         {
             let mut maps = table.maps.lock();
             maps.by_ino.insert(ROOT_INO, node);
-            maps.by_key.insert(root, ROOT_INO);
+            maps.identities.insert(root, ROOT_INO);
         }
         table
     }
@@ -148,23 +155,29 @@ impl NodeTable {
     /// The held node of an identity.
     pub fn find(&self, key: &NodeKey) -> Option<Arc<Node>> {
         let maps = self.maps.lock();
-        maps.by_key.get(key).and_then(|ino| maps.by_ino.get(ino)).cloned()
+        maps.find(key)
     }
 
     /// The node of an identity, made if it is not held, with one more look-up counted.
     pub fn look_up(&self, key: &NodeKey) -> Arc<Node> {
         let mut maps = self.maps.lock();
-        let known = maps.by_key.get(key).and_then(|ino| maps.by_ino.get(ino)).cloned();
-        let node = known.unwrap_or_else(|| {
+        let node = maps.find(key).unwrap_or_else(|| {
             let ino = free_number(&maps, self.number(key));
             let node = self.new_node(ino, key.clone());
             maps.by_ino.insert(ino, Arc::clone(&node));
-            maps.by_key.insert(key.clone(), ino);
+            maps.identities.insert(key.clone(), ino);
             maps.order.push_back(ino);
             node
         });
         node.lookups.fetch_add(1, Ordering::Relaxed);
         node
+    }
+
+    /// Held nodes of the history that are versions of a column.
+    pub fn versions_of(&self, column: &ColumnKey) -> Vec<Arc<Node>> {
+        let maps = self.maps.lock();
+        let held = maps.identities.versions_of(column).iter().filter_map(|ino| maps.by_ino.get(ino));
+        held.filter(|node| node.key.read().place.column().is_some_and(|of| **of == *column)).cloned().collect()
     }
 
     /// The number that an identity has unless the kernel still holds it for another node.
@@ -196,10 +209,8 @@ impl NodeTable {
     pub fn rename(&self, node: &Arc<Node>, to: NodeKey) -> Option<Arc<Node>> {
         let mut maps = self.maps.lock();
         let from = node.key();
-        if maps.by_key.get(&from) == Some(&node.ino) {
-            maps.by_key.remove(&from);
-        }
-        let replaced = maps.by_key.insert(to.clone(), node.ino).and_then(|ino| maps.by_ino.get(&ino)).cloned();
+        maps.identities.remove(&from, node.ino);
+        let replaced = maps.identities.insert(to.clone(), node.ino).and_then(|ino| maps.by_ino.get(&ino)).cloned();
         *node.key.write() = to;
         replaced.filter(|other| other.ino != node.ino)
     }
@@ -212,22 +223,18 @@ impl NodeTable {
         let renamed = present.filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
         let renamed: Vec<_> = renamed.collect();
         for (node, _) in &renamed {
-            maps.by_key.remove(&node.key());
+            maps.identities.remove(&node.key(), node.ino);
         }
         for (node, place) in renamed {
             let key = node.key().sibling(place);
-            maps.by_key.insert(key.clone(), node.ino);
+            maps.identities.insert(key.clone(), node.ino);
             *node.key.write() = key;
         }
     }
 
     /// Takes a node's identity away: its name is gone, the number stays while it is held.
     pub fn detach(&self, node: &Arc<Node>) {
-        let mut maps = self.maps.lock();
-        let key = node.key();
-        if maps.by_key.get(&key) == Some(&node.ino) {
-            maps.by_key.remove(&key);
-        }
+        self.maps.lock().identities.remove(&node.key(), node.ino);
     }
 
     /// Held nodes, oldest first, beyond the `keep` newest; they are asked back from the kernel.
@@ -273,10 +280,7 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
         return;
     }
     maps.by_ino.remove(&node.ino);
-    let key = node.key.read();
-    if maps.by_key.get(&key) == Some(&node.ino) {
-        maps.by_key.remove(&key);
-    }
+    maps.identities.remove(&node.key.read(), node.ino);
     maps.shrink();
     // Order: forgotten numbers are swept out before they outnumber the held ones.
     if maps.order.len() > 2 * maps.by_ino.len() + 1024 {

@@ -26,7 +26,8 @@ pub struct Options {
     /// Permission bits taken away from 0777 of directories.
     pub dir_mask: u16,
     pub told: Told,
-    pub read_only: bool,
+    /// Why nothing is changed through the mount.
+    pub read_only: Option<String>,
     /// How long the kernel may keep names and attributes; changes are announced to it.
     pub cache_time: Duration,
     /// `mkdir` in a row declares families that the table lacks.
@@ -53,7 +54,7 @@ impl Default for Options {
             file_mask: 0o022,
             dir_mask: 0o022,
             told: Told::default(),
-            read_only: false,
+            read_only: None,
             cache_time: Duration::from_secs(86_400),
             families_auto: false,
             temporary: [".*.sw?", ".*.sw?x", "4913", ".nfs*", ".~lock.*#"]

@@ -55,7 +55,10 @@ impl Fs {
                     let text = "only two cells, or two tables, can be exchanged";
                     Err(Error::new(ErrorKind::IllegalArgument, text))
                 }
-                _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
+                _ => match other {
+                    Place::Versions(column) => Err(self.tree.versions_are_given(column)),
+                    _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
+                },
             },
         }
     }

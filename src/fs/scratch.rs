@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, SpillFile};
-use crate::index::{SpillMap, join_key, past_key};
 use crate::model::{FileChange, FileTime};
+use crate::spill::{SpillMap, join_key, past_key};
 use crate::tree::place::{ScratchDir, ScratchPlace};
 use crate::{Error, ErrorKind, Result};
 

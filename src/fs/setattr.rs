@@ -96,8 +96,8 @@ impl Fs {
         self.resize(&file, &mut state, size)?;
         let done = self.commit_last(&file, &mut state);
         drop(state);
-        if done.is_err() {
-            self.show_what_is_stored(node);
+        if let Err(e) = &done {
+            self.show_what_is_stored(node, e.kind);
         }
         done
     }

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 
-use super::Fs;
 use super::nodes::Node;
+use super::{Caller, Fs};
 
 #[derive(Default)]
 struct Subject {
+    caller: Caller,
     ino: u64,
     name: Vec<u8>,
 }
@@ -15,12 +16,18 @@ thread_local! {
     static SUBJECT: RefCell<Subject> = RefCell::default();
 }
 
-/// A request begins.
-pub(super) fn forget() {
+/// A request of somebody begins.
+pub(super) fn begin(caller: Caller) {
     SUBJECT.with_borrow_mut(|subject| {
+        subject.caller = caller;
         subject.ino = 0;
         subject.name.clear();
     });
+}
+
+/// Who asked for it.
+pub(super) fn caller() -> Caller {
+    SUBJECT.with_borrow(|subject| subject.caller)
 }
 
 /// It is about this node.
@@ -37,6 +44,14 @@ pub(super) fn is_named(name: &[u8]) {
 }
 
 impl Fs {
+    /// Refuses to make something under a name: what the tree does not have.
+    pub fn refuse_to_make(&self, parent: u64, name: &[u8], why: &str) -> crate::Error {
+        // It is only named in the refusal.
+        drop(self.node(parent));
+        is_named(name);
+        super::not_permitted(why)
+    }
+
     /// The path below the mount point of what this thread's request is about.
     pub(super) fn path_of_subject(&self) -> Option<String> {
         let (ino, name) = SUBJECT.with_borrow(|subject| (subject.ino, subject.name.clone()));

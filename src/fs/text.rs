@@ -11,7 +11,7 @@ use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::held_text::HeldText;
 use super::judge::{amount, judge};
 use super::nodes::Node;
-use super::{Caller, EntryReply, Fs, not_permitted};
+use super::{EntryReply, Fs, not_permitted};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
     CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
@@ -108,6 +108,7 @@ impl Fs {
         match &key.place {
             place if is_writable(place) => {}
             Place::Schema(_) => return Err(not_permitted("a family is declared with mkdir")),
+            Place::Versions(column) => return Err(self.tree.versions_are_given(column)),
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
         if let Some(entry) = self.known(key)? {
@@ -119,11 +120,25 @@ impl Fs {
         }
         if let Place::Schema(place) = &key.place {
             self.texts.set(place, Vec::new())?;
+            self.tell_of_scratch(place);
         }
         let entry = self.entry(key, Some(Facts::text(Vec::new(), self.now())));
         let node = self.node(entry.attr.ino)?;
         node.state().created_text = true;
         Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
+    }
+
+    /// Whoever mistypes an attribute's name makes a scratch file: it is said. Programs' own begin with a dot or have one.
+    fn tell_of_scratch(&self, place: &SchemaPlace) {
+        let SchemaPlace::Scratch { name, .. } = place else { return };
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return;
+        }
+        let text = format!(
+            "`{name}` is the name of no attribute: it is kept here until the unmount and sets nothing; \
+             .info/describe of the table lists attributes"
+        );
+        self.record_sentence(super::subject::caller(), "create", &text);
     }
 
     /// Applies what was written through a handle, once.
@@ -219,7 +234,7 @@ impl Fs {
         self.tree.backend.alter(change, origin)?;
         if let Some(sentence) = said {
             log::warn!("{sentence}");
-            self.refusals.record(self.tree.backend.now(), Caller::default(), "set", &sentence);
+            self.record_sentence(super::subject::caller(), "set", &sentence);
         }
         Ok(())
     }

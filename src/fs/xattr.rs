@@ -3,7 +3,8 @@
 use super::Fs;
 use super::nodes::Node;
 use crate::model::{AttributeChange, Origin};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
+use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
 
 const TTL: &str = "user.cellfs.ttl";
@@ -41,7 +42,10 @@ impl Fs {
             return Ok(ttl.map_or(Xattr::Absent, |ms| Xattr::Value(ms.to_string().into_bytes())));
         }
         let cell = match name {
-            KEY => return Ok(key_of(&key).map_or(Xattr::Absent, Xattr::Value)),
+            KEY => {
+                let key = key_of(&key.place).unwrap_or_else(|| self.tree.name_of(&key));
+                return Ok(Xattr::Value(key));
+            }
             TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,
             _ => None,
         };
@@ -140,14 +144,21 @@ impl Fs {
     }
 }
 
-/// The full key of a node's last component.
-fn key_of(key: &NodeKey) -> Option<Vec<u8>> {
-    match &key.place {
-        Place::Row(row) => Some(row.row.clone()),
-        Place::Family(family) => Some(family.family.clone().into_bytes()),
-        Place::Table(table) => Some(table.name.as_bytes().to_vec()),
-        place => place.column().map(|column| column.qualifier.clone()),
-    }
+/// The full key of a node's last component; of a generated one that of what it is about, else its name.
+fn key_of(place: &Place) -> Option<Vec<u8>> {
+    Some(match place {
+        Place::Row(row) | Place::Json(row) | Place::RowKey(row) => row.row.clone(),
+        Place::Family(family) => family.family.clone().into_bytes(),
+        Place::Table(table) | Place::TableInfo(table, _) => table.name.as_bytes().to_vec(),
+        Place::Namespace(name) => name.as_bytes().to_vec(),
+        Place::Times(base) | Place::InfoOf(base) => return key_of(base),
+        Place::Schema(place) => match place.as_ref() {
+            SchemaPlace::Namespace(name) => name.clone().into_bytes(),
+            SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) => table.name.as_bytes().to_vec(),
+            other => schema::name_of(other),
+        },
+        place => return place.column().map(|column| column.qualifier.clone()),
+    })
 }
 
 fn unsupported(name: &str) -> Error {

@@ -20,7 +20,6 @@ use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, 
 use crate::backend::RenameMode;
 use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
-use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
@@ -136,6 +135,8 @@ impl Filesystem for Adaptor {
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.run(caller(request), Operation::Open, |fs| fs.open(ino.0, open_flags(flags.0))) {
             Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
+            // The kernel looks the name up again: who makes what is not there makes it then.
+            Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
             Err(errno) => reply.error(errno),
         }
     }
@@ -379,20 +380,15 @@ impl Filesystem for Adaptor {
         answer_empty(reply, grown);
     }
 
-    fn link(&self, request: &Request, _ino: INodeNo, _parent: INodeNo, _name: &OsStr, reply: ReplyEntry) {
-        let refused = Error::new(ErrorKind::NotPermitted, "the tree has no hard links: a cell has one name");
-        answer_entry(reply, self.run(caller(request), Operation::Link, |_| Err(refused)));
+    fn link(&self, request: &Request, _ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let refused = "the tree has no hard links: a cell has one name";
+        let refuse = |fs: &Fs| Err(fs.refuse_to_make(parent.0, name.as_bytes(), refused));
+        answer_entry(reply, self.run(caller(request), Operation::Link, refuse));
     }
 
-    fn symlink(
-        &self,
-        request: &Request,
-        _parent: INodeNo,
-        _name: &OsStr,
-        _target: &std::path::Path,
-        reply: ReplyEntry,
-    ) {
-        let refused = Error::new(ErrorKind::NotPermitted, "the tree has no symbolic links");
-        answer_entry(reply, self.run(caller(request), Operation::Symlink, |_| Err(refused)));
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, _target: &std::path::Path, reply: ReplyEntry) {
+        let refused = "the tree has no symbolic links";
+        let refuse = |fs: &Fs| Err(fs.refuse_to_make(parent.0, name.as_bytes(), refused));
+        answer_entry(reply, self.run(caller(request), Operation::Symlink, refuse));
     }
 }

@@ -62,7 +62,7 @@ impl Adaptor {
         what: Operation,
         operation: impl FnOnce(&Fs) -> Result<T>,
     ) -> Result<T, Errno> {
-        self.fs.count(what);
+        self.fs.count(caller, what);
         let started = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
             Err(Error::new(
@@ -72,7 +72,7 @@ impl Adaptor {
         });
         self.fs.measure(what, started.elapsed(), outcome.is_err());
         outcome.map_err(|error| {
-            if !matches!(error.kind, ErrorKind::NotFound | ErrorKind::AlreadyExists) {
+            if error.kind != ErrorKind::NotFound {
                 log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);
                 self.fs.record_refusal(caller, what.name(), &error);
             }

@@ -111,6 +111,9 @@ fn config(settings: &MountSettings) -> Config {
 
 fn explain(path: &Path, source: &io::Error) -> Error {
     let at = path.display();
+    // What fusermount3 says ends with its line, and may have several.
+    let said = source.to_string();
+    let said = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     let advice = match source.raw_os_error() {
         Some(libc::ENOENT) => {
             "fusermount3 or /dev/fuse is missing: install the package fuse3 (apt install fuse3), and load the module fuse"
@@ -120,10 +123,30 @@ fn explain(path: &Path, source: &io::Error) -> Error {
              /etc/fuse.conf"
         }
         Some(libc::EBUSY) => "the mount point is in use",
-        _ if source.to_string().contains("fusermount") => {
-            "fusermount3 refused: see its words above; allow_other needs user_allow_other in /etc/fuse.conf"
+        _ if said.contains("user_allow_other") => {
+            "write a line user_allow_other into /etc/fuse.conf, or mount without the option allow_other"
         }
-        _ => "see `man cellfs`",
+        _ if said.contains("fusermount") => {
+            "fusermount3 refused that; the mount point must be yours and writable for you"
+        }
+        _ => "mount.cellfs(8) has what a mount needs",
     };
-    Error::new(ErrorKind::Io, format!("cannot mount at {at}: {source} ({advice})"))
+    Error::new(ErrorKind::Io, format!("cannot mount at {at}: {said} ({advice})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_fusermount_are_told_in_one_line() {
+        let words = "fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf\n";
+        for source in [io::Error::new(io::ErrorKind::PermissionDenied, words), io::Error::other(words)] {
+            let told = explain(Path::new("/mnt"), &source).message;
+            assert!(told.contains("allow_other only allowed") && told.contains("write a line"), "{told}");
+            assert!(!told.contains('\n') && !told.contains("above"), "{told}");
+        }
+        let told = explain(Path::new("/mnt"), &io::Error::other("fusermount3: one\nfusermount3: two\n")).message;
+        assert!(told.contains("fusermount3: one; fusermount3: two"), "{told}");
+    }
 }

@@ -56,8 +56,8 @@ const FAMILY: &[Attribute] = &[
     honoured("NEW_VERSION_BEHAVIOR", Form::Boolean, OFF),
     honoured("PURGE_DELETED_AFTER", Form::Seconds, Some("FOREVER")),
     honoured("COMPRESSION", COMPRESSIONS, Some("NONE")),
-    kept("BLOCKSIZE", Form::Integer { least: 1024, most: 16 << 20 }, Some("65536")),
-    kept("BLOOMFILTER", Form::OneOf(&["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"]), Some("ROW")),
+    honoured("BLOCKSIZE", Form::Integer { least: 1024, most: 16 << 20 }, Some("65536")),
+    honoured("BLOOMFILTER", Form::OneOf(&["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"]), Some("ROW")),
     kept("IN_MEMORY", Form::Boolean, OFF),
     kept("BLOCKCACHE", Form::Boolean, ON),
     kept("DATA_BLOCK_ENCODING", Form::OneOf(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]), Some("NONE")),
@@ -209,7 +209,12 @@ pub fn table_effect(name: &str) -> Option<Effect> {
 pub fn without_effect(effect: Option<Effect>, name: &str, value: &str) -> Option<String> {
     let unknown_codec = name == "COMPRESSION" && ["LZO", "BZIP2", "LZMA"].contains(&value.to_uppercase().as_str());
     let kept = effect == Some(Effect::Kept) || unknown_codec;
-    kept.then(|| format!("{name}={value} is kept and shown, but has no effect in this store"))
+    kept.then(|| match name {
+        "DATA_BLOCK_ENCODING" => {
+            format!("{name}={value} is kept and shown; keys are always stored as what differs from the key before")
+        }
+        _ => format!("{name}={value} is kept and shown, but has no effect in this store"),
+    })
 }
 
 /// What is to be said of a table's attributes that are kept and change nothing.

@@ -3,17 +3,15 @@
 //! Order of cells (HBase: CellComparatorImpl): row, family, qualifier ascending as bytes; timestamp
 //! descending; kind code descending; sequence number descending.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::{FileAttributes, FileTime, Qualifier, RowKey, Timestamp};
+use super::{FamilyId, FileAttributes, FileTime, Qualifier, RowKey, Timestamp};
 
 /// Order of writes in a store. All cells of one atomic batch share one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SeqNo(pub u64);
-
-/// Number of a segment file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct SegmentId(pub u32);
 
 /// Which flush (HBase: which HFile) a cell came with; 0 = not flushed yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +97,8 @@ pub struct Tags {
     /// Tombstone: what it covers is not kept, whatever KEEP_DELETED_CELLS says. Put: a change of attributes,
     /// which takes the place of older puts of its timestamp for good, also when its TTL has passed.
     pub erases: bool,
+    /// The value is lost: the log was damaged where it stood. Its bytes are no answer.
+    pub is_damaged: bool,
 }
 
 impl Tags {
@@ -108,21 +108,33 @@ impl Tags {
     }
 }
 
-/// Where a value lies and how to know that it is the right one.
-///
-/// Points at a cell entry of a segment: `head_len` bytes of head, then `stored_len` bytes of value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ValueHandle {
-    pub segment: SegmentId,
-    /// Offset of the entry's first byte in the segment file.
-    pub offset: u64,
-    pub head_len: u32,
-    /// Bytes of the value in the segment (compressed).
-    pub stored_len: u32,
-    /// Bytes of the value as the user sees it.
-    pub len: u32,
-    /// CRC-32C of the entry's head, which must match what is read there.
-    pub check: u32,
+/// The value of a stored cell: how long it is, and what only the store that gave it reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ValueRef {
+    /// The bytes themselves: it is short.
+    Here(Arc<[u8]>),
+    /// That of the cell of this family with this key.
+    Of { len: u64, family: FamilyId, key: Arc<[u8]> },
+}
+
+impl Default for ValueRef {
+    fn default() -> Self {
+        Self::Here(Arc::default())
+    }
+}
+
+impl ValueRef {
+    /// Length in bytes, as the user sees it.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Here(bytes) => bytes.len() as u64,
+            Self::Of { len, .. } => *len,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A stored cell without its value, as the rules of visibility see it. Its row and family are the
@@ -136,9 +148,9 @@ pub struct StoredCell {
     pub seq: SeqNo,
     pub generation: Generation,
     pub tags: Tags,
-    pub value: ValueHandle,
-    /// Where the cell's own entry is (segment, offset), if the value is another entry's.
-    pub own: Option<(SegmentId, u64)>,
+    pub value: ValueRef,
+    /// Which cell of a walk it is, for who gave it to the rules and gets it back.
+    pub ordinal: usize,
 }
 
 /// One version of a column as `stat` and listings need it, without its value.
@@ -147,7 +159,7 @@ pub struct CellInfo {
     pub timestamp: Timestamp,
     pub seq: SeqNo,
     pub tags: Tags,
-    pub value: ValueHandle,
+    pub value: ValueRef,
     /// `Some(T)` for a deleted version that is kept: T is the time of the tombstone that ended it.
     pub deleted_at: Option<Timestamp>,
     /// Of such a version: reads of a past that ends later do not see it.
@@ -159,11 +171,11 @@ pub struct CellInfo {
 impl CellInfo {
     /// Length of the value in bytes.
     pub fn len(&self) -> u64 {
-        u64::from(self.value.len)
+        self.value.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.value.len == 0
+        self.value.is_empty()
     }
 
     /// The mtime that `stat` shows: the one that was set, else the version's timestamp.

@@ -8,6 +8,7 @@ mod cell;
 mod check;
 pub mod describe;
 mod file;
+mod json;
 mod mutation;
 mod name;
 mod piece;
@@ -20,14 +21,13 @@ pub use catalogue::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, Dropped, DroppedThing, NamespaceSchema,
     NewFamilies, TableSchema, TableState,
 };
-pub use cell::{
-    Cell, CellInfo, CellKind, Generation, RowResult, SegmentId, SeqNo, StoredCell, Tags, Tombstone, ValueHandle,
-};
+pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueRef};
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
+pub use json::{cell_json, json_bytes};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
-    Origin, PutCell, RowMutations, Time, Value, check_value_len,
+    Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,
 };
 pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,

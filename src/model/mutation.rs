@@ -62,6 +62,23 @@ pub enum Value {
     /// The bytes of a stored version, shared and not rewritten.
     #[serde(skip)]
     Shared(CellInfo),
+    /// Bytes that the store has already, for this cell.
+    #[serde(skip)]
+    Written(Written),
+}
+
+/// A value of so many bytes that a store was given before the cell that is to have it.
+#[derive(Clone)]
+pub struct Written {
+    pub len: u64,
+    /// What the store that has the bytes knows them by.
+    pub held: Arc<dyn std::any::Any + Send + Sync>,
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes that the store has", self.len)
+    }
 }
 
 impl Value {
@@ -71,6 +88,7 @@ impl Value {
             Value::Bytes(bytes) => bytes.len() as u64,
             Value::Spilled { len, .. } => *len,
             Value::Shared(cell) => cell.len(),
+            Value::Written(written) => written.len,
         }
     }
 

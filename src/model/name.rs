@@ -21,7 +21,7 @@ pub type Qualifier = Vec<u8>;
 pub struct TableId(pub u32);
 
 /// Number of a family, unique in a store for ever. Cells are keyed by it, so dropping is O(1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FamilyId(pub u32);
 
 /// `namespace:table`; the namespace `default` is left out when printed.

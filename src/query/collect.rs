@@ -118,7 +118,7 @@ impl<'a> Batches<'a> {
 fn emit<S>(included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
     let Included { family, cell: stored, value, key_only } = included;
     let empty = key_only || !stored.kind.is_put();
-    let len = if empty { 0 } else { stored.value.len as usize };
+    let len = if empty { 0 } else { stored.value.len() as usize };
     let value = match value {
         _ if empty => Vec::new(),
         Some(value) if len <= VALUE_PIECE => value,

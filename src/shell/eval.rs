@@ -1,20 +1,15 @@
-//! Evaluates expressions: literals, operators, variables, and the few methods of Ruby that sessions use.
+//! Evaluates expressions: literals, variables, calls of commands and of the few functions of Ruby that sessions use.
 
 use super::constants::is_constant;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, ruby};
+use super::methods::{self, no_method};
+use super::operate::{compared, index, joined};
+use super::print::Form;
 use super::registry;
 use super::session::Session;
-use super::syntax::{Argument, Block, Call, Expression, Operator, Piece};
+use super::syntax::{Argument, Block, Call, Expression, Piece};
 use super::value::Value;
-
-/// Most passes of one `each` or `times`.
-const PASSES: i64 = 100_000_000;
-
-/// Most values that `map` collects.
-const COLLECTED: usize = 1_000_000;
-
-/// Longest string that `*` makes, in bytes.
-const LONGEST: usize = 1 << 30;
+use super::{clock, format};
 
 impl Session<'_> {
     pub(super) fn value_of(&mut self, expression: &Expression) -> Outcome<Value> {
@@ -33,7 +28,11 @@ impl Session<'_> {
             },
             Expression::Joined(operator, left, right) => {
                 let (left, right) = (self.value_of(left)?, self.value_of(right)?);
-                join(*operator, &left, &right)?
+                joined(*operator, &left, &right)?
+            }
+            Expression::Compared(how, left, right) => {
+                let (left, right) = (self.value_of(left)?, self.value_of(right)?);
+                compared(*how, &left, &right)?
             }
             Expression::Negated(operand) => match self.value_of(operand)? {
                 Value::Integer(number) => Value::Integer(number.wrapping_neg()),
@@ -50,8 +49,60 @@ impl Session<'_> {
                 self.variables.insert(name.clone(), value.clone());
                 value
             }
+            Expression::Element(name, key, value) => {
+                let (key, value) = (self.value_of(key)?, self.value_of(value)?);
+                methods::set_element(self.variable(name)?, key, value.clone())?;
+                value
+            }
+            Expression::Append(name, values) => {
+                for value in values {
+                    let value = self.value_of(value)?;
+                    methods::append(self.variable(name)?, value)?;
+                }
+                // Shown would be the whole of it, each time.
+                Value::Nil
+            }
             Expression::Call(call) => self.call(call)?,
+            condition => return self.condition(condition),
         })
+    }
+
+    /// What is evaluated in part, or more than once.
+    fn condition(&mut self, expression: &Expression) -> Outcome<Value> {
+        Ok(match expression {
+            Expression::Not(operand) => Value::Boolean(!self.value_of(operand)?.is_truthy()),
+            Expression::Both(left, right) => match self.value_of(left)? {
+                value if value.is_truthy() => self.value_of(right)?,
+                value => value,
+            },
+            Expression::Either(left, right) => match self.unless_unknown(left)? {
+                value if value.is_truthy() => value,
+                _ => self.value_of(right)?,
+            },
+            Expression::Branch(arms, otherwise) => self.branch(arms, otherwise)?,
+            Expression::Repeat(arm) => self.repeat(arm)?,
+            Expression::Walk(block, of) => {
+                let of = self.value_of(of)?;
+                self.walk(block, of)?
+            }
+            Expression::Jump(jump) => return Err(Failure::Jump(*jump)),
+            other => return self.value_of(other),
+        })
+    }
+
+    fn variable(&mut self, name: &str) -> Outcome<&mut Value> {
+        self.variables.get_mut(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The left side of `a ||= b`: a variable that is not there yet is nil.
+    fn unless_unknown(&mut self, expression: &Expression) -> Outcome<Value> {
+        match expression {
+            Expression::Call(call) if call.bare && !self.variables.contains_key(&call.name) => match self.call(call) {
+                Err(Failure::Ruby("NameError", _)) => Ok(Value::Nil),
+                done => done,
+            },
+            other => self.value_of(other),
+        }
     }
 
     fn string(&mut self, pieces: &[Piece]) -> Outcome<Value> {
@@ -100,6 +151,12 @@ impl Session<'_> {
     fn call(&mut self, call: &Call) -> Outcome<Value> {
         let name = call.name.as_str();
         if let Some(receiver) = &call.receiver {
+            if let (Expression::Constant(class), None) = (receiver.as_ref(), &call.block)
+                && class == "Time"
+            {
+                let arguments = self.arguments(&call.arguments)?;
+                return clock::of_class(name, &arguments, self.backend()?.now(), &self.zone);
+            }
             let receiver = self.value_of(receiver)?;
             let arguments = self.arguments(&call.arguments)?;
             return self.method(receiver, name, arguments, call.block.as_ref());
@@ -110,7 +167,9 @@ impl Session<'_> {
         let arguments = self.arguments(&call.arguments)?;
         if let Some(entry) = registry::find(name) {
             let value = self.command(entry, arguments)?;
-            self.printer.line("")?;
+            if self.printer.form() == Form::Full {
+                self.printer.line("")?;
+            }
             return Ok(value);
         }
         match (name, arguments.as_slice()) {
@@ -119,15 +178,21 @@ impl Session<'_> {
             ("help", topic) => self.help(topic.first().map(Value::to_text).as_deref()).map(|()| Value::Nil),
             ("tools", []) => self.help(Some("tools")).map(|()| Value::Nil),
             ("puts", values) => self.puts(values).map(|()| Value::Nil),
+            ("print", values) => {
+                let text: String = values.iter().map(Value::to_text).collect();
+                self.printer.text(&text).map(|()| Value::Nil)
+            }
             ("p", [value]) => self.printer.line(&value.inspect()).map(|()| value.clone()),
-            (_, []) if call.bare => {
-                let text = format!("undefined local variable or method `{name}' for #<HBaseReceiver:0x1>");
-                Err(Failure::Ruby("NameError", text))
+            ("format" | "sprintf", [pattern, values @ ..]) => format::filled(&pattern.to_bytes(), values),
+            ("printf", [pattern, values @ ..]) => {
+                let text = format::filled(&pattern.to_bytes(), values)?.to_text();
+                self.printer.text(&text).map(|()| Value::Nil)
             }
-            _ => {
-                let text = format!("undefined method `{name}' for #<HBaseReceiver:0x1>");
-                Err(Failure::Ruby("NoMethodError", text))
-            }
+            ("sleep", [time]) => self.sleep(time),
+            ("raise", values) => ruby("RuntimeError", values.first().map(Value::to_text).unwrap_or_default()),
+            ("loop", []) if call.block.is_some() => self.forever(call.block.as_ref()),
+            (_, []) if call.bare => Err(unknown(name)),
+            _ => ruby("NoMethodError", format!("undefined method `{name}' for #<HBaseReceiver:0x1>")),
         }
     }
 
@@ -161,63 +226,9 @@ impl Session<'_> {
             }
         }
         match block {
-            Some(block) => self.iterate(of, name, block),
-            None => simple_method(&of, name, &arguments),
+            Some(block) => self.iterate(of, name, &arguments, block),
+            None => methods::call(&of, name, &arguments),
         }
-    }
-
-    /// `each`, `map`, `times` with a block.
-    fn iterate(&mut self, of: Value, name: &str, block: &Block) -> Outcome<Value> {
-        let items: Box<dyn Iterator<Item = Vec<Value>>> = match (&of, name) {
-            (Value::Range { first, last, exclusive }, "each" | "map") => {
-                let last = if *exclusive { last.saturating_sub(1) } else { *last };
-                if last.saturating_sub(*first) > PASSES {
-                    return Err(Failure::Ruby("RangeError", format!("more than {PASSES} passes")));
-                }
-                Box::new((*first..=last).map(|number| vec![Value::Integer(number)]))
-            }
-            (Value::Integer(times), "times") => {
-                Box::new((0..(*times).min(PASSES)).map(|number| vec![Value::Integer(number)]))
-            }
-            (Value::Array(items), "each" | "map") => Box::new(items.clone().into_iter().map(|item| vec![item])),
-            (Value::Hash(pairs), "each" | "map") => Box::new(pairs.clone().into_iter().map(|(k, v)| vec![k, v])),
-            _ => return no_method(name, &of),
-        };
-        let mut results = Vec::new();
-        for values in items {
-            let value = self.run_block(block, values)?;
-            if name == "map" {
-                if results.len() >= COLLECTED {
-                    return Err(Failure::Ruby("NoMemoryError", format!("more than {COLLECTED} values")));
-                }
-                results.push(value);
-            }
-        }
-        Ok(if name == "map" { Value::Array(results) } else { of })
-    }
-
-    fn run_block(&mut self, block: &Block, mut values: Vec<Value>) -> Outcome<Value> {
-        if let ([Value::Array(items)], true) = (values.as_slice(), block.parameters.len() > 1) {
-            values = items.clone();
-        }
-        let hidden: Vec<_> = block.parameters.iter().map(|name| (name, self.variables.remove(name))).collect();
-        for (name, value) in block.parameters.iter().zip(values) {
-            self.variables.insert(name.clone(), value);
-        }
-        let mut last = Ok(Value::Nil);
-        for statement in &block.body {
-            last = self.value_of(statement);
-            if last.is_err() {
-                break;
-            }
-        }
-        for (name, value) in hidden {
-            self.variables.remove(name);
-            if let Some(value) = value {
-                self.variables.insert(name.clone(), value);
-            }
-        }
-        last
     }
 }
 
@@ -227,9 +238,12 @@ fn takes_table(entry: &registry::Entry) -> bool {
     entry.group == "dml" || (entry.group == "ddl" && first_is_table) || entry.help.contains("t1")
 }
 
-fn no_method(name: &str, of: &Value) -> Outcome<Value> {
-    let text = format!("undefined method `{name}' for {}:{}", of.inspect(), of.class());
-    Err(Failure::Ruby("NoMethodError", text))
+/// A word that is neither a variable nor a command.
+fn unknown(name: &str) -> Failure {
+    let java =
+        if matches!(name, "java" | "org" | "com") { "; Java's classes are not offered by this shell" } else { "" };
+    let text = format!("undefined local variable or method `{name}' for #<HBaseReceiver:0x1>{java}");
+    Failure::Ruby("NameError", text)
 }
 
 fn constant(name: &str) -> Outcome<Value> {
@@ -242,111 +256,4 @@ fn constant(name: &str) -> Outcome<Value> {
         name if is_constant(name) => Ok(Value::text(name)),
         name => Err(Failure::Ruby("NameError", format!("uninitialized constant HBaseReceiver::{name}"))),
     }
-}
-
-fn index(of: &Value, at: &Value) -> Outcome<Value> {
-    match (of, at) {
-        (Value::Array(items), Value::Integer(at)) => {
-            let at = if *at < 0 { at + items.len() as i64 } else { *at };
-            Ok(usize::try_from(at).ok().and_then(|at| items.get(at)).cloned().unwrap_or(Value::Nil))
-        }
-        (Value::Hash(pairs), key) => {
-            Ok(pairs.iter().find(|(known, _)| known == key).map_or(Value::Nil, |(_, value)| value.clone()))
-        }
-        _ => no_method("[]", of),
-    }
-}
-
-fn join(operator: Operator, left: &Value, right: &Value) -> Outcome<Value> {
-    let overflow = || Failure::Ruby("RangeError", "the result does not fit 64 bits".into());
-    match (left, right) {
-        (Value::Integer(a), Value::Integer(b)) => {
-            let value = match operator {
-                Operator::Add => a.checked_add(*b),
-                Operator::Subtract => a.checked_sub(*b),
-                Operator::Multiply => a.checked_mul(*b),
-                Operator::Divide | Operator::Remainder if *b == 0 => {
-                    return Err(Failure::Ruby("ZeroDivisionError", "divided by 0".into()));
-                }
-                Operator::Divide => {
-                    Some(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && (a < &0) != (b < &0)))
-                }
-                Operator::Remainder => Some(a.wrapping_rem(*b).wrapping_add(*b).wrapping_rem(*b)),
-            };
-            value.map(Value::Integer).ok_or_else(overflow)
-        }
-        (Value::Float(_) | Value::Integer(_), Value::Float(_) | Value::Integer(_)) => {
-            let (a, b) = (number(left), number(right));
-            Ok(Value::Float(match operator {
-                Operator::Add => a + b,
-                Operator::Subtract => a - b,
-                Operator::Multiply => a * b,
-                Operator::Divide => a / b,
-                Operator::Remainder => a.rem_euclid(b),
-            }))
-        }
-        (Value::Text(a), Value::Text(b)) if operator == Operator::Add => {
-            Ok(Value::Text([a.clone(), b.clone()].concat()))
-        }
-        (Value::Text(a), Value::Integer(times)) if operator == Operator::Multiply => {
-            let times =
-                usize::try_from(*times).map_err(|_| Failure::Ruby("ArgumentError", "negative argument".into()))?;
-            if a.len().saturating_mul(times) > LONGEST {
-                return Err(Failure::Ruby("ArgumentError", "argument too big".into()));
-            }
-            Ok(Value::Text(a.repeat(times)))
-        }
-        (Value::Array(a), Value::Array(b)) if operator == Operator::Add => {
-            Ok(Value::Array([a.clone(), b.clone()].concat()))
-        }
-        _ => no_method(symbol(operator), left),
-    }
-}
-
-fn symbol(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-        Operator::Remainder => "%",
-    }
-}
-
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Float(number) => *number,
-        Value::Integer(number) => *number as f64,
-        _ => f64::NAN,
-    }
-}
-
-/// Methods without a block.
-fn simple_method(of: &Value, name: &str, arguments: &[Value]) -> Outcome<Value> {
-    Ok(match (of, name, arguments) {
-        (of, "to_s", []) => Value::Text(of.to_bytes()),
-        (of, "inspect", []) => Value::text(of.inspect()),
-        (of, "class", []) => Value::text(of.class()),
-        (of, "nil?", []) => Value::Boolean(*of == Value::Nil),
-        (Value::Text(bytes), "to_i", []) => {
-            let text = String::from_utf8_lossy(bytes);
-            let digits: String = text.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
-            Value::Integer(digits.parse().unwrap_or(0))
-        }
-        (Value::Integer(number), "to_i", []) => Value::Integer(*number),
-        (Value::Text(bytes), "length" | "size", []) => {
-            Value::Integer(String::from_utf8_lossy(bytes).chars().count() as i64)
-        }
-        (Value::Text(bytes), "upcase", []) => Value::text(String::from_utf8_lossy(bytes).to_uppercase()),
-        (Value::Text(bytes), "downcase", []) => Value::text(String::from_utf8_lossy(bytes).to_lowercase()),
-        (Value::Array(items), "length" | "size" | "count", []) => Value::Integer(items.len() as i64),
-        (Value::Array(items), "first", []) => items.first().cloned().unwrap_or(Value::Nil),
-        (Value::Array(items), "last", []) => items.last().cloned().unwrap_or(Value::Nil),
-        (Value::Array(items), "include?", [item]) => Value::Boolean(items.contains(item)),
-        (Value::Array(items), "empty?", []) => Value::Boolean(items.is_empty()),
-        (Value::Hash(pairs), "keys", []) => Value::Array(pairs.iter().map(|(key, _)| key.clone()).collect()),
-        (Value::Hash(pairs), "values", []) => Value::Array(pairs.iter().map(|(_, value)| value.clone()).collect()),
-        (Value::Hash(pairs), "length" | "size", []) => Value::Integer(pairs.len() as i64),
-        _ => return no_method(name, of),
-    })
 }

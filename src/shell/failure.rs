@@ -1,5 +1,6 @@
 //! What can end a statement early, and HBase's words for it.
 
+use super::syntax::Jump;
 use crate::model::TableName;
 use crate::{Error, ErrorKind};
 
@@ -12,6 +13,10 @@ pub enum Failure {
     Store(Error),
     /// One of Ruby's own exceptions: class and message.
     Ruby(&'static str, String),
+    /// `break` or `next`, outside of any loop in the end.
+    Jump(Jump),
+    /// Ctrl-C.
+    Interrupted,
     /// `exit`, with a status.
     Exit(u8),
     /// The output cannot be written.
@@ -32,6 +37,11 @@ impl From<Error> for Failure {
 /// A refusal in the command's own words.
 pub fn refuse<T>(text: impl Into<String>) -> Outcome<T> {
     Err(Failure::Refused(text.into()))
+}
+
+/// One of Ruby's own exceptions.
+pub fn ruby<T>(class: &'static str, text: impl Into<String>) -> Outcome<T> {
+    Err(Failure::Ruby(class, text.into()))
 }
 
 /// The text after `ERROR: `. `subject` is the command's first argument: a table, mostly.

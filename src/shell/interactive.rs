@@ -1,7 +1,6 @@
 //! The terminal: line editing, history, completion of commands, constants, tables and families.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -9,11 +8,11 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
-use rustyline::{Context, Editor, Helper};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use super::lines::Lines;
+use super::lease::Lease;
+use super::lines::{Line, Lines};
 use super::{constants, registry};
-use crate::backend::Backend;
 use crate::{Error, ErrorKind, Result};
 
 /// Lines from a terminal.
@@ -24,9 +23,10 @@ pub struct Terminal {
 
 impl Terminal {
     /// Takes the terminal and reads the history of earlier sessions.
-    pub fn open(backend: Arc<dyn Backend>) -> Result<Self> {
-        let mut editor = Editor::new().map_err(|e| failed(&e))?;
-        editor.set_helper(Some(Names { backend }));
+    pub fn open(lease: Lease) -> Result<Self> {
+        let config = Config::builder().completion_type(CompletionType::List).build();
+        let mut editor = Editor::with_config(config).map_err(|e| failed(&e))?;
+        editor.set_helper(Some(Names { lease }));
         let history = history_path();
         if let Some(path) = &history
             && path.exists()
@@ -57,23 +57,26 @@ fn failed(error: &ReadlineError) -> Error {
 }
 
 impl Lines for Terminal {
-    fn next(&mut self, prompt: &str) -> Result<Option<String>> {
+    fn next(&mut self, prompt: &str) -> Result<Line> {
         match self.editor.readline(prompt) {
             Ok(line) => {
                 if !line.trim().is_empty() && self.editor.add_history_entry(line.as_str()).is_ok() {
                     self.keep();
                 }
-                Ok(Some(line))
+                Ok(Line::Text(line))
             }
-            Err(ReadlineError::Eof) => Ok(None),
-            // Ctrl-C forgets the line.
-            Err(ReadlineError::Interrupted) => Ok(Some(String::new())),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),
             Err(other) => Err(failed(&other)),
         }
     }
 
     fn echoes(&self) -> bool {
         false
+    }
+
+    fn may_last(&self) -> bool {
+        true
     }
 }
 
@@ -99,7 +102,7 @@ pub fn width() -> Option<usize> {
 
 /// Names that can be completed.
 struct Names {
-    backend: Arc<dyn Backend>,
+    lease: Lease,
 }
 
 impl Completer for Names {
@@ -120,14 +123,18 @@ impl Completer for Names {
 
 fn plain(word: &str, first: bool) -> Vec<String> {
     let commands = registry::groups().iter().flat_map(|group| &group.commands).map(|entry| entry.name);
-    let names = if first { commands.chain(["exit", "help"]).collect() } else { constants::all().collect::<Vec<_>>() };
+    let names = if first {
+        commands.chain(["exit", "help", "puts", "print"]).collect()
+    } else {
+        constants::all().collect::<Vec<_>>()
+    };
     names.into_iter().filter(|name| name.starts_with(word)).map(str::to_owned).collect()
 }
 
 impl Names {
     /// Tables, namespaces, and families of all tables with their colon.
     fn stored(&self, word: &str) -> Vec<String> {
-        let Ok(catalogue) = self.backend.catalogue() else { return Vec::new() };
+        let Ok(Ok(catalogue)) = self.lease.borrow(|backend| backend.catalogue()) else { return Vec::new() };
         let tables = catalogue.tables.keys().map(ToString::to_string);
         let families = catalogue.tables.values().flat_map(|table| table.families.keys().map(|name| format!("{name}:")));
         let namespaces = catalogue.namespaces.keys().cloned();

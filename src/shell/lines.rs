@@ -4,14 +4,69 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::registry;
 use crate::Result;
 
 /// Where the shell's lines come from.
 pub trait Lines {
-    /// The next line without its end; `None` at the end of the input. A terminal shows the prompt.
-    fn next(&mut self, prompt: &str) -> Result<Option<String>>;
+    /// The next line. A terminal shows the prompt.
+    fn next(&mut self, prompt: &str) -> Result<Line>;
     /// Whether lines are shown as they are read, because no terminal did.
     fn echoes(&self) -> bool;
+    /// Whether somebody may think for long before the next line.
+    fn may_last(&self) -> bool {
+        false
+    }
+}
+
+/// What a user gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Without its end.
+    Text(String),
+    /// Ctrl-C: what was begun is forgotten.
+    Interrupted,
+    /// There is no more.
+    End,
+}
+
+/// Words of Ruby that begin what this language does not have.
+const NOT_OFFERED: [&str; 16] = [
+    "def",
+    "class",
+    "module",
+    "begin",
+    "rescue",
+    "retry",
+    "redo",
+    "return",
+    "yield",
+    "case",
+    "lambda",
+    "proc",
+    "require",
+    "import",
+    "java_import",
+    "include",
+];
+
+/// Those of them that an `end` closes.
+const CLOSED_BY_END: [&str; 5] = ["def", "class", "module", "begin", "case"];
+
+/// A word in a text that the grammar has to be told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopWord {
+    /// The `do` of `while`, `until` and `for`, at this byte.
+    Do(usize),
+    /// A word of Ruby that is none here.
+    NotOffered(String),
+}
+
+/// The words of a text that the grammar has to be told of, in order.
+pub fn loop_words(text: &str) -> Vec<LoopWord> {
+    let mut scanner = Scanner::new(text);
+    scanner.run();
+    scanner.found
 }
 
 /// What begins a string.
@@ -28,6 +83,16 @@ static PROMPT: LazyLock<Option<Regex>> =
 pub fn without_prompt(line: &str) -> &str {
     let found = PROMPT.as_ref().and_then(|prompt| prompt.find(line));
     found.map_or(line, |prompt| &line[prompt.end()..])
+}
+
+/// The first line of a statement without the `+` or `-` that a patch has before it.
+pub fn without_mark(line: &str) -> &str {
+    let word =
+        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned();
+    match line.strip_prefix(['+', '-']) {
+        Some(rest) if registry::find(&word(rest)).is_some() => rest,
+        _ => line,
+    }
 }
 
 /// How far a text of statements has come.
@@ -49,12 +114,12 @@ pub fn progress(text: &str) -> Progress {
     if text.matches("#{").count() > DEEPEST {
         return Progress::TooDeep;
     }
-    let mut scanner = Scanner { rest: text.chars().peekable(), closers: Vec::new(), last: None, assignments: 0 };
+    let mut scanner = Scanner::new(text);
     match scanner.run() {
         Some(stopped) => stopped,
         None => {
             let depth = scanner.closers.len();
-            let continued = matches!(scanner.last, Some(',' | '\\' | '{' | '[' | '(' | '|' | '+' | '*' | '='))
+            let continued = matches!(scanner.last, Some(',' | '\\' | '{' | '[' | '(' | '|' | '+' | '*' | '=' | '&'))
                 || text.trim_end().ends_with("=>");
             match (continued, depth) {
                 (true, _) => Progress::Continued(depth),
@@ -66,25 +131,46 @@ pub fn progress(text: &str) -> Progress {
 }
 
 struct Scanner<'t> {
-    rest: std::iter::Peekable<std::str::Chars<'t>>,
+    text: &'t str,
+    rest: std::iter::Peekable<std::str::CharIndices<'t>>,
     closers: Vec<char>,
     /// Last character that is no blank and in no string.
     last: Option<char>,
     /// `a = b = ...` nests, too.
     assignments: usize,
+    /// Whether a statement may begin here.
+    at_start: bool,
+    /// How many closers there were where a loop began whose `do` has not come.
+    header: Option<usize>,
+    found: Vec<LoopWord>,
 }
 
-impl Scanner<'_> {
+impl<'t> Scanner<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            rest: text.char_indices().peekable(),
+            closers: Vec::new(),
+            last: None,
+            assignments: 0,
+            at_start: true,
+            header: None,
+            found: Vec::new(),
+        }
+    }
+
     fn run(&mut self) -> Option<Progress> {
-        while let Some(c) = self.rest.next() {
+        while let Some((at, c)) = self.rest.next() {
             if QUOTES.contains(&c) && !self.skip_string(c) {
                 return Some(Progress::InString(c, self.closers.len()));
             }
             if c.is_alphabetic() || c == '_' {
-                self.word(c);
+                self.word(at);
+                self.last = Some(c);
+                continue;
             }
             match c {
-                '#' => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                '#' => while self.rest.next_if(|(_, c)| *c != '\n').is_some() {},
                 '(' => self.closers.push(')'),
                 '[' => self.closers.push(']'),
                 '{' => self.closers.push('}'),
@@ -94,9 +180,16 @@ impl Scanner<'_> {
                 }
                 _ => {}
             }
-            self.assignments += usize::from(c == '=' && self.rest.peek() != Some(&'>'));
+            let next = self.rest.peek().map(|(_, c)| *c);
+            self.assignments += usize::from(c == '=' && next != Some('>'));
             if self.closers.len() > DEEPEST || self.assignments > DEEPEST {
                 return Some(Progress::TooDeep);
+            }
+            match c {
+                '\n' | ';' => (self.at_start, self.header) = (true, None),
+                '(' | '{' | '|' | '=' | '!' => self.at_start = true,
+                c if c.is_whitespace() || c == '#' => {}
+                _ => self.at_start = false,
             }
             if !c.is_whitespace() && c != '#' {
                 self.last = Some(c);
@@ -105,17 +198,42 @@ impl Scanner<'_> {
         None
     }
 
-    /// Goes behind a word; `do` and `end` are brackets.
-    fn word(&mut self, first: char) {
-        let mut word = String::from(first);
-        while let Some(c) = self.rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
-            word.push(c);
+    /// Goes behind a word; `do`, `end` and what an `end` closes are brackets.
+    fn word(&mut self, at: usize) {
+        let mut end = at + self.text[at..].chars().next().map_or(1, char::len_utf8);
+        while let Some((at, c)) = self.rest.next_if(|(_, c)| c.is_alphanumeric() || *c == '_') {
+            end = at + c.len_utf8();
         }
-        match (word.as_str(), self.last) {
-            (_, Some('.' | ':')) => {}
-            ("do", _) => self.closers.push('d'),
+        let starts = std::mem::replace(&mut self.at_start, false);
+        let (word, next) = (&self.text[at..end], self.text[end..].trim_start_matches([' ', '\t']));
+        // A label, a method, a symbol, a variable.
+        let is_name = self.text[end..].starts_with([':', '?', '!']) || next.starts_with("= ") || next.starts_with('.');
+        match (word, self.last) {
+            (_, Some('.' | ':' | '$' | '@')) => {}
             ("end", _) => {
                 self.closers.pop();
+            }
+            _ if is_name => {}
+            ("do", _) if self.header == Some(self.closers.len().wrapping_sub(1)) => {
+                self.header = None;
+                self.found.push(LoopWord::Do(at));
+                self.at_start = true;
+            }
+            ("do", _) => {
+                self.closers.push('d');
+                self.at_start = true;
+            }
+            ("then" | "else" | "and" | "or" | "not", _) => self.at_start = true,
+            ("while" | "until" | "for", _) if starts => {
+                self.header = Some(self.closers.len());
+                self.closers.push('e');
+            }
+            ("if" | "unless", _) if starts => self.closers.push('e'),
+            (word, _) if starts && NOT_OFFERED.contains(&word) => {
+                self.found.push(LoopWord::NotOffered(word.to_owned()));
+                if CLOSED_BY_END.contains(&word) {
+                    self.closers.push('e');
+                }
             }
             _ => {}
         }
@@ -123,7 +241,7 @@ impl Scanner<'_> {
 
     /// Goes behind the closing quote; false if there is none.
     fn skip_string(&mut self, opener: char) -> bool {
-        while let Some(c) = self.rest.next() {
+        while let Some((_, c)) = self.rest.next() {
             let closes = match opener {
                 '\'' | '"' => c == opener,
                 '“' | '”' => matches!(c, '“' | '”' | '"'),
@@ -162,15 +280,15 @@ impl<R: std::io::BufRead> Script<R> {
 }
 
 impl<R: std::io::BufRead> Lines for Script<R> {
-    fn next(&mut self, _prompt: &str) -> Result<Option<String>> {
+    fn next(&mut self, _prompt: &str) -> Result<Line> {
         let mut bytes = Vec::new();
         let read = self.reader.read_until(b'\n', &mut bytes);
         let count = read.map_err(|e| crate::Error::io(format!("read {}", self.name), &e))?;
         if count == 0 {
-            return Ok(None);
+            return Ok(Line::End);
         }
         let line = String::from_utf8_lossy(&bytes);
-        Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
+        Ok(Line::Text(line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
     fn echoes(&self) -> bool {
@@ -195,6 +313,9 @@ mod tests {
             assert_eq!(without_prompt(line), "list", "{line}");
         }
         assert_eq!(without_prompt("hbase_list"), "hbase_list");
+        for (line, wanted) in [("+scan 't'", "scan 't'"), ("-list", "list"), ("-5 + 3", "-5 + 3"), ("+x", "+x")] {
+            assert_eq!(without_mark(line), wanted);
+        }
     }
 
     #[test]

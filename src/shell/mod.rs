@@ -3,14 +3,21 @@
 //! Commands and their output are those of HBase 2.6. Knows no files of a store, no SQLite, no FUSE.
 
 mod arguments;
+mod clock;
 mod commands;
 mod constants;
+mod control;
 mod convert;
 mod eval;
 mod failure;
+mod format;
+mod grammar;
 mod interactive;
+mod lease;
 mod lines;
 mod literal;
+mod methods;
+mod operate;
 mod parse;
 mod print;
 mod regions;
@@ -18,17 +25,19 @@ mod registry;
 mod schema;
 mod session;
 mod syntax;
+mod text_methods;
 mod value;
 
 use std::io::{BufReader, BufWriter, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use crate::backend::Backend;
 use crate::{Error, Result};
 
-pub use lines::{Echo, Lines, Script};
-pub use print::Printer;
+pub use lease::Lease;
+pub use lines::{Echo, Line, Lines, Script};
+pub use print::{Form, Printer};
 pub use session::{End, OnError, Session};
 
 /// Where a session's statements come from.
@@ -46,7 +55,8 @@ pub fn is_understood(text: &str) -> bool {
 }
 
 /// Runs a session of this process; how it ended.
-pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) -> Result<End> {
+pub fn run(lease: Lease, source: &Source<'_>, on_error: OnError, form: Form) -> Result<End> {
+    let echo = if form == Form::Full { Echo::Shown } else { Echo::Silent };
     let at_terminal = matches!(source, Source::Input) && std::io::stdin().is_terminal();
     let lines: Box<dyn Lines> = match source {
         Source::Given(texts) => {
@@ -55,16 +65,33 @@ pub fn run(backend: Arc<dyn Backend>, source: &Source<'_>, on_error: OnError) ->
         }
         Source::File(path) => {
             let file = std::fs::File::open(path).map_err(|e| Error::io(format!("open {}", path.display()), &e))?;
-            Box::new(Script::new(BufReader::new(file), path.display().to_string(), Echo::Shown))
+            Box::new(Script::new(BufReader::new(file), path.display().to_string(), echo))
         }
-        Source::Input if at_terminal => Box::new(interactive::Terminal::open(Arc::clone(&backend))?),
-        Source::Input => Box::new(Script::new(BufReader::new(std::io::stdin()), "standard input", Echo::Shown)),
+        Source::Input if at_terminal => Box::new(interactive::Terminal::open(lease.clone())?),
+        Source::Input => Box::new(Script::new(BufReader::new(std::io::stdin()), "standard input", echo)),
     };
     let out = BufWriter::new(std::io::stdout());
-    let printer = Printer::new(Box::new(out), interactive::width());
-    let mut session = Session::new(backend, lines, printer, on_error);
+    let printer = Printer::new(Box::new(out), interactive::width()).in_form(form);
+    let mut session = Session::on(lease, lines, printer, on_error);
     if at_terminal {
-        session.greet()?;
+        session = session.interrupted_by(on_interrupt());
+        if form == Form::Full {
+            session.greet()?;
+        }
     }
     session.run()
+}
+
+/// A flag that Ctrl-C sets; pressed again before anything has looked, it ends this process.
+fn on_interrupt() -> Arc<AtomicBool> {
+    use signal_hook::consts::SIGINT;
+    /// As a shell tells of a process that SIGINT has ended.
+    const STATUS: i32 = 128 + SIGINT;
+    let flag = Arc::new(AtomicBool::new(false));
+    // Order: the look at the flag comes before what sets it.
+    let again = signal_hook::flag::register_conditional_shutdown(SIGINT, STATUS, Arc::clone(&flag));
+    if let Err(e) = again.and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&flag))) {
+        log::warn!("Ctrl-C ends the session: {e}");
+    }
+    flag
 }

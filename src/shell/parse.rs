@@ -1,65 +1,148 @@
 //! Text of the shell's language to its tree. Knows the grammar, not what a command does.
 
-use std::num::NonZeroUsize;
-
-use pest::Parser;
-use pest::iterators::Pair;
-use pest_derive::Parser;
-
+use super::grammar::{Refusal, Rule, Tree, body, child, children, number, operator, plain, sign, tightest};
 use super::literal::{bytes_of_double, bytes_of_single};
-use super::syntax::{Argument, Block, Call, Expression, Operator, Piece};
-
-#[derive(Parser)]
-#[grammar = "shell/shell.pest"]
-struct ShellGrammar;
-
-type Tree<'i> = Pair<'i, Rule>;
-/// A sentence that says what cannot be read.
-type Refusal = String;
-
-/// Steps of the parser for one text: enough for a value of some MiB, some seconds at most.
-const MOST_STEPS: usize = 50_000_000;
+use super::syntax::{Argument, Arm, Block, Call, Expression, Jump, Piece};
 
 /// Parses a text of statements.
 pub fn parse(text: &str) -> Result<Vec<Expression>, Refusal> {
-    // A grammar of this kind can look at a text exponentially often.
-    pest::set_call_limit(NonZeroUsize::new(MOST_STEPS));
-    let mut pairs = ShellGrammar::parse(Rule::program, text).map_err(|e| unexpected(text, &e))?;
-    let body = pairs.next().and_then(|program| program.into_inner().next());
-    body.map_or_else(|| Ok(Vec::new()), statements)
-}
-
-fn unexpected(text: &str, error: &pest::error::Error<Rule>) -> Refusal {
-    let at = match error.location {
-        pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,
-    };
-    let rest = text.get(at..).unwrap_or_default().lines().next().unwrap_or_default();
-    if rest.trim().is_empty() {
-        return "syntax error, unexpected end-of-file".to_owned();
-    }
-    format!("syntax error, unexpected {}", rest.chars().take(30).collect::<String>())
+    let plain = plain(text)?;
+    body(&plain)?.map_or_else(|| Ok(Vec::new()), statements)
 }
 
 fn statements(body: Tree<'_>) -> Result<Vec<Expression>, Refusal> {
     body.into_inner().map(statement).collect()
 }
 
-/// The only child of a tree.
-fn child<'i>(tree: Tree<'i>) -> Result<Tree<'i>, Refusal> {
-    let rule = tree.as_rule();
-    tree.into_inner().next().ok_or_else(|| format!("syntax error, an empty {rule:?}"))
+/// A statement, and `if`, `unless`, `while`, `until` behind it.
+fn statement(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let mut parts = tree.into_inner();
+    let mut value = expression(parts.next().ok_or("syntax error, an empty statement")?)?;
+    for modifier in parts {
+        let mut parts = modifier.into_inner();
+        let (word, condition) = parts.next().zip(parts.next()).ok_or("syntax error in a condition")?;
+        value = conditional(word.as_str(), expression(condition)?, vec![value], Vec::new());
+    }
+    Ok(value)
 }
 
-fn statement(tree: Tree<'_>) -> Result<Expression, Refusal> {
-    let inner = child(tree)?;
-    match inner.as_rule() {
-        Rule::assignment => {
-            let mut parts = inner.into_inner();
-            let (name, value) = parts.next().zip(parts.next()).ok_or("syntax error in an assignment")?;
-            Ok(Expression::Assignment(name.as_str().to_owned(), Box::new(statement(value)?)))
+/// `if`, `unless`, `while` or `until` of a condition.
+fn conditional(word: &str, condition: Expression, body: Vec<Expression>, otherwise: Vec<Expression>) -> Expression {
+    let condition = match word {
+        "unless" | "until" => Expression::Not(Box::new(condition)),
+        _ => condition,
+    };
+    match word {
+        "while" | "until" => Expression::Repeat(Box::new(Arm { condition, body })),
+        _ => Expression::Branch(vec![Arm { condition, body }], otherwise),
+    }
+}
+
+fn branch(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let wrong = "syntax error in a condition";
+    let mut parts = children(tree);
+    let word = parts.next().ok_or(wrong)?.as_str().to_owned();
+    let (condition, body) = parts.next().zip(parts.next()).ok_or(wrong)?;
+    let (condition, body) = (expression(condition)?, statements(body)?);
+    let (mut arms, mut otherwise) = (Vec::new(), Vec::new());
+    for part in parts {
+        let is_arm = part.as_rule() == Rule::elsif;
+        let mut inner = children(part);
+        if is_arm {
+            let (condition, body) = inner.next().zip(inner.next()).ok_or(wrong)?;
+            arms.push(Arm { condition: expression(condition)?, body: statements(body)? });
+        } else {
+            otherwise = statements(inner.next().ok_or(wrong)?)?;
         }
-        Rule::command => command(inner),
-        _ => expression(inner),
+    }
+    Ok(match conditional(&word, condition, body, Vec::new()) {
+        Expression::Branch(first, _) => Expression::Branch([first, arms].concat(), otherwise),
+        other => other,
+    })
+}
+
+fn repeat(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let parts: Vec<Tree<'_>> = children(tree).collect();
+    let [word, condition, body] = <[Tree<'_>; 3]>::try_from(parts).map_err(|_| "syntax error in a loop")?;
+    Ok(conditional(word.as_str(), expression(condition)?, statements(body)?, Vec::new()))
+}
+
+fn walk(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let (mut parameters, mut of, mut body) = (Vec::new(), None, Vec::new());
+    for part in children(tree) {
+        match part.as_rule() {
+            Rule::word => parameters.push(part.as_str().to_owned()),
+            Rule::body => body = statements(part)?,
+            _ => of = Some(expression(part)?),
+        }
+    }
+    Ok(Expression::Walk(Block { parameters, body }, Box::new(of.ok_or("syntax error in a loop")?)))
+}
+
+fn assignment(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let parts: Vec<Tree<'_>> = tree.into_inner().collect();
+    let [target, sign, value] = <[Tree<'_>; 3]>::try_from(parts).map_err(|_| "syntax error in an assignment")?;
+    let value = expression(value)?;
+    let mut inner = target.clone().into_inner();
+    let (name, key) = match inner.next().zip(inner.next()) {
+        Some((name, key)) => (name.as_str().to_owned(), Some(Box::new(expression(key)?))),
+        None => (target.as_str().trim().to_owned(), None),
+    };
+    let old = match &key {
+        Some(key) => Expression::Index(Box::new(bare(&name)), key.clone()),
+        None => bare(&name),
+    };
+    let value = Box::new(match sign.as_str().trim().trim_end_matches('=') {
+        "" => value,
+        "||" => Expression::Either(Box::new(old), Box::new(value)),
+        sign => Expression::Joined(operator(sign), Box::new(old), Box::new(value)),
+    });
+    Ok(match key {
+        Some(key) => Expression::Element(name, key, value),
+        None => Expression::Assignment(name, value),
+    })
+}
+
+/// Operands of `and`, `or`, `&&`, `||`, from the left.
+fn junction(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let mut is_either = tree.as_rule() == Rule::either;
+    let mut value = None;
+    for part in tree.into_inner() {
+        if part.as_rule() == Rule::join_word {
+            is_either = part.as_str().trim() == "or";
+            continue;
+        }
+        let next = expression(part)?;
+        value = Some(match value {
+            None => next,
+            Some(first) if is_either => Expression::Either(Box::new(first), Box::new(next)),
+            Some(first) => Expression::Both(Box::new(first), Box::new(next)),
+        });
+    }
+    value.ok_or_else(|| "syntax error in a condition".to_owned())
+}
+
+fn negated(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let parts: Vec<Tree<'_>> = tree.into_inner().collect();
+    let count = parts.len() - 1;
+    let value = expression(parts.into_iter().next_back().ok_or("syntax error after not")?)?;
+    Ok((0..count).fold(value, |value, _| Expression::Not(Box::new(value))))
+}
+
+fn comparison(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let mut parts = tree.into_inner();
+    let first = expression(parts.next().ok_or("syntax error in a comparison")?)?;
+    let Some((sign, second)) = parts.next().zip(parts.next()) else { return Ok(first) };
+    let how = self::sign(sign.as_str().trim());
+    Ok(Expression::Compared(how, Box::new(first), Box::new(expression(second)?)))
+}
+
+/// `a ? b : c`.
+fn choice(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let parts = tree.into_inner().map(expression).collect::<Result<Vec<_>, _>>()?;
+    match <[Expression; 3]>::try_from(parts) {
+        Ok([condition, yes, no]) => Ok(Expression::Branch(vec![Arm { condition, body: vec![yes] }], vec![no])),
+        Err(parts) => parts.into_iter().next().ok_or_else(|| "syntax error in a choice".to_owned()),
     }
 }
 
@@ -112,7 +195,7 @@ fn key(tree: Tree<'_>) -> Result<Expression, Refusal> {
 
 fn block(tree: Tree<'_>) -> Result<Block, Refusal> {
     let mut block = Block { parameters: Vec::new(), body: Vec::new() };
-    for part in tree.into_inner() {
+    for part in children(tree) {
         match part.as_rule() {
             Rule::parameters => block.parameters = part.into_inner().map(|word| word.as_str().to_owned()).collect(),
             _ => block.body = statements(part)?,
@@ -122,7 +205,28 @@ fn block(tree: Tree<'_>) -> Result<Block, Refusal> {
 }
 
 fn expression(tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let tree = tightest(tree);
     match tree.as_rule() {
+        Rule::joined | Rule::either | Rule::both => junction(tree),
+        Rule::negated => negated(tree),
+        Rule::assignment => assignment(tree),
+        Rule::append => {
+            let mut parts = tree.into_inner();
+            let name = parts.next().ok_or("syntax error before <<")?.as_str().to_owned();
+            Ok(Expression::Append(name, parts.map(expression).collect::<Result<_, _>>()?))
+        }
+        Rule::command => command(tree),
+        Rule::jump => Ok(Expression::Jump(if tree.as_str() == "break" { Jump::Break } else { Jump::Next })),
+        Rule::choice => choice(tree),
+        Rule::comparison => comparison(tree),
+        Rule::branch => branch(tree),
+        Rule::repeat => repeat(tree),
+        Rule::walk => walk(tree),
+        Rule::words => {
+            let text = tree.into_inner().next().map_or("", |text| text.as_str()).to_owned();
+            let word = |word: &str| Argument::Plain(Expression::Text(vec![Piece::Bytes(word.as_bytes().to_vec())]));
+            Ok(Expression::Array(text.split_whitespace().map(word).collect()))
+        }
         Rule::range => range(tree),
         Rule::sum | Rule::term => joined(tree),
         Rule::unary => unary(tree),
@@ -170,14 +274,8 @@ fn joined(tree: Tree<'_>) -> Result<Expression, Refusal> {
     let mut parts = tree.into_inner();
     let mut left = expression(parts.next().ok_or("syntax error in a sum")?)?;
     while let Some((operator, right)) = parts.next().zip(parts.next()) {
-        let operator = match operator.as_str().trim() {
-            "+" => Operator::Add,
-            "-" => Operator::Subtract,
-            "*" => Operator::Multiply,
-            "/" => Operator::Divide,
-            _ => Operator::Remainder,
-        };
-        left = Expression::Joined(operator, Box::new(left), Box::new(expression(right)?));
+        let how = self::operator(operator.as_str().trim());
+        left = Expression::Joined(how, Box::new(left), Box::new(expression(right)?));
     }
     Ok(left)
 }
@@ -186,7 +284,13 @@ fn unary(tree: Tree<'_>) -> Result<Expression, Refusal> {
     let mut parts = tree.into_inner();
     let first = parts.next().ok_or("syntax error in an expression")?;
     match parts.next() {
-        Some(operand) => Ok(Expression::Negated(Box::new(expression(operand)?))),
+        Some(operand) => {
+            let value = Box::new(expression(operand)?);
+            Ok(match first.as_str().trim() {
+                "-" => Expression::Negated(value),
+                signs => (0..signs.len()).fold(*value, |value, _| Expression::Not(Box::new(value))),
+            })
+        }
         None => expression(first),
     }
 }
@@ -207,7 +311,7 @@ fn call<'i>(receiver: Option<Box<Expression>>, parts: impl Iterator<Item = Tree<
     let mut call = Call { receiver, name: String::new(), arguments: Vec::new(), block: None, bare: false };
     for part in parts {
         match part.as_rule() {
-            Rule::word => call.name = part.as_str().to_owned(),
+            Rule::word | Rule::name => call.name = part.as_str().to_owned(),
             Rule::paren_arguments => {
                 let inner = part.into_inner().next();
                 call.arguments = inner.map_or_else(|| Ok(Vec::new()), arguments)?;
@@ -216,22 +320,6 @@ fn call<'i>(receiver: Option<Box<Expression>>, parts: impl Iterator<Item = Tree<
         }
     }
     Ok(Expression::Call(call))
-}
-
-fn number(text: &str) -> Result<Expression, Refusal> {
-    let plain = text.replace('_', "");
-    if let Some(digits) = plain.strip_prefix("0x") {
-        let value = i64::from_str_radix(digits, 16).map_err(|_| too_large(text))?;
-        return Ok(Expression::Integer(value));
-    }
-    if plain.contains(['.', 'e', 'E']) {
-        return plain.parse().map(Expression::Float).map_err(|_| too_large(text));
-    }
-    plain.parse().map(Expression::Integer).map_err(|_| too_large(text))
-}
-
-fn too_large(text: &str) -> Refusal {
-    format!("the number {text} does not fit 64 bits")
 }
 
 fn string(tree: Tree<'_>) -> Result<Vec<Piece>, Refusal> {

@@ -6,8 +6,23 @@ use super::failure::{Failure, Outcome};
 use crate::error::CLOSED;
 use crate::{Error, ErrorKind};
 
+/// What a session says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Form {
+    /// All that HBase's shell says.
+    #[default]
+    Full,
+    /// What commands find, without greeting, times and values of statements.
+    Quiet,
+    /// JSON, one object a line: each cell that get and scan find, else one of what a command says.
+    Json,
+}
+
 /// Where the shell prints.
 pub struct Printer<'o> {
+    form: Form,
+    /// What a command has said that is to become one JSON object.
+    said: Option<String>,
     out: Box<dyn Write + 'o>,
     /// Columns of the terminal; `None` when it is none.
     width: Option<usize>,
@@ -16,17 +31,49 @@ pub struct Printer<'o> {
 impl<'o> Printer<'o> {
     /// Prints to `out`, in two padded columns if `width` says how wide the terminal is.
     pub fn new(out: Box<dyn Write + 'o>, width: Option<usize>) -> Self {
-        Self { out, width: width.filter(|width| *width >= 20) }
+        Self { form: Form::Full, said: None, out, width: width.filter(|width| *width >= 20) }
+    }
+
+    /// Says more or less.
+    #[must_use]
+    pub fn in_form(mut self, form: Form) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// How much it says.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// In JSON, keeps what is said until [`Printer::said`].
+    pub(super) fn listen(&mut self) {
+        self.said = (self.form == Form::Json).then(String::new);
+    }
+
+    /// What was said since [`Printer::listen`].
+    pub(super) fn said(&mut self) -> String {
+        self.said.take().unwrap_or_default()
+    }
+
+    /// An object, as a line.
+    pub(super) fn json(&mut self, value: &serde_json::Value) -> Outcome<()> {
+        writeln!(self.out, "{value}").map_err(|e| failed(&e))
     }
 
     /// Text without a line end.
     pub fn text(&mut self, text: &str) -> Outcome<()> {
-        self.out.write_all(text.as_bytes()).map_err(|e| failed(&e))
+        match &mut self.said {
+            Some(said) => said.push_str(text),
+            None => self.out.write_all(text.as_bytes()).map_err(|e| failed(&e))?,
+        }
+        Ok(())
     }
 
     /// A line.
     pub fn line(&mut self, text: &str) -> Outcome<()> {
-        writeln!(self.out, "{text}").map_err(|e| failed(&e))
+        self.text(text)?;
+        self.text("\n")
     }
 
     /// A line, whose end the text may have already (Ruby's `puts`).

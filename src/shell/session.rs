@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jiff::tz::TimeZone;
+use serde_json::json;
 
 use super::commands;
 use super::failure::{Failure, Outcome, words};
-use super::lines::{Lines, Progress, progress, without_prompt};
+use super::lease::Lease;
+use super::lines::{Line, Lines, Progress, progress, without_mark, without_prompt};
 use super::parse::parse;
-use super::print::Printer;
+use super::print::{Form, Printer};
 use super::registry::Entry;
 use super::value::Value;
 use crate::backend::Backend;
@@ -29,7 +32,7 @@ pub enum OnError {
 
 /// One user's session on one store.
 pub struct Session<'o> {
-    pub(super) backend: Arc<dyn Backend>,
+    lease: Lease,
     pub(super) printer: Printer<'o>,
     pub(super) variables: BTreeMap<String, Value>,
     /// Timestamps are shown in it.
@@ -38,6 +41,8 @@ pub struct Session<'o> {
     on_error: OnError,
     /// Lines read so far.
     line: u64,
+    /// Set by Ctrl-C: what runs ends.
+    pub(super) interrupt: Arc<AtomicBool>,
 }
 
 /// How a session ended.
@@ -59,8 +64,26 @@ enum Read {
 impl<'o> Session<'o> {
     /// A session on `backend` that reads `lines` and prints to `printer`.
     pub fn new(backend: Arc<dyn Backend>, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
+        Self::on(Lease::kept(backend), lines, printer, on_error)
+    }
+
+    /// As [`Session::new`], on a store that others may have meanwhile.
+    pub fn on(lease: Lease, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
         let zone = TimeZone::system();
-        Self { backend, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0 }
+        let interrupt = Arc::default();
+        Self { lease, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0, interrupt }
+    }
+
+    /// The store.
+    pub(super) fn backend(&self) -> crate::Result<Arc<dyn Backend>> {
+        self.lease.get()
+    }
+
+    /// Ends what runs when the flag is set, and takes it back.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Arc<AtomicBool>) -> Self {
+        self.interrupt = interrupt;
+        self
     }
 
     /// Shows timestamps in another time zone than this machine's.
@@ -94,6 +117,7 @@ impl<'o> Session<'o> {
                 Err(Failure::Stopped(text)) => return self.ended(End::Failed(text)),
                 Err(Failure::Output(error) | Failure::Store(error)) => return Err(error),
                 Err(Failure::Refused(text) | Failure::Ruby(_, text)) => return self.ended(End::Failed(text)),
+                Err(Failure::Jump(_) | Failure::Interrupted) => {}
             }
         }
     }
@@ -117,12 +141,19 @@ impl<'o> Session<'o> {
             Read::Refused(text) => return self.ruby_error("SyntaxError", &text).map(|()| true),
             Read::Statement(text) => text,
         };
+        self.interrupt.store(false, Ordering::Release);
         match self.evaluate(&text) {
             Ok(Value::Nil) => {}
+            Ok(_) if self.printer.form() != Form::Full => {}
             Ok(value) => self.printer.line(&format!("=> {}", value.inspect()))?,
             Err(Failure::Ruby(class, message)) => self.ruby_error(class, &message)?,
             Err(Failure::Refused(message)) => self.ruby_error("RuntimeError", &message)?,
             Err(Failure::Store(error)) => self.ruby_error("IOError", &words(&error, ""))?,
+            Err(Failure::Jump(_)) => self.ruby_error("LocalJumpError", "break and next are for loops and blocks")?,
+            Err(Failure::Interrupted) => {
+                self.printer.said();
+                self.printer.line("Interrupted")?;
+            }
             Err(other) => return Err(other),
         }
         self.printer.flush()?;
@@ -145,6 +176,10 @@ impl<'o> Session<'o> {
         if self.on_error == OnError::Stop {
             return Err(Failure::Stopped(format!("{class}: {message}")));
         }
+        if self.printer.form() == Form::Json {
+            self.printer.said();
+            return self.printer.json(&json!({ "error": format!("{class}: {message}") }));
+        }
         self.printer.line("Traceback (most recent call last):")?;
         self.printer.line(&format!("{class} ({message})"))
     }
@@ -162,9 +197,17 @@ impl<'o> Session<'o> {
                 self.printer.text(&prompt)?;
                 self.printer.flush()?;
             }
-            let Some(line) = self.lines.next(&prompt).map_err(Failure::Output)? else {
-                let open = !text.trim().is_empty();
-                return Ok(if open { Read::Refused("unexpected end-of-input".into()) } else { Read::End });
+            if self.lines.may_last() && text.is_empty() {
+                self.lease.give_way();
+            }
+            let line = match self.lines.next(&prompt).map_err(Failure::Output)? {
+                Line::Text(line) => line,
+                Line::Interrupted => {
+                    (text, state, count) = (String::new(), Progress::Complete, 0);
+                    continue;
+                }
+                Line::End if text.trim().is_empty() => return Ok(Read::End),
+                Line::End => return Ok(Read::Refused("unexpected end-of-input".into())),
             };
             self.line += 1;
             count += 1;
@@ -177,7 +220,12 @@ impl<'o> Session<'o> {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(if matches!(state, Progress::InString(..)) { &line } else { without_prompt(&line) });
+            let is_first = text.trim().is_empty();
+            text.push_str(match state {
+                Progress::InString(..) => &line,
+                _ if is_first => without_mark(without_prompt(&line)),
+                _ => without_prompt(&line),
+            });
             state = progress(&text);
             match state {
                 Progress::Complete if text.trim().is_empty() => {
@@ -200,7 +248,9 @@ impl<'o> Session<'o> {
                 format!("hbase:{line:03}:{depth}{quote} ")
             }
             Progress::Continued(depth) => format!("hbase:{line:03}:{depth}* "),
-            Progress::Open(_) => String::new(),
+            // As HBase's shell echoes a script.
+            Progress::Open(_) if self.lines.echoes() => String::new(),
+            Progress::Open(depth) => format!("hbase:{line:03}:{depth}* "),
             Progress::Complete | Progress::TooDeep => format!("hbase:{line:03}:0> "),
         }
     }
@@ -208,7 +258,11 @@ impl<'o> Session<'o> {
     /// Asks the user something; `None` at the end of the input.
     pub(super) fn ask(&mut self) -> Outcome<Option<String>> {
         self.printer.flush()?;
-        let answer = self.lines.next("").map_err(Failure::Output)?;
+        let answer = match self.lines.next("").map_err(Failure::Output)? {
+            Line::Text(answer) => Some(answer),
+            Line::End => None,
+            Line::Interrupted => return Err(Failure::Interrupted),
+        };
         self.line += u64::from(answer.is_some());
         if let Some(answer) = answer.as_ref().filter(|_| self.lines.echoes()) {
             self.printer.line(answer)?;
@@ -220,28 +274,58 @@ impl<'o> Session<'o> {
     pub(super) fn command(&mut self, entry: &'static Entry, arguments: Vec<Value>) -> Outcome<Value> {
         let started = Instant::now();
         let subject = arguments.first().map(Value::to_text).unwrap_or_default();
+        self.printer.listen();
         let counted = entry.check_count(arguments.len()).map_err(Failure::Refused);
         let done = counted.and_then(|()| commands::run(self, entry, arguments.into()));
+        let took = started.elapsed().as_secs_f64();
+        if self.printer.form() == Form::Json {
+            return self.command_json(entry, done, &subject);
+        }
         let value = match done {
             Ok(value) => value,
             Err(failure) => self.command_error(entry, failure, &subject)?,
         };
-        let took = started.elapsed().as_secs_f64();
-        self.printer.text(&format!("Took {took:.4} seconds"))?;
+        if self.printer.form() == Form::Full {
+            self.printer.text(&format!("Took {took:.4} seconds"))?;
+        }
+        Ok(value)
+    }
+
+    /// One object of what a command said; the cells that get and scan find are objects of their own.
+    fn command_json(&mut self, entry: &Entry, done: Outcome<Value>, subject: &str) -> Outcome<Value> {
+        let said = self.printer.said();
+        let lines: Vec<&str> = said.lines().collect();
+        let (value, error) = match done {
+            Ok(value) => (value, None),
+            Err(failure) => (Value::Nil, Some(refusal(failure, subject)?)),
+        };
+        match error {
+            Some(text) if self.on_error == OnError::Stop => return Err(Failure::Stopped(text)),
+            Some(text) => self.printer.json(&json!({ "command": entry.name, "error": text }))?,
+            None if matches!(entry.name, "get" | "scan") => {}
+            None => {
+                self.printer.json(&json!({ "command": entry.name, "value": value.to_json(), "output": lines }))?;
+            }
+        }
         Ok(value)
     }
 
     fn command_error(&mut self, entry: &Entry, failure: Failure, subject: &str) -> Outcome<Value> {
-        let text = match failure {
-            Failure::Refused(text) | Failure::Ruby(_, text) => text,
-            Failure::Store(error) => words(&error, subject),
-            other => return Err(other),
-        };
+        let text = refusal(failure, subject)?;
         if self.on_error == OnError::Stop {
             return Err(Failure::Stopped(text));
         }
         self.printer.puts(&format!("\nERROR: {text}"))?;
         self.printer.line(&format!("\nFor usage try 'help \"{}\"'\n", entry.name))?;
         Ok(Value::Nil)
+    }
+}
+
+/// What a command says that did not do what it should; what ends more than the command stays an error.
+fn refusal(failure: Failure, subject: &str) -> Outcome<String> {
+    match failure {
+        Failure::Refused(text) | Failure::Ruby(_, text) => Ok(text),
+        Failure::Store(error) => Ok(words(&error, subject)),
+        other => Err(other),
     }
 }

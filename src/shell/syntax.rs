@@ -8,6 +8,34 @@ pub enum Operator {
     Multiply,
     Divide,
     Remainder,
+    Power,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    Different,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    /// `<=>`: -1, 0 or 1.
+    Order,
+}
+
+/// What leaves a loop or a pass of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jump {
+    Break,
+    Next,
+}
+
+/// Statements that run if a condition holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    pub condition: Expression,
+    pub body: Vec<Expression>,
 }
 
 /// A piece of a string literal.
@@ -62,8 +90,23 @@ pub enum Expression {
     },
     Joined(Operator, Box<Expression>, Box<Expression>),
     Negated(Box<Expression>),
+    Compared(Comparison, Box<Expression>, Box<Expression>),
+    Not(Box<Expression>),
+    Both(Box<Expression>, Box<Expression>),
+    Either(Box<Expression>, Box<Expression>),
+    /// The first arm that holds, else the statements after them.
+    Branch(Vec<Arm>, Vec<Expression>),
+    /// `while`.
+    Repeat(Box<Arm>),
+    /// `for NAMES in VALUE`.
+    Walk(Block, Box<Expression>),
+    Jump(Jump),
     Index(Box<Expression>, Box<Expression>),
     Constant(String),
     Assignment(String, Box<Expression>),
+    /// `NAME[KEY] = VALUE`.
+    Element(String, Box<Expression>, Box<Expression>),
+    /// `NAME << VALUE << VALUE`.
+    Append(String, Vec<Expression>),
     Call(Call),
 }

@@ -1,6 +1,6 @@
 //! Values of the shell's language, and how Ruby shows them. Knows no store.
 
-use crate::model::TableName;
+use crate::model::{TableName, json_bytes};
 
 /// What an expression yields.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,7 @@ pub enum Value {
     },
     /// A table reference.
     Table(TableName),
+    Time(Box<jiff::Zoned>),
 }
 
 impl Value {
@@ -65,6 +66,22 @@ impl Value {
                 format!("{first}{}{last}", if *exclusive { "..." } else { ".." })
             }
             Value::Table(name) => format!("Hbase::Table - {name}"),
+            Value::Time(time) => super::clock::shown(time),
+        }
+    }
+
+    /// For programs: numbers, texts, lists, objects; what is not UTF-8 as base64.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Value::Nil => serde_json::Value::Null,
+            Value::Boolean(flag) => (*flag).into(),
+            Value::Integer(number) => (*number).into(),
+            Value::Float(number) => (*number).into(),
+            Value::Text(bytes) => json_bytes(bytes),
+            Value::Array(values) => values.iter().map(Value::to_json).collect(),
+            Value::Hash(pairs) => pairs.iter().map(|(key, value)| (key.to_text(), value.to_json())).collect(),
+            Value::Table(name) => name.to_string().into(),
+            Value::Symbol(_) | Value::Range { .. } | Value::Time(_) => self.to_text().into(),
         }
     }
 
@@ -82,6 +99,7 @@ impl Value {
             Value::Hash(_) => "Hash",
             Value::Range { .. } => "Range",
             Value::Table(_) => "Hbase::Table",
+            Value::Time(_) => "Time",
         }
     }
 

@@ -1,23 +1,32 @@
 //! Mutations of a row: the lock, the condition, the plan, the commit.
 
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
+use super::cursor::HERE;
 use super::engine::{Engine, family};
-use super::memtable::MemCell;
+use super::memtable::{MemCell, MemValue};
 use super::plan::{Planned, Planner};
 use crate::backend::{Event, Versions};
-use crate::index::key;
+use crate::blob::Root;
+use crate::format::{Codec, key};
+use crate::log::{LogCell, LogValue};
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, Condition, Durability, Generation, Mutated, Mutation, Origin, RowMutations, SeqNo,
-    StoredCell, TableSchema, Timestamp, Value, ValueHandle, check_row,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, FamilyId, FamilySchema, Generation, Mutated, Mutation,
+    Origin, PutCell, Qualifier, RowMutations, SeqNo, StoredCell, TableSchema, Tags, Timestamp, Value, ValueRef,
+    Written, check_row, check_value_len,
 };
 use crate::query::condition_holds;
 use crate::visibility::{self, VisibleCell};
-use crate::wal::{Appended, NewCell, Prepared, prepare};
 use crate::{Error, ErrorKind, Result};
 
+/// Longer values do not stand among the keys.
+const INLINE: u64 = 16 << 10;
+/// Bytes of a spilled value that are read at once.
+const PIECE: usize = 1 << 20;
 /// Columns of a batch that are told one by one.
 const EVENTS: usize = 64;
 
@@ -33,10 +42,11 @@ pub struct RowCell<'a> {
 impl Engine {
     /// Applies the mutations of one row atomically if the condition holds.
     pub fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        let RowMutations { table: name, row, mutations, durability, origin } = mutations;
+        let RowMutations { table: name, row, mut mutations, durability, origin } = mutations;
         check_row(&row)?;
         self.log.check_poison()?;
         self.make_room(!mutations.iter().all(|mutation| matches!(mutation, Mutation::Delete(_))))?;
+        self.write_ahead(self.table(&self.catalogue.load(), &name)?, &mut mutations)?;
         let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &name)?;
@@ -81,7 +91,10 @@ impl Engine {
 
     /// Waits as the durability asks.
     pub fn settle(&self, seq: SeqNo, durability: Durability) -> Result<()> {
-        if durability == Durability::FsyncWal { self.log.sync_to(seq) } else { Ok(()) }
+        if durability != Durability::FsyncWal {
+            return Ok(());
+        }
+        self.sync_to(seq)
     }
 
     /// `Some` if the condition holds: the timestamp of the cell that was checked.
@@ -92,7 +105,7 @@ impl Engine {
                 let stored = self.newest_in(&planner.snapshot, family, planner.row, qualifier, *time_range)?;
                 let least = stored.as_ref().map_or(Timestamp::ZERO, |cell| cell.timestamp);
                 let stored = match &stored {
-                    Some(cell) => Some(self.read_value(cell, 0, cell.value.len as usize)?),
+                    Some(cell) => Some(self.read_value(cell, 0, cell.len() as usize)?),
                     None => None,
                 };
                 Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
@@ -116,92 +129,194 @@ impl Engine {
     pub fn commit(&self, cells: Vec<RowCell<'_>>) -> Result<(SeqNo, Vec<CellInfo>)> {
         let (cells, places) = without_repeats(cells);
         let mut batch = Vec::with_capacity(cells.len());
-        let mut keys = Vec::with_capacity(cells.len());
-        let mut shared = Vec::new();
         for RowCell { row, cell } in cells {
-            let value = self.prepare(cell.value, &cell.kind, cell.family.rules.compression, &mut shared)?;
+            let value = self.prepare(cell.value, cell.kind, Codec::of(cell.family.rules.compression))?;
             let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
-            keys.push(key::cell_key(family.id, row, &qualifier, timestamp, kind, SeqNo(0)));
-            batch.push((NewCell { row, family: family.id, qualifier, timestamp, kind, tags, value }, &family.rules));
+            let key = key::cell_key(row, &qualifier, timestamp, kind, SeqNo(0));
+            batch.push(Ready { row, family, qualifier, timestamp, kind, tags, value, key });
         }
-        let (cells, rules): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        let mut handles = Vec::new();
-        let mut publish = |appended: &Appended| {
-            let tables = self.tables.load();
-            for ((cell, mut key), (handle, offset)) in cells.iter().zip(keys.drain(..)).zip(&appended.cells) {
-                key::set_seq(&mut key, cell.kind, appended.seq);
-                let own = (handle.segment, handle.offset) != (appended.segment, *offset);
-                let own = own.then_some((appended.segment, *offset));
-                self.note_cell(cell);
-                tables.active.insert(key, MemCell::new(*handle, &cell.tags, own));
-                handles.push(*handle);
-            }
-            self.read_point.store(appended.seq.0, Ordering::Release);
-        };
+        let cells: Vec<LogCell<'_>> = batch.iter().map(Ready::to_log).collect();
         // What adds no bytes of values is what makes room in the end.
-        let bytes: u64 = cells.iter().map(|cell| cell.value.stored_len()).sum();
-        let frees = bytes == 0;
-        let appended = match frees {
-            true => {
-                self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&cells, &mut publish)))
+        let bytes: u64 = batch.iter().map(|cell| cell.value.held()).sum();
+        let tombstones = batch.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
+        let publish = |seq: SeqNo| {
+            let parts = self.parts.load();
+            for (cell, ready) in cells.iter().zip(&batch) {
+                let mut key = ready.key.clone();
+                key::set_seq(&mut key, ready.kind, seq);
+                self.note_cell(cell);
+                parts.tables.active.insert(ready.family.id, key, MemCell::new(&ready.tags, ready.value.in_memory()));
             }
-            false => self.check_reserve(bytes).and_then(|()| self.log.append(&cells, &mut publish)),
+            self.read_point.store(seq.0, Ordering::Release);
         };
-        let seq = appended.inspect_err(|_| self.unshare(&shared))?;
-        let tombstones = cells.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
+        let seq = match bytes {
+            0 => self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&cells, publish)))?,
+            _ => self.check_reserve(bytes).and_then(|()| self.log.append(&cells, publish))?,
+        };
         self.disk.note_written(bytes + CELL * cells.len() as u64, tombstones);
         let now = self.now();
-        let info = |at: usize| version_info(&cells[at], handles[at], seq, rules[at], now);
-        Ok((seq, places.into_iter().filter(|&at| cells[at].kind.is_put()).map(info).collect()))
+        let info = |at: usize| batch[at].info(seq, now);
+        Ok((seq, places.into_iter().filter(|&at| batch[at].kind.is_put()).map(info).collect()))
     }
 
-    fn unshare(&self, shared: &[crate::model::SegmentId]) {
-        for id in shared {
-            if let Some(segment) = self.log.segments().get(*id) {
-                segment.remove_shares(1);
-            }
-        }
-    }
-
-    fn prepare(
-        &self,
-        value: Value,
-        kind: &CellKind,
-        compression: crate::model::Compression,
-        shared: &mut Vec<crate::model::SegmentId>,
-    ) -> Result<Prepared> {
+    /// The bytes of a value where the cell can have them.
+    fn prepare(&self, value: Value, kind: CellKind, codec: Codec) -> Result<Prepared> {
         if !kind.is_put() {
-            return Ok(Prepared::none());
+            return Ok(Prepared::Bytes(Arc::default()));
         }
+        let large = match value {
+            Value::Bytes(bytes) if bytes.len() as u64 <= INLINE => return Ok(Prepared::Bytes(bytes.into())),
+            Value::Shared(cell) => return self.share(&cell, codec),
+            Value::Written(written) => match written.held.downcast::<Root>() {
+                Ok(root) => return Ok(Prepared::of(root)),
+                Err(_) => return Err(Error::new(ErrorKind::IllegalArgument, "the value is that of another store")),
+            },
+            large => large,
+        };
+        self.write_large(&large, codec)
+    }
+
+    /// Writes a value that does not stand among the keys.
+    fn write_large(&self, value: &Value, codec: Codec) -> Result<Prepared> {
+        let mut writer = self.values.blobs.new_value(codec);
         match value {
-            Value::Bytes(bytes) => Ok(Prepared::bytes(bytes, compression)),
-            Value::Spilled { file, len } => prepare(file, len, compression),
-            Value::Shared(cell) => {
-                let handle = self.current(&cell.value)?;
-                if let Some(segment) = self.log.segments().get(handle.segment) {
-                    // Order: counted first, so that a compaction that looks now leaves the segment alone.
-                    segment.add_share();
-                    if !segment.retiring() {
-                        shared.push(handle.segment);
-                        return Ok(Prepared::shared(handle));
+            Value::Spilled { file, len } => {
+                let mut buffer = vec![0; PIECE.min(*len as usize)];
+                let mut at = 0;
+                while at < *len {
+                    let part = buffer.len().min((*len - at) as usize);
+                    file.read_exact_at(&mut buffer[..part], at)
+                        .map_err(|e| Error::io("read the spilled bytes of a large value", &e))?;
+                    if *len <= INLINE {
+                        return Ok(Prepared::Bytes(buffer[..part].into()));
                     }
-                    segment.remove_shares(1);
+                    writer.write(&buffer[..part])?;
+                    at += part as u64;
                 }
-                let bytes = self.values.read(&handle, 0, handle.len as usize)?;
-                Ok(Prepared::bytes(bytes, compression))
             }
+            Value::Bytes(bytes) => writer.write(bytes)?,
+            Value::Shared(_) | Value::Written(_) => {}
+        }
+        Ok(Prepared::of(Arc::new(writer.finish()?)))
+    }
+
+    /// The value of a stored version for another cell: large ones are not copied.
+    fn share(&self, cell: &CellInfo, codec: Codec) -> Result<Prepared> {
+        if let ValueRef::Here(bytes) = &cell.value {
+            return Ok(Prepared::Bytes(Arc::clone(bytes)));
+        }
+        let snapshot = self.snapshot();
+        if let Some(root) = self.root_of(&snapshot, &cell.value)? {
+            return Ok(Prepared::Root { len: cell.len(), bytes: root, held: None });
+        }
+        let bytes = self.read_value(cell, 0, usize::try_from(cell.len()).unwrap_or(usize::MAX))?;
+        self.prepare(Value::Bytes(bytes), CellKind::Put, codec)
+    }
+
+    /// Large values of mutations go to where they stay, before any lock is taken.
+    fn write_ahead(&self, table: &TableSchema, mutations: &mut [Mutation]) -> Result<()> {
+        for mutation in mutations {
+            let cells: &mut [PutCell] = match mutation {
+                Mutation::Put(cells) => cells,
+                Mutation::Restore(cell) => std::slice::from_mut(cell),
+                Mutation::Delete(_) | Mutation::Increment(_) | Mutation::Append(_) => continue,
+            };
+            for cell in cells {
+                let is_large =
+                    matches!(cell.value, Value::Bytes(_) | Value::Spilled { .. }) && cell.value.len() > INLINE;
+                let Some(family) = table.families.get(&cell.family).filter(|_| is_large) else { continue };
+                check_value_len(&family.name, &cell.qualifier, cell.value.len(), self.options.value_limit)?;
+                let value = std::mem::replace(&mut cell.value, Value::Bytes(Vec::new()));
+                let (len, codec) = (value.len(), Codec::of(family.rules.compression));
+                if let Prepared::Root { held: Some(root), .. } =
+                    self.with_room(len, || self.write_large(&value, codec))?
+                {
+                    cell.value = Value::Written(Written { len, held: root });
+                } else {
+                    cell.value = value;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// At most `len` bytes from `offset` of a version's value. `NotFound`: the version is gone.
+    pub fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.read_reference(&self.snapshot(), &cell.value, offset, len)
+    }
+}
+
+/// A cell that is ready to be written.
+struct Ready<'a> {
+    row: &'a [u8],
+    family: &'a FamilySchema,
+    qualifier: Qualifier,
+    timestamp: Timestamp,
+    kind: CellKind,
+    tags: Tags,
+    value: Prepared,
+    /// Without the sequence number.
+    key: Vec<u8>,
+}
+
+/// A value that is ready to be written.
+enum Prepared {
+    Bytes(Arc<[u8]>),
+    Root {
+        len: u64,
+        bytes: Arc<[u8]>,
+        /// Keeps its chunks until the cell is in memory.
+        held: Option<Arc<Root>>,
+    },
+}
+
+impl Prepared {
+    fn of(root: Arc<Root>) -> Self {
+        let mut bytes = Vec::new();
+        root.encode(&mut bytes);
+        Self::Root { len: root.len(), bytes: bytes.into(), held: Some(root) }
+    }
+
+    /// Bytes of the value that the log takes.
+    fn held(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len() as u64,
         }
     }
 
-    /// At most `len` bytes from `offset` of a version's value.
-    pub fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-        match self.values.read(&cell.value, offset, len) {
-            Err(e) if e.kind == ErrorKind::NotFound => {
-                let handle = self.current(&cell.value)?;
-                self.values.read(&handle, offset, len)
-            }
-            other => other,
+    fn in_memory(&self) -> MemValue {
+        match self {
+            Self::Bytes(bytes) => MemValue::Bytes(Arc::clone(bytes)),
+            Self::Root { len, bytes, .. } => MemValue::Root { len: *len, bytes: Arc::clone(bytes) },
         }
+    }
+}
+
+impl Ready<'_> {
+    fn to_log(&self) -> LogCell<'_> {
+        let value = match &self.value {
+            Prepared::Bytes(bytes) => LogValue::Bytes(bytes),
+            Prepared::Root { len, bytes, .. } => LogValue::Root { len: *len, bytes },
+        };
+        let Self { row, qualifier, timestamp, kind, tags, .. } = self;
+        LogCell { family: self.family.id, row, qualifier, timestamp: *timestamp, kind: *kind, tags, value }
+    }
+
+    fn info(&self, seq: SeqNo, now: Timestamp) -> CellInfo {
+        let value = match &self.value {
+            Prepared::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(Arc::clone(bytes)),
+            other => {
+                let mut key = self.key.clone();
+                key::set_seq(&mut key, self.kind, seq);
+                let len = if let Prepared::Root { len, .. } = other { *len } else { other.held() };
+                ValueRef::Of { len, family: self.family.id, key: key.into() }
+            }
+        };
+        let Self { timestamp, kind, tags, .. } = self;
+        let (timestamp, kind, tags) = (*timestamp, *kind, tags.clone());
+        let (qualifier, generation) = (Vec::new(), Generation(0));
+        let cell = StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, ordinal: 0 };
+        visibility::version_info(VisibleCell::live(cell), &self.family.rules, now)
     }
 }
 
@@ -211,13 +326,13 @@ fn without_repeats(cells: Vec<RowCell<'_>>) -> (Vec<RowCell<'_>>, Vec<usize>) {
         let places = (0..cells.len()).collect();
         return (cells, places);
     }
-    let mut seen: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
+    let mut seen: FxHashMap<(FamilyId, Vec<u8>), usize> = FxHashMap::default();
     let mut kept: Vec<RowCell<'_>> = Vec::with_capacity(cells.len());
     let mut places = Vec::with_capacity(cells.len());
     for one in cells {
         let Planned { family, qualifier, timestamp, kind, .. } = &one.cell;
-        let key = key::cell_key(family.id, one.row, qualifier, *timestamp, *kind, SeqNo(0));
-        let at = *seen.entry(key).or_insert(kept.len());
+        let key = key::cell_key(one.row, qualifier, *timestamp, *kind, SeqNo(0));
+        let at = *seen.entry((family.id, key)).or_insert(kept.len());
         places.push(at);
         if at == kept.len() {
             kept.push(one);
@@ -226,26 +341,6 @@ fn without_repeats(cells: Vec<RowCell<'_>>) -> (Vec<RowCell<'_>>, Vec<usize>) {
         }
     }
     (kept, places)
-}
-
-fn version_info(
-    cell: &NewCell<'_>,
-    value: ValueHandle,
-    seq: SeqNo,
-    rules: &crate::model::FamilyRules,
-    now: Timestamp,
-) -> CellInfo {
-    let cell = StoredCell {
-        qualifier: Vec::new(),
-        timestamp: cell.timestamp,
-        kind: cell.kind,
-        seq,
-        generation: Generation(0),
-        tags: cell.tags.clone(),
-        value,
-        own: None,
-    };
-    visibility::version_info(VisibleCell::live(cell), rules, now)
 }
 
 /// What subscribers are told of a row's cells.

@@ -1,49 +1,26 @@
 //! Changes of the catalogue: what they check, and how they become durable.
-//!
-//! The file `catalogue` is the truth, kept twice: a line with a checksum, then JSON.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 use super::changed::events_of;
 use super::engine::{Engine, known_table};
+use super::layout::Layout;
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
-use super::twofold::{self, Loaded, Unsaved};
 use super::{attribute_times, dropped};
 use crate::backend::Event;
-use crate::env::Env;
+use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
 use crate::model::attributes::table_attribute;
 use crate::model::{
-    AttributeKey, Catalogue, CatalogueChange, Dropped, FamilyId, FileTime, NamespaceSchema, Origin, TableId, TableName,
-    TableSchema, TableState, Timestamp, check_family, check_namespace,
+    Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema, TableState,
+    Timestamp, check_family, check_namespace,
 };
 use crate::{Error, ErrorKind, Result};
 
 /// Namespaces that always exist.
 const RESERVED: [&str; 2] = ["default", "hbase"];
 const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
-
-/// The catalogue as JSON has it, whose keys are texts.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    version: u64,
-    next_table_id: u32,
-    next_family_id: u32,
-    namespaces: Vec<NamespaceSchema>,
-    tables: Vec<TableSchema>,
-    #[serde(default)]
-    times: Vec<(AttributeKey, FileTime)>,
-    #[serde(default)]
-    restored: BTreeSet<FamilyId>,
-    #[serde(default)]
-    dropped: Vec<Dropped>,
-    #[serde(default)]
-    staged: Vec<TableSchema>,
-}
 
 /// An empty catalogue.
 pub fn initial() -> Catalogue {
@@ -54,66 +31,6 @@ pub fn initial() -> Catalogue {
         next_family_id: 1,
         ..Catalogue::default()
     }
-}
-
-/// Writes the file so that a crash leaves the old or the new catalogue.
-pub fn save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<()> {
-    try_save(env, path, catalogue).map_err(|unsaved| unsaved.error)
-}
-
-fn try_save(env: &dyn Env, path: &Path, catalogue: &Catalogue) -> Result<(), Unsaved> {
-    let stored = Stored {
-        version: catalogue.version,
-        next_table_id: catalogue.next_table_id,
-        next_family_id: catalogue.next_family_id,
-        namespaces: catalogue.namespaces.values().cloned().collect(),
-        tables: catalogue.tables.values().cloned().collect(),
-        times: catalogue.times.clone().into_iter().collect(),
-        restored: catalogue.restored.clone(),
-        dropped: catalogue.dropped.clone(),
-        staged: catalogue.staged.clone(),
-    };
-    let json = serde_json::to_string_pretty(&stored).map_err(|e| {
-        let error = Error::new(ErrorKind::Io, format!("encode the catalogue: {e}"));
-        Unsaved { error, is_unknown: false }
-    })?;
-    let text = format!("cellfs catalogue crc32c={:08x}\n{json}\n", crc32c::crc32c(json.as_bytes()));
-    twofold::save(env, path, text.as_bytes())
-}
-
-/// Reads the file, or its copy, and mends what is damaged; `None` if there is none.
-pub fn load(env: &dyn Env, path: &Path) -> Result<Option<Catalogue>> {
-    let Some(found) = find(env, path)? else { return Ok(None) };
-    twofold::mend(env, &found)?;
-    Ok(Some(found.value))
-}
-
-/// Reads the file, or its copy, and changes nothing.
-pub fn find(env: &dyn Env, path: &Path) -> Result<Option<Loaded<Catalogue>>> {
-    twofold::load(env, path, &|bytes| parse(bytes, path))
-}
-
-fn parse(bytes: &[u8], path: &Path) -> Result<Catalogue> {
-    let corrupt = |what: &str| Error::new(ErrorKind::Corrupt, format!("{}: {what}", path.display()));
-    let text = std::str::from_utf8(bytes).map_err(|_| corrupt("it is not text"))?;
-    let (head, json) = text.split_once('\n').ok_or_else(|| corrupt("it has no checksum"))?;
-    let json = json.strip_suffix('\n').unwrap_or(json);
-    let check = head.strip_prefix("cellfs catalogue crc32c=").and_then(|c| u32::from_str_radix(c, 16).ok());
-    if check != Some(crc32c::crc32c(json.as_bytes())) {
-        return Err(corrupt("checksum mismatch; put a good one in its place, backups have it"));
-    }
-    let stored: Stored = serde_json::from_str(json).map_err(|e| corrupt(&e.to_string()))?;
-    Ok(Catalogue {
-        namespaces: stored.namespaces.into_iter().map(|n| (n.name.clone(), n)).collect(),
-        tables: stored.tables.into_iter().map(|t| (t.name.clone(), t)).collect(),
-        next_table_id: stored.next_table_id,
-        next_family_id: stored.next_family_id,
-        version: stored.version,
-        times: stored.times.into_iter().collect(),
-        restored: stored.restored,
-        dropped: stored.dropped,
-        staged: stored.staged,
-    })
 }
 
 /// Applies a change at the time `now`; the events it causes.
@@ -335,7 +252,7 @@ impl Engine {
     }
 
     /// A change that may or may not be found at the next start: nothing more is acknowledged that could depend on it.
-    fn unsaved(&self, Unsaved { error, is_unknown }: Unsaved) -> Error {
+    pub fn unsaved(&self, Unsaved { error, is_unknown }: Unsaved) -> Error {
         if !is_unknown {
             return error;
         }
@@ -351,26 +268,68 @@ impl Engine {
 
     /// As [`Engine::alter`], of a change that gives the events it causes.
     pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
+        self.change_with(|catalogue, now| Ok((change(catalogue, now)?, Vec::new())))
+    }
+
+    /// As [`Engine::change_catalogue`], with other parts of the same edit.
+    pub fn change_with(
+        &self,
+        change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<(Vec<Event>, Vec<Item>)>,
+    ) -> Result<()> {
         let events = {
             let _one = self.altering.lock();
             self.log.check_poison()?;
             let (before, now) = (self.catalogue.load_full(), self.now());
             let mut catalogue = (*before).clone();
-            let events = change(&mut catalogue, now)?;
+            let (events, items) = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
-            let saved = try_save(&*self.options.env, &self.catalogue_path, &catalogue);
-            saved.map_err(|unsaved| self.unsaved(unsaved))?;
-            // Order: those that write by the old one are done before the answer.
-            #[cfg(test)]
-            let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
-            #[cfg(not(test))]
-            let is_awaited = true;
-            let _writers = is_awaited.then(|| self.declaring.write());
-            self.catalogue.store(Arc::new(catalogue));
+            let changed = self.change(
+                |layout| Ok(edit_of(layout, &before, &catalogue, items)),
+                |layout| {
+                    self.take_runs(layout);
+                    // Order: new families can be read before anyone hears of them, old ones until nobody does.
+                    self.show(&Arc::new(layout.with_gone(&self.layout())), |_| None);
+                    // Order: those that write by the old one are done before the answer.
+                    #[cfg(test)]
+                    let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
+                    #[cfg(not(test))]
+                    let is_awaited = true;
+                    let _writers = is_awaited.then(|| self.declaring.write());
+                    self.catalogue.store(Arc::clone(&layout.state.catalogue));
+                    self.show(layout, |_| None);
+                },
+            );
+            changed?;
             events
         };
         self.wake(|state| state.compact = true);
         self.announce(&events);
         Ok(())
     }
+
+    /// As [`super::structure::Structure::commit`]; an outcome that is not known ends all acknowledgements.
+    pub fn change<T>(
+        &self,
+        edit: impl FnOnce(&Layout) -> Result<Edit>,
+        publish: impl FnOnce(&Arc<Layout>) -> T,
+    ) -> Result<T> {
+        let done = self.structure.commit(edit, |layout| {
+            let published = publish(layout);
+            self.progress.note_edit(layout.state.edit);
+            published
+        });
+        let done = done.map_err(|unsaved| self.unsaved(unsaved));
+        self.structure.collect();
+        done
+    }
+}
+
+/// The edit of a change of the catalogue: what belongs to nothing that is kept goes with it.
+fn edit_of(layout: &Layout, before: &Catalogue, after: &Catalogue, items: Vec<Item>) -> Edit {
+    let kept: std::collections::BTreeSet<FamilyId> = after.stored_families().map(|family| family.id).collect();
+    let gone = layout.state.live().filter(|(reference, _)| !kept.contains(&reference.family));
+    let mut edit = Edit::from(Item::Catalogue(Box::new(CatalogueDelta::between(before, after))));
+    edit.items.extend(gone.map(|(reference, _)| Item::Remove(*reference)));
+    edit.items.extend(items);
+    edit
 }

@@ -1,24 +1,19 @@
-//! Compaction of families: which part of one is judged when, and what is noted of it afterwards.
-//!
-//! A family's layers are what HBase has as files. Cells are not rewritten: that layers became one is noted in the
-//! state of the index alone.
+//! Compaction of families: which runs of one are merged when, and what is told afterwards.
 
-use super::doomed::Gone;
+use std::sync::Arc;
+
 use super::engine::{Engine, family, known_table};
-use super::flush::rules_by_id;
+use super::flush::{add, families_by_id};
+use super::layout::{Run, RunExtent, Runs};
+use super::merge::{Ended, Merge, Scope, Uncovered, Walk};
 use super::pace::Pace;
-use super::policy::{Choice, Settings, choose};
-use super::purge::Thrift;
-use super::sweep::{Extent, Sweep, Swept, Uncovered, index_cursor};
-use crate::Result;
+use super::policy::{Choice, FamilyStats, Layer, Settings, choose};
+use super::writing::{Output, options_of};
 use crate::backend::{CompactionKind, CompactionProgress, Event};
-use crate::index::{Checkpoint, FamilyStats, Layer, Meta, Sums, key};
-use crate::model::{FamilyId, FamilySchema, Generation, Origin, TableName, Timestamp};
-
-/// Cells of a dropped family that go at once.
-const PIECE: usize = 4096;
-/// A shorter segment is not worth a new one.
-const SEALED: u64 = 64 << 10;
+use crate::journal::{Edit, Item};
+use crate::model::{FamilyRules, FamilySchema, Generation, Origin, TableName, Timestamp};
+use crate::segment::Sketch;
+use crate::{ErrorKind, Result};
 
 impl Engine {
     /// Compacts a family, or all of a table; at full speed.
@@ -33,111 +28,123 @@ impl Engine {
             None => schema.families.values().collect(),
         };
         families.into_iter().try_for_each(|family| self.compact_family(table, family, kind))?;
-        self.compact_segments(kind)
+        self.structure.collect();
+        self.collect_blobs()
     }
 
     /// Compacts a family at full speed.
     pub fn compact_family(&self, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
         let _one = self.compacting.lock();
-        match self.requested(family, kind) {
-            Some(extent) => self.compact_extent(table, family, extent, &mut Pace::full(self)),
-            None => Ok(()),
-        }
+        let runs = self.requested(family, kind);
+        self.merge_runs(table, family, &family.rules, (kind, runs, Scope::default()), &mut Pace::full(self))
     }
 
-    /// Makes room of what compactions have dropped, at full speed.
-    pub fn compact_segments(&self, kind: CompactionKind) -> Result<()> {
-        let thrift = if kind == CompactionKind::Major { Thrift::Space } else { Thrift::Work };
-        if thrift == Thrift::Space {
-            self.seal_mostly_dead()?;
-        }
-        self.purge_segments(&mut Pace::full(self), thrift)?;
-        self.with_reserve(|| self.index.give_back(thrift == Thrift::Space))
-    }
-
-    /// Closes the segment that is written if little of it is alive, so that it can be emptied as the others are. Only
-    /// while nothing is in memory: what is not flushed is replayed from there.
-    fn seal_mostly_dead(&self) -> Result<()> {
-        let in_memory = || self.tables.load().all().any(|table| !table.is_empty());
-        let active = self.log.active_segment();
-        let len = self.log.segments().get(active).map_or(0, |segment| segment.len());
-        let live = self.meta.lock().segments.get(&active).map_or(0, |stats| stats.live_bytes);
-        if len < SEALED || live * 2 >= len || in_memory() {
-            return Ok(());
-        }
-        let reached = self
-            .log
-            .roll(|segment, offset| (!in_memory()).then(|| Checkpoint { seq: self.log.written(), segment, offset }))?;
-        let Some(reached) = reached else { return Ok(()) };
-        // Order: the log before the index that covers it.
-        self.log.sync_to(reached.seq)?;
-        self.change_meta(|meta| {
-            if meta.checkpoint.segment < reached.segment {
-                meta.checkpoint = reached;
-            }
-            Sums::default()
-        })
-    }
-
-    /// What a compaction on request takes; `None`: there is nothing to do.
-    pub fn requested(&self, family: &FamilySchema, kind: CompactionKind) -> Option<Extent> {
-        let meta = self.meta.lock();
-        let layers = meta.families.get(&family.id).map_or(&[][..], |stats| &stats.layers);
+    /// The runs that a compaction on request takes; none: there is nothing to do.
+    pub fn requested(&self, family: &FamilySchema, kind: CompactionKind) -> Vec<Arc<Run>> {
+        let layout = self.layout();
+        let Some(runs) = layout.runs(family.id).map(|runs| &runs.runs) else { return Vec::new() };
         let first = match kind {
             CompactionKind::Major => 0,
-            CompactionKind::Minor if family.rules.new_version_behavior => return None,
+            CompactionKind::Minor if family.rules.new_version_behavior => return Vec::new(),
             // All but the oldest, three at most; one alone has nothing to be merged with.
-            CompactionKind::Minor if layers.len() < 3 => return None,
-            CompactionKind::Minor => 1.max(layers.len() - 3),
+            CompactionKind::Minor if runs.len() < 3 => return Vec::new(),
+            CompactionKind::Minor => 1.max(runs.len() - 3),
         };
-        let after = if first == 0 { Generation(0) } else { layers[first - 1].last };
-        extent(kind, layers, after, layers.last()?.last)
+        runs[first..].to_vec()
     }
 
-    /// Judges an extent and notes that its layers are one now. The caller holds `compacting`.
-    pub fn compact_extent(
+    /// Makes one run of several. The caller holds `compacting`.
+    ///
+    /// New-version families go in slices, each an edit of its own, so that only a slice needs room beside what is there.
+    /// In classic families it matters which runs a tombstone was merged with: there it is all or nothing.
+    pub fn merge_runs(
         &self,
         table: &TableName,
         family: &FamilySchema,
-        extent: Extent,
+        rules: &FamilyRules,
+        (kind, runs, scope): (CompactionKind, Vec<Arc<Run>>, Scope),
         pace: &mut Pace<'_>,
     ) -> Result<()> {
-        let all = self.meta.lock().families.get(&family.id).map_or(0, |stats| stats.cells);
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+        let newest = runs.iter().map(|run| run.last_layer).max();
+        let layers = (first.first_layer, newest.unwrap_or(last.last_layer));
+        let all: u64 = runs.iter().map(|run| run.sum(|facts| facts.cells)).sum();
+        let mut looked = 0;
         let say = |percent| {
-            let progress =
-                CompactionProgress { table: table.clone(), family: family.name.clone(), kind: extent.kind, percent };
+            let progress = CompactionProgress { table: table.clone(), family: family.name.clone(), kind, percent };
             self.signals.state.lock().compaction = Some(progress);
         };
         say(0);
-        let mut progress = |looked: u64| say((looked * 100 / all.max(1)).min(99) as u8);
-        let swept = Sweep::new(self, family, extent).run(pace, &mut progress);
-        self.signals.state.lock().compaction = None;
-        let Some(swept) = swept? else { return Ok(()) };
-        let made = Layer {
-            rows: swept.rows,
-            earliest_put: swept.earliest_put,
-            made_at: self.now().0,
-            major: extent.kind == CompactionKind::Major,
-            // What else there is of it is known of the layers.
-            last: extent.upto,
-            cells: 0,
-            bytes: 0,
+        let mut merge =
+            Merge { family, rules, kind, layers, earliest_put: earliest_put(&runs), runs, now: self.now(), scope };
+        let uncovered = loop {
+            let slice = self.merge_slice(&merge, pace, &mut |cells| {
+                looked += cells;
+                say((looked * 100 / all.max(1)).min(99) as u8);
+            });
+            match slice.inspect_err(|_| self.signals.state.lock().compaction = None)? {
+                Slice::Next(from) => merge.runs = merge.runs.iter().filter_map(|run| run.trimmed(&from)).collect(),
+                Slice::Last(uncovered) => break Some(uncovered),
+                Slice::GaveUp => break None,
+            }
+            // What has been read goes, if nobody else reads it.
+            self.structure.collect();
+            self.structure.give_back(&merge.runs)?;
+            if let Err(e) = self.restore_reserve() {
+                log::warn!("{e}; it is tried again");
+            }
         };
-        self.change_meta(|meta| {
-            meta.compactions += 1;
-            meta.families.entry(family.id).or_default().merge_layers(extent.after, extent.upto, &made);
-            Sums::default()
-        })?;
-        self.announce_uncovered(table, family, swept);
+        self.signals.state.lock().compaction = None;
+        if let Some(uncovered) = uncovered {
+            self.announce_uncovered(table, family, uncovered);
+        }
         Ok(())
+    }
+
+    /// The next slice of a merge, and the edit by which it counts.
+    fn merge_slice(&self, merge: &Merge<'_>, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Slice> {
+        let bytes = if merge.rules.new_version_behavior { self.options.segment_bytes } else { u64::MAX };
+        let merged = self.with_reserve(|| {
+            self.values.blobs.sync()?;
+            let mut output = Output::new(self);
+            let is_major = merge.kind == CompactionKind::Major;
+            output.begin(options_of(merge.family, merge.layers, self.now(), is_major))?;
+            let mut walk = Walk::new(merge, &mut output);
+            let ended = walk.run(bytes, pace, progress)?;
+            let uncovered = std::mem::replace(&mut walk.uncovered, Uncovered::TooMany);
+            output.end()?;
+            match ended {
+                Ended::Stopped => Ok(None),
+                Ended::Whole => Ok(Some((output.finish()?, Slice::Last(uncovered)))),
+                Ended::Before(key) => Ok(Some((output.finish()?, Slice::Next(key)))),
+            }
+        });
+        let Some((made, slice)) = merged? else { return Ok(Slice::GaveUp) };
+        let committed = self.with_reserve(|| {
+            let mut edit = Edit::default();
+            edit.items.extend(made.extents.iter().map(|(file, facts)| add(*file, facts, merge.family.id)));
+            edit.items.extend(merge.runs.iter().flat_map(|run| &run.extents).filter_map(|extent| slice.upon(extent)));
+            if matches!(slice, Slice::Last(_)) {
+                edit.items.push(Item::Compacted);
+            }
+            self.change(|_| Ok(edit), |layout| self.show(layout, |_| None))
+        });
+        match committed {
+            // What was merged is gone: its table was dropped, truncated or replaced meanwhile.
+            Err(e) if e.kind == ErrorKind::Busy => {
+                made.give_up(self);
+                Ok(Slice::GaveUp)
+            }
+            other => other.inspect_err(|_| made.give_up(self)).map(|()| slice),
+        }
     }
 
     /// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
     /// nothing else that a compaction does can be seen in a plain read.
-    fn announce_uncovered(&self, table: &TableName, family: &FamilySchema, swept: Swept) {
+    fn announce_uncovered(&self, table: &TableName, family: &FamilySchema, uncovered: Uncovered) {
         let origin = Origin(0);
         let table = table.clone();
-        let events: Vec<Event> = match swept.uncovered {
+        let events: Vec<Event> = match uncovered {
             Uncovered::TooMany => vec![Event::Table { table, origin }],
             Uncovered::Rows(rows) => {
                 let of_family =
@@ -148,107 +155,131 @@ impl Engine {
         self.announce(&events);
     }
 
-    /// Changes the state alone, and the sums beside it.
-    pub fn change_meta(&self, change: impl Fn(&mut Meta) -> Sums) -> Result<()> {
-        let _alone = self.maintenance.lock();
-        let meta = self.with_reserve(|| {
-            let mut meta = self.meta.lock().clone();
-            let sums = change(&mut meta);
-            self.index.write(&mut std::iter::empty(), || (meta, sums))
-        })?;
-        *self.meta.lock() = meta;
-        Ok(())
-    }
-
-    /// Deletes the cells of families that are no longer declared; no marks are needed, because no rebuild
-    /// takes them.
-    fn drop_undeclared(&self, pace: &mut Pace<'_>) -> Result<()> {
-        let stored: Vec<FamilyId> = self.meta.lock().families.keys().copied().collect();
-        let declared = rules_by_id(&self.catalogue.load());
-        for id in stored.into_iter().filter(|id| !declared.contains_key(id)) {
-            let _one = self.compacting.lock();
-            while self.drop_some(id)? {
-                if !pace.go_on() {
-                    return Ok(());
-                }
-            }
-            self.change_meta(|meta| {
-                meta.families.remove(&id);
-                let mut sums = Sums::default();
-                sums.columns.forget(id);
-                sums
-            })?;
-        }
-        Ok(())
-    }
-
-    /// What was held to be shared while unflushed cells might have shared it.
-    pub fn settle_shares(&self) -> Result<()> {
-        let _alone = self.maintenance.lock();
-        let meta = self.meta.lock().clone();
-        let meta = self.index.settle_shares(meta, &|segment| self.may_be_shared(segment))?;
-        *self.meta.lock() = meta;
-        Ok(())
-    }
-
-    fn drop_some(&self, family: FamilyId) -> Result<bool> {
-        let mut cursor = index_cursor(&self.index, &key::family_prefix(family), key::family_end(family));
-        let mut gone = Vec::new();
-        while gone.len() < PIECE
-            && let Some((key, row)) = cursor.pop()?
-        {
-            gone.push(Gone { key, row });
-        }
-        self.with_reserve(|| self.remove_rows(&gone))?;
-        Ok(!gone.is_empty())
-    }
-
-    /// What goes without a compaction: dropped families, what has expired.
+    /// What goes without a compaction: dropped tables whose time has passed, what has expired, large values that
+    /// nothing refers to.
     pub fn tidy(&self, pace: &mut Pace<'_>) -> Result<()> {
         self.forget_dropped()?;
-        self.drop_undeclared(pace)?;
-        self.settle_shares()?;
-        self.expire_segments(pace)
+        self.expire_runs()?;
+        if pace.go_on() {
+            self.collect_blobs()?;
+        }
+        Ok(())
     }
 
-    /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, then
-    /// segments with little in them.
+    /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, and what
+    /// brings back much room.
     pub fn compact_as_needed(&self) -> Result<()> {
         let mut pace = Pace::background(self);
         self.tidy(&mut pace)?;
         let catalogue = self.catalogue.load_full();
-        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            for family in table.families.values() {
-                let settings = Settings::of(table, family)?;
-                let _one = self.compacting.lock();
-                if let Some(extent) = self.due(family, &settings) {
-                    self.compact_extent(&table.name, family, extent, &mut pace)?;
-                }
-                if !pace.go_on() {
-                    return Ok(());
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+                for family in table.families.values() {
+                    let settings = Settings::of(table, family)?;
+                    let _one = self.compacting.lock();
+                    if let Some((kind, runs)) = self.due(family, &settings) {
+                        let what = (kind, runs, Scope::default());
+                        self.merge_runs(&table.name, family, &family.rules, what, &mut pace)?;
+                        again = true;
+                    }
+                    if !pace.go_on() {
+                        return Ok(());
+                    }
                 }
             }
         }
-        self.purge_segments(&mut pace, Thrift::Work)?;
-        self.with_reserve(|| self.index.give_back(false))
+        // What was read until now is let go.
+        self.structure.collect();
+        self.collect_blobs()
     }
 
     /// What is to be compacted of a family now.
-    fn due(&self, family: &FamilySchema, settings: &Settings) -> Option<Extent> {
-        let meta = self.meta.lock();
-        let stats: &FamilyStats = meta.families.get(&family.id)?;
-        let newest = stats.layers.last()?.last;
-        match choose(family.id, stats, &family.rules, settings, self.now()) {
+    fn due(&self, family: &FamilySchema, settings: &Settings) -> Option<(CompactionKind, Vec<Arc<Run>>)> {
+        let layout = self.layout();
+        // It may have been dropped meanwhile.
+        families_by_id(&layout.state.catalogue).get(&family.id)?;
+        let runs = layout.runs(family.id)?;
+        if runs.runs.iter().any(|run| run.is_damaged()) {
+            return None;
+        }
+        if runs.is_half_merged() {
+            return Some((CompactionKind::Major, runs.runs.clone()));
+        }
+        let chosen = |wanted: &dyn Fn(&Run) -> bool| runs.runs.iter().filter(|run| wanted(run)).cloned().collect();
+        let stats = FamilyStats { superseded: superseded(runs, &family.rules), ..stats_of(runs) };
+        match choose(family.id, &stats, &family.rules, settings, self.now()) {
             Choice::Nothing => None,
-            Choice::Minor { after, upto } => extent(CompactionKind::Minor, &stats.layers, after, upto),
-            Choice::Major => extent(CompactionKind::Major, &stats.layers, Generation(0), newest),
+            Choice::Minor { after, upto } => {
+                let inside = |run: &Run| run.last_layer > after.0 && run.last_layer <= upto.0;
+                Some((CompactionKind::Minor, chosen(&inside)))
+            }
+            Choice::Major => Some((CompactionKind::Major, chosen(&|_| true))),
         }
     }
 }
 
-/// The layers behind `after` up to `upto`; `None` of none.
-fn extent(kind: CompactionKind, layers: &[Layer], after: Generation, upto: Generation) -> Option<Extent> {
-    let inside = layers.iter().filter(|layer| layer.last > after && layer.last <= upto);
-    let earliest_put: Timestamp = inside.map(|layer| layer.earliest_put).min()?;
-    Some(Extent { kind, after, upto, earliest_put })
+/// What a slice of a merge came to.
+enum Slice {
+    /// It counts; the next one begins with this key.
+    Next(Arc<[u8]>),
+    /// It counts, and was the last.
+    Last(Uncovered),
+    /// The store stops, or what was merged is gone.
+    GaveUp,
+}
+
+impl Slice {
+    /// What becomes of an extent that was read for it.
+    fn upon(&self, extent: &RunExtent) -> Option<Item> {
+        let reference = extent.reference;
+        match self {
+            Self::Next(from) if extent.last_key() >= &**from => {
+                let is_read = extent.first_key() < &**from;
+                is_read.then(|| Item::Trim { reference, from: Arc::clone(from) })
+            }
+            _ => Some(Item::Remove(reference)),
+        }
+    }
+}
+
+/// The least timestamp of a put.
+fn earliest_put(runs: &[Arc<Run>]) -> Timestamp {
+    let puts = runs.iter().flat_map(|run| run.facts()).filter_map(|facts| facts.earliest_put);
+    puts.min().unwrap_or(Timestamp(i64::MAX))
+}
+
+/// Puts beyond VERSIONS of the columns that there are, by the union of sketches of these: 2 percent off.
+fn superseded(runs: &Runs, rules: &FamilyRules) -> u64 {
+    if runs.runs.len() < 2 {
+        return 0;
+    }
+    let mut all: Option<Sketch> = None;
+    for extent in runs.runs.iter().flat_map(|run| &run.extents) {
+        // Of what cannot be read nothing is known.
+        let Ok(sketch) = extent.readable().and_then(|extent| extent.sketch()) else { return 0 };
+        match &mut all {
+            Some(all) => all.merge(&sketch),
+            None => all = Some(sketch),
+        }
+    }
+    let puts: u64 = runs.runs.iter().map(|run| run.sum(|facts| facts.puts)).sum();
+    let columns = all.map_or(0, |all| all.estimate());
+    puts.saturating_sub(columns.saturating_mul(u64::from(rules.versions)))
+}
+
+/// What the policy asks of a family.
+pub fn stats_of(runs: &Runs) -> FamilyStats {
+    let layer = |run: &Arc<Run>| Layer {
+        last: Generation(run.last_layer),
+        cells: run.sum(|facts| facts.cells),
+        rows: run.sum(|facts| facts.rows),
+        bytes: run.sum(|facts| facts.stored_bytes),
+        superseded: run.sum(|facts| facts.superseded_cells),
+        tombstones: run.sum(|facts| facts.tombstones.all()),
+        earliest_put: run.facts().filter_map(|facts| facts.earliest_put).min().unwrap_or(Timestamp(i64::MAX)),
+        made_at: run.facts().map(|facts| facts.made_at.0).min().unwrap_or(0),
+        major: run.facts().all(|facts| facts.major),
+    };
+    FamilyStats { layers: runs.runs.iter().map(layer).collect(), superseded: 0 }
 }

@@ -1,214 +1,365 @@
-//! A forward walk over the cells of memtables and index as one sorted sequence.
+//! A forward walk over the cells of memtables and extents of a family as one sorted sequence.
 //!
-//! Reads pages ahead and holds no transaction between them. The memtables are taken before the index is
-//! asked, so that a flush in between hides nothing; what is met twice is given once.
+//! Holds no lock between calls, and keeps the files that it reads by its view.
 
+mod lane;
+mod snapshot;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::env::sync::Mutex;
 
-use super::memtable::{Memtable, Memtables};
-use super::page::Page;
-use super::reads::Reading;
+use self::lane::{Lane, MemoryLane, RunLane};
+pub use self::snapshot::Snapshot;
+use self::snapshot::in_doubt;
+use super::layout::Run;
+use super::memtable::{MemCell, MemValue};
 use crate::Result;
-use crate::index::{Direction, Index, IndexRow, key};
-use crate::model::{SeqNo, StoredCell};
+use crate::format::key;
+use crate::model::{FamilyId, Generation, SeqNo, StoredCell, Tags, ValueRef};
+use crate::segment::{CellRef, Extent, ExtentCursor, Reading, StoredValue};
 use crate::visibility::CellSource;
 
-/// Largest page, in cells.
-const PAGE: usize = 1024;
+/// Most cells that are copied out of a memtable at once.
+const PAGE: usize = 256;
+/// Most bytes of values of these.
+const PAGE_BYTES: usize = 1 << 20;
+/// Longest value that a cell carries with it.
+pub const HERE: u64 = 512;
 
-/// What a read sees: everything up to a sequence number.
-#[derive(Clone)]
-pub struct Snapshot {
-    pub read_point: SeqNo,
-    pub tables: Arc<Memtables>,
-    /// While it lives nothing is dropped that it may have to show.
-    pub _reading: Arc<Reading>,
+/// A cell that stands before a cursor, lent.
+pub enum Lent<'c> {
+    Memory(&'c MemCell),
+    Stored(CellRef<'c>),
+}
+
+impl Lent<'_> {
+    /// Length of the value as the user sees it.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) => bytes.len() as u64,
+            Self::Memory(MemCell { value: MemValue::Root { len, .. }, .. }) => *len,
+            Self::Stored(cell) => cell.value.len(),
+        }
+    }
+
+    /// What rides along.
+    pub fn tags(&self) -> Tags {
+        match self {
+            Self::Memory(cell) => cell.tags.as_deref().cloned().unwrap_or_default(),
+            Self::Stored(cell) => cell.tags.decode().unwrap_or_default(),
+        }
+    }
+
+    /// Whether nothing rides along.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Self::Memory(cell) => cell.tags.is_none(),
+            Self::Stored(cell) => cell.tags.is_empty(),
+        }
+    }
+
+    /// Whether its value is lost.
+    pub fn is_damaged(&self) -> bool {
+        match self {
+            Self::Memory(cell) => cell.is_damaged(),
+            Self::Stored(cell) => cell.tags.is_damaged(),
+        }
+    }
+
+    /// The value, for those who see no more than the cell.
+    fn value(&self, family: FamilyId, key: &[u8]) -> ValueRef {
+        match self {
+            _ if self.is_damaged() => ValueRef::Of { len: self.len(), family, key: key.into() },
+            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) if bytes.len() as u64 <= HERE => {
+                ValueRef::Here(Arc::clone(bytes))
+            }
+            Self::Stored(CellRef { value: StoredValue::Inline(bytes), .. }) if bytes.len() as u64 <= HERE => {
+                ValueRef::Here((*bytes).into())
+            }
+            _ => ValueRef::Of { len: self.len(), family, key: key.into() },
+        }
+    }
 }
 
 /// See the module.
-pub struct Cursor<'s> {
-    index: &'s Index,
+pub struct Cursor {
+    family: FamilyId,
     read_point: SeqNo,
-    end: Vec<u8>,
+    /// First key that is past what is wanted.
+    end: End,
+    /// By their next keys, ascending; those that have none are gone.
     lanes: Vec<Lane>,
 }
 
-struct Lane {
-    /// `None`: the index.
-    table: Option<Arc<Memtable>>,
-    page: Page,
-    /// Where the next page starts; `None`: there is none.
-    next: Option<Vec<u8>>,
-    size: usize,
-}
+/// Where a walk ends.
+pub type End = Cow<'static, [u8]>;
 
-impl Lane {
-    fn new(table: Option<Arc<Memtable>>, from: &[u8], size: usize) -> Self {
-        Self { table, page: Page::default(), next: Some(from.to_vec()), size }
+/// Greater than every key: a row has at most 32,767 bytes.
+pub const FAR: &[u8] = &[0xFF; 32_768];
+
+impl Cursor {
+    /// The cells of a family in `[from, end)`; the first page of a memtable has `first` cells at most.
+    ///
+    /// Errors: while it is not known what was lost, as all that walk over columns or rows.
+    pub fn new(snapshot: &Snapshot, family: FamilyId, from: &[u8], end: impl Into<End>, first: usize) -> Result<Self> {
+        snapshot.check_doubt()?;
+        let reading = if first > 16 { Reading::Walk } else { Reading::Point };
+        let mut cursor = Self::in_memory(snapshot, family, from, end, first)?;
+        if let Some(runs) = snapshot.layout.runs(family) {
+            for run in &runs.runs {
+                cursor.add_run(run, from, reading)?;
+            }
+        }
+        cursor.order();
+        Ok(cursor)
     }
 
-    fn fill(&mut self, index: &Index, end: &[u8], read_point: SeqNo) -> Result<()> {
-        while self.page.is_empty()
-            && let Some(from) = self.next.take()
-        {
-            let mut last = Vec::new();
-            let page = &mut self.page;
-            page.clear();
-            let mut wanted = |key: &[u8]| {
-                last.clear();
-                last.extend_from_slice(key);
-                key::decode_suffix(key).is_some_and(|(_, _, seq)| seq <= read_point)
-            };
-            let count = match &self.table {
-                Some(table) => table.page(&from, end, self.size, &mut |key, cell| {
-                    if wanted(key) {
-                        page.push(key, cell);
-                    }
-                }),
-                None => index.packed_page(&from, end, self.size, Direction::Ascending, &mut |key, packed| {
-                    if wanted(key) {
-                        page.push_packed(key, packed);
-                    }
-                    Ok(())
-                })?,
-            };
-            if count == self.size {
-                last.push(0);
-                self.next = Some(last);
+    /// As [`Cursor::new`], of the memtables alone.
+    pub fn in_memory(
+        snapshot: &Snapshot,
+        family: FamilyId,
+        from: &[u8],
+        end: impl Into<End>,
+        first: usize,
+    ) -> Result<Self> {
+        let read_point = snapshot.read_point;
+        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new() };
+        for table in snapshot.tables.of(family) {
+            let next = Some(from.to_vec());
+            let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first };
+            lane.fill(&cursor.end, read_point);
+            cursor.add(Lane::Memory(lane));
+        }
+        cursor.order();
+        Ok(cursor)
+    }
+
+    /// The cells of runs alone.
+    pub fn of_runs(family: FamilyId, runs: &[Arc<Run>], from: &[u8], end: impl Into<End>) -> Result<Self> {
+        let mut cursor = Self { family, read_point: SeqNo(u64::MAX), end: end.into(), lanes: Vec::new() };
+        for run in runs {
+            cursor.add_run(run, from, Reading::Walk)?;
+        }
+        cursor.order();
+        Ok(cursor)
+    }
+
+    /// Another run; [`Cursor::order`] comes after.
+    fn add_run(&mut self, run: &Arc<Run>, from: &[u8], reading: Reading) -> Result<()> {
+        if run.first_key() >= &*self.end || run.last_key() < from {
+            return Ok(());
+        }
+        let generation = Generation(run.last_layer);
+        let mut lane = RunLane { run: Arc::clone(run), generation, reading, at: 0, cursor: None };
+        lane.seek(from)?;
+        self.add(Lane::Run(Box::new(lane)));
+        Ok(())
+    }
+
+    /// As [`Cursor::add_run`], in order.
+    pub fn with_run(mut self, run: &Arc<Run>, from: &[u8]) -> Result<Self> {
+        self.add_run(run, from, Reading::Point)?;
+        self.order();
+        Ok(self)
+    }
+
+    /// Where a column's first cell stands in front: older runs are left out that cannot have it.
+    ///
+    /// Errors: what was lost may have been newer.
+    pub fn first_of(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        let cursor = Self::first_found(snapshot, family, row, column)?;
+        let seq = cursor.key().and_then(key::decode_suffix).map(|(_, _, seq)| seq);
+        match snapshot.doubt {
+            Some(upto) if seq.is_none_or(|seq| seq <= upto) => Err(in_doubt(upto)),
+            _ => Ok(cursor),
+        }
+    }
+
+    fn first_found(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        let mut cursor = Self::in_memory(snapshot, family, column, key::prefix_end(column), 1)?;
+        let Some(runs) = snapshot.layout.runs(family) else { return Ok(cursor) };
+        for (at, run) in runs.runs.iter().enumerate().rev() {
+            let found = cursor.key().and_then(key::decode_suffix).map(|(timestamp, ..)| timestamp);
+            if found.is_some_and(|found| runs.runs[..=at].iter().all(|older| older.greatest() < found)) {
+                break;
             }
-            self.size = (self.size * 4).min(PAGE);
+            if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {
+                cursor = cursor.with_run(run, column)?;
+            }
+        }
+        Ok(cursor)
+    }
+
+    /// The cells of a row that decide about a column: all of it, and the row's tombstones of the family; others may be
+    /// among them.
+    pub fn of_column(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        if snapshot.doubt.is_some() {
+            Self::first_of(snapshot, family, row, column)?;
+        }
+        let mut cursor = Self::in_memory(snapshot, family, row, key::prefix_end(row), 16)?;
+        for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+            let needed =
+                |extent: &Extent| Ok(extent.may_hold_column(row, column)? || extent.may_hold_family_tombstone(row)?);
+            if run.may_hold(row, &needed)? {
+                cursor = cursor.with_run(run, row)?;
+            }
+        }
+        Ok(cursor)
+    }
+
+    /// The bytes of the next cell's value, or of its root.
+    pub fn load_value(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        match self.lanes.first_mut() {
+            Some(Lane::Memory(lane)) => {
+                if let Some((_, MemCell { value: MemValue::Bytes(bytes) | MemValue::Root { bytes, .. }, .. })) =
+                    lane.page.get(lane.at)
+                {
+                    out.extend_from_slice(bytes);
+                }
+                Ok(())
+            }
+            Some(Lane::Run(lane)) => lane.cursor.as_mut().map_or(Ok(()), |cursor| cursor.read_value(out)),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, lane: Lane) {
+        if lane.key().is_some_and(|key| key < &*self.end) {
+            self.lanes.push(lane);
+        }
+    }
+
+    fn order(&mut self) {
+        self.lanes.sort_by(|a, b| a.key().cmp(&b.key()));
+    }
+
+    /// The first lane has another key: it goes to its place.
+    fn settle_first(&mut self) {
+        let is_over = self.lanes.first().is_some_and(|lane| lane.key().is_none_or(|key| key >= &*self.end));
+        if is_over {
+            self.lanes.remove(0);
+            return;
+        }
+        let mut at = 0;
+        while at + 1 < self.lanes.len() && self.lanes[at].key().cmp(&self.lanes[at + 1].key()) == Ordering::Greater {
+            self.lanes.swap(at, at + 1);
+            at += 1;
+        }
+    }
+
+    /// The next key, without moving.
+    pub fn key(&self) -> Option<&[u8]> {
+        self.lanes.first().and_then(Lane::key)
+    }
+
+    /// As [`Cursor::key`].
+    pub fn peek(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.key())
+    }
+
+    /// The next cell, without moving.
+    pub fn cell(&self) -> Option<Lent<'_>> {
+        match self.lanes.first()? {
+            Lane::Memory(lane) => lane.page.get(lane.at).map(|(_, cell)| Lent::Memory(cell)),
+            Lane::Run(lane) => lane.cursor.as_ref().and_then(ExtentCursor::cell).map(Lent::Stored),
+        }
+    }
+
+    /// The flush that brought the next cell; 0: it is in memory.
+    fn generation(&self) -> Generation {
+        match self.lanes.first() {
+            Some(Lane::Run(lane)) => lane.generation,
+            Some(Lane::Memory(_)) | None => Generation(0),
+        }
+    }
+
+    /// Passes the next cell by.
+    pub fn advance(&mut self) -> Result<()> {
+        if let Some(lane) = self.lanes.first_mut() {
+            lane.advance(&self.end, self.read_point)?;
+            self.settle_first();
         }
         Ok(())
     }
 
-    fn seek(&mut self, target: &[u8], first: usize) {
-        self.page.seek(target);
-        if self.page.is_empty()
-            && let Some(next) = &mut self.next
-            && next.as_slice() < target
-        {
-            *next = target.to_vec();
-            self.size = first;
-        }
-    }
-}
-
-impl<'s> Cursor<'s> {
-    /// The cells of `[from, end)`, all of one family; the first page has `first` cells at most.
-    pub fn new(index: &'s Index, snapshot: &Snapshot, from: &[u8], end: Vec<u8>, first: usize) -> Self {
-        let cursor = Self::in_memory(index, snapshot, from, end, first);
-        let indexed = key::family_of(from).is_none_or(|family| snapshot.tables.indexed.latest(family).is_some());
-        if indexed { cursor.with_index(from, first) } else { cursor }
-    }
-
-    /// As [`Cursor::new`], of the memtables alone.
-    pub fn in_memory(index: &'s Index, snapshot: &Snapshot, from: &[u8], end: Vec<u8>, first: usize) -> Self {
-        let tables = snapshot.tables.all().filter(|table| !table.is_empty());
-        let lanes = tables.map(|table| Lane::new(Some(Arc::clone(table)), from, first)).collect();
-        Self { index, read_point: snapshot.read_point, end, lanes }
-    }
-
-    /// As [`Cursor::new`], of the index alone.
-    pub fn in_index(index: &'s Index, from: &[u8], end: Vec<u8>, first: usize) -> Self {
-        Self { index, read_point: SeqNo(u64::MAX), end, lanes: Vec::new() }.with_index(from, first)
-    }
-
-    /// The index as well; before anything was taken.
-    pub fn with_index(mut self, from: &[u8], first: usize) -> Self {
-        // Order: memtables before the index, so that of equal keys theirs is taken.
-        self.lanes.push(Lane::new(None, from, first));
-        self
-    }
-
-    /// The lane with the smallest key.
-    fn first(&mut self) -> Result<Option<usize>> {
-        let mut best: Option<usize> = None;
-        for at in 0..self.lanes.len() {
-            self.lanes[at].fill(self.index, &self.end, self.read_point)?;
-            let Some(key) = self.lanes[at].page.front() else { continue };
-            let smaller = best.and_then(|b| self.lanes[b].page.front()).is_none_or(|least| key < least);
-            if smaller {
-                best = Some(at);
-            }
-        }
-        Ok(best)
-    }
-
-    /// The next key, without moving.
-    pub fn peek(&mut self) -> Result<Option<&[u8]>> {
-        let lane = self.first()?;
-        Ok(lane.and_then(|at| self.lanes[at].page.front()))
-    }
-
-    /// The next cell.
-    pub fn pop(&mut self) -> Result<Option<(Vec<u8>, IndexRow)>> {
-        let Some(at) = self.first()? else { return Ok(None) };
-        let cell = self.lanes[at].page.pop(self.index)?;
-        if let Some((key, _)) = &cell {
-            for lane in &mut self.lanes {
-                if lane.page.front().is_some_and(|other| other == key) {
-                    lane.page.pass();
-                }
-            }
-        }
-        Ok(cell)
-    }
-
     /// Moves to the first cell that is not before `target`; never back.
-    pub fn seek(&mut self, target: &[u8]) {
-        for lane in &mut self.lanes {
-            lane.seek(target, 16);
+    pub fn seek(&mut self, target: &[u8]) -> Result<()> {
+        while self.key().is_some_and(|key| key < target) {
+            if let Some(lane) = self.lanes.first_mut() {
+                lane.seek(target, &self.end, self.read_point)?;
+            }
+            self.settle_first();
         }
+        Ok(())
     }
 
-    /// The cells of one row and family, from where the cursor is.
-    pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_, 's> {
+    /// Moves past the row that it is in, before whose `end` all of its lanes are in that row.
+    pub fn pass_row(&mut self, end: &[u8]) -> Result<()> {
+        while self.key().is_some_and(|key| key < end) {
+            match self.lanes.first_mut() {
+                Some(Lane::Run(lane)) => lane.next_row()?,
+                Some(lane @ Lane::Memory(_)) => lane.seek(end, &self.end, self.read_point)?,
+                None => {}
+            }
+            self.settle_first();
+        }
+        Ok(())
+    }
+
+    /// The next cell as the rules of visibility see it, if it is before `end`; `row_len`: of the key's part that names
+    /// the row.
+    pub fn next_before(&mut self, end: &[u8], row_len: usize) -> Result<Option<StoredCell>> {
+        let Some(key) = self.key().filter(|key| *key < end) else { return Ok(None) };
+        let generation = self.generation();
+        let stored = self.cell().and_then(|cell| stored_cell(self.family, key, &cell, row_len, generation));
+        self.advance()?;
+        Ok(stored)
+    }
+
+    /// The cells of one row, from where the cursor is.
+    pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_> {
         let end = key::prefix_end(&prefix);
         RowCells { cursor: self, prefix, end }
     }
 }
 
-/// A cell of the index or a memtable as the rules of visibility see it; `None` for a broken key.
-pub fn stored_cell(key: &[u8], row: IndexRow, prefix_len: usize) -> Option<StoredCell> {
+/// A cell as the rules of visibility see it; `None` for a broken key.
+fn stored_cell(
+    family: FamilyId,
+    key: &[u8],
+    cell: &Lent<'_>,
+    row_len: usize,
+    generation: Generation,
+) -> Option<StoredCell> {
     let (timestamp, kind, seq) = key::decode_suffix(key)?;
-    let qualifier = key::qualifier_of(key, prefix_len)?;
-    let IndexRow { value, generation, tags, own } = row;
-    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, own })
+    let qualifier = key::qualifier_of(key, row_len)?;
+    let (tags, value) = (cell.tags(), cell.value(family, key));
+    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, ordinal: 0 })
 }
 
-/// One row and family of a cursor.
-pub struct RowCells<'c, 's> {
-    cursor: &'c mut Cursor<'s>,
+/// One row of a cursor.
+pub struct RowCells<'c> {
+    cursor: &'c mut Cursor,
     prefix: Vec<u8>,
     end: Vec<u8>,
 }
 
 /// As [`RowCells`], of a cursor that goes on to other rows later.
-pub struct SharedRow<'s> {
-    cursor: SharedCursor<'s>,
+pub struct SharedRow {
+    cursor: SharedCursor,
     prefix: Vec<u8>,
     end: Vec<u8>,
 }
 
 /// A cursor that several rows are read from, one after the other.
-pub type SharedCursor<'s> = Arc<Mutex<Cursor<'s>>>;
+pub type SharedCursor = Arc<Mutex<Cursor>>;
 
-impl<'s> SharedRow<'s> {
-    pub fn new(cursor: &SharedCursor<'s>, prefix: Vec<u8>) -> Self {
+impl SharedRow {
+    pub fn new(cursor: &SharedCursor, prefix: Vec<u8>) -> Self {
         Self { cursor: Arc::clone(cursor), end: key::prefix_end(&prefix), prefix }
-    }
-}
-
-impl Cursor<'_> {
-    fn next_before(&mut self, end: &[u8], prefix_len: usize) -> Result<Option<StoredCell>> {
-        match self.peek()? {
-            Some(key) if key < end => {}
-            _ => return Ok(None),
-        }
-        let cell = self.pop()?;
-        Ok(cell.and_then(|(key, row)| stored_cell(&key, row, prefix_len)))
     }
 }
 
@@ -216,34 +367,30 @@ fn after_column(prefix: &[u8], qualifier: &[u8]) -> Vec<u8> {
     key::prefix_end(&key::column_prefix(prefix, qualifier))
 }
 
-impl CellSource for RowCells<'_, '_> {
+impl CellSource for RowCells<'_> {
     fn next(&mut self) -> Result<Option<StoredCell>> {
         self.cursor.next_before(&self.end, self.prefix.len())
     }
 
     fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.seek(&after_column(&self.prefix, qualifier));
-        Ok(())
+        self.cursor.seek(&after_column(&self.prefix, qualifier))
     }
 
     fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.seek(&key::column_prefix(&self.prefix, qualifier));
-        Ok(())
+        self.cursor.seek(&key::column_prefix(&self.prefix, qualifier))
     }
 }
 
-impl CellSource for SharedRow<'_> {
+impl CellSource for SharedRow {
     fn next(&mut self) -> Result<Option<StoredCell>> {
         self.cursor.lock().next_before(&self.end, self.prefix.len())
     }
 
     fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.lock().seek(&after_column(&self.prefix, qualifier));
-        Ok(())
+        self.cursor.lock().seek(&after_column(&self.prefix, qualifier))
     }
 
     fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.lock().seek(&key::column_prefix(&self.prefix, qualifier));
-        Ok(())
+        self.cursor.lock().seek(&key::column_prefix(&self.prefix, qualifier))
     }
 }

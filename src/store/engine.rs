@@ -1,8 +1,6 @@
 //! The parts of an open store, and what all operations share: snapshots, row locks, events.
 
-use std::collections::BTreeMap;
 use std::hash::BuildHasher;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -12,19 +10,19 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cursor::{Cursor, Snapshot};
 use super::damage::Met;
+use super::layout::Layout;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
-use super::reads::Reads;
+use super::progress::Progress;
 use super::recent::Recent;
 use super::room::DiskRoom;
-use super::settle::Moving;
+use super::structure::Structure;
+use super::values::Values;
 use super::{Background, StoreOptions};
-use crate::backend::{CompactionProgress, Event, Subscriber};
-use crate::index::{Checkpoint, Index, Meta, Witness, key};
-use crate::model::{
-    Catalogue, FamilyId, FamilySchema, SegmentId, SeqNo, TableName, TableSchema, TableState, Timestamp,
-};
-use crate::wal::{Log, ValueReader};
+use crate::backend::{CompactionProgress, Event, Subscriber, Versions};
+use crate::format::key;
+use crate::log::Log;
+use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Row locks; rows share them by hash.
@@ -74,25 +72,33 @@ pub struct SignalState {
     pub expired_segments: u64,
 }
 
-/// See the module. Lock order: `declaring`, row locks, `room`, `flushing`, `compacting`, `maintenance`, the log's, `meta`.
+/// What reads are made of, as one.
+#[derive(Clone, Default)]
+pub struct Parts {
+    pub tables: Arc<Memtables>,
+    pub layout: Arc<Layout>,
+}
+
+/// See the module. Lock order: `altering`, `declaring`, row locks, `room`, `flushing`, `compacting`, the structure's, the
+/// log's.
 pub struct Engine {
     pub options: StoreOptions,
-    pub catalogue_path: PathBuf,
     pub hash_key: [u8; 16],
     pub log: Log,
-    pub values: ValueReader,
-    pub index: Index,
-    pub witness: Arc<Witness>,
+    pub values: Values,
+    /// Of the store that a snapshot is of, for that too.
+    pub structure: Arc<Structure>,
+    pub progress: Progress,
     pub catalogue: ArcSwap<Catalogue>,
     /// Held during a change of the catalogue.
     pub altering: Mutex<()>,
     /// Held, shared, from the look at the catalogue to the commit: what is declared does not change in between.
     pub declaring: RwLock<()>,
-    pub tables: ArcSwap<Memtables>,
+    /// Replaced with nothing written meanwhile.
+    pub parts: ArcSwap<Parts>,
+    /// See [`Snapshot::doubt`].
+    pub doubt: Option<SeqNo>,
     pub read_point: AtomicU64,
-    pub reads: Arc<Reads>,
-    /// The state that the index has.
-    pub meta: Mutex<Meta>,
     pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
     pub recent: Recent,
     pub rows: Vec<Mutex<()>>,
@@ -100,22 +106,20 @@ pub struct Engine {
     pub flushing: Mutex<()>,
     /// Held by the one who compacts.
     pub compacting: Mutex<()>,
-    /// Segments of which cells were copied whose old entries are not marked yet.
-    pub moving: Mutex<Moving>,
     pub hurry: Hurry,
-    /// Held while rows of the index are replaced: flush against compaction.
-    pub maintenance: Mutex<()>,
     /// Writers wait here while too much is frozen.
     pub room: Mutex<()>,
     pub room_made: Condvar,
     pub signals: Signals,
     pub met: Arc<Met>,
     pub disk: DiskRoom,
-    /// Lines of `.moved` files for which the disk had no room.
-    pub moves: Mutex<BTreeMap<SegmentId, Vec<u8>>>,
     pub subscribers: RwLock<Vec<Subscriber>>,
     /// Held while a snapshot is made or deleted.
     pub snapshotting: Mutex<()>,
+    /// Memtables that were flushed; views may still read them.
+    pub retired: Mutex<Vec<std::sync::Weak<Memtable>>>,
+    /// The last number that was written, and since when.
+    pub idle: Mutex<Option<(SeqNo, crate::env::sync::Instant)>>,
     /// What the clock shows; `None`: it goes on.
     pub stopped_at: Option<Timestamp>,
     /// The latest timestamp that was given because something stored was not before the clock, ms since 1970.
@@ -156,17 +160,45 @@ impl Engine {
         read.inspect_err(|e| self.met.note(e))
     }
 
+    /// Tells no longer of damage of what nothing refers to any more.
+    pub fn forget_damage(&self) {
+        if !self.met.is_any() {
+            return;
+        }
+        let (_, files) = self.structure.held();
+        let segments: Vec<_> = files.iter().map(|file| self.structure.path(file.number)).collect();
+        let blobs = &self.values.blobs;
+        let blobs: Vec<_> =
+            blobs.numbers().into_iter().map(|number| (blobs.path(number), blobs.dead(number))).collect();
+        self.met.forget_gone(&*self.options.env, &|path, chunk| match blobs.iter().find(|(blob, _)| blob == path) {
+            Some((_, dead)) => chunk
+                .is_some_and(|chunk| dead.get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1)),
+            None => !segments.iter().any(|segment| segment == path),
+        });
+    }
+
     /// What a read that starts now sees.
     pub fn snapshot(&self) -> Snapshot {
-        // Order: counted before the read point, that before the memtables, those before the index.
-        let reading = Arc::new(self.reads.begin());
+        let parts = self.parts.load_full();
+        // Order: after the parts: what these lack was written after all that is in them.
         let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
-        Snapshot { read_point, tables: self.tables.load_full(), _reading: reading }
+        let (tables, layout) = (Arc::clone(&parts.tables), Arc::clone(&parts.layout));
+        Snapshot { read_point, tables, layout, doubt: self.doubt }
+    }
+
+    /// The memtables of now.
+    pub fn tables(&self) -> Arc<Memtables> {
+        Arc::clone(&self.parts.load().tables)
+    }
+
+    /// What is flushed now.
+    pub fn layout(&self) -> Arc<Layout> {
+        Arc::clone(&self.parts.load().layout)
     }
 
     /// A cursor over the row of a family.
-    pub fn row_cursor(&self, snapshot: &Snapshot, prefix: &[u8], first: usize) -> Cursor<'_> {
-        Cursor::new(&self.index, snapshot, prefix, key::prefix_end(prefix), first)
+    pub fn row_cursor(&self, snapshot: &Snapshot, family: FamilyId, prefix: &[u8], first: usize) -> Result<Cursor> {
+        Cursor::new(snapshot, family, prefix, key::prefix_end(prefix), first)
     }
 
     pub fn track(&self, family: FamilyId) -> Arc<FamilyTrack> {
@@ -212,11 +244,11 @@ impl Engine {
     /// Waits until disk and memtable have room; `takes_room`: what is to be written is no delete.
     pub fn make_room(&self, takes_room: bool) -> Result<()> {
         self.await_room(takes_room);
-        if self.tables.load().active.bytes() < self.options.memtable_bytes {
+        if self.tables().active.bytes() < self.options.memtable_bytes {
             return Ok(());
         }
         let mut room = self.room.lock();
-        while self.tables.load().frozen.len() >= FROZEN {
+        while self.tables().frozen.len() >= FROZEN {
             if self.options.background == Background::Off {
                 drop(room);
                 self.flush_frozen()?;
@@ -232,39 +264,49 @@ impl Engine {
             self.wake(|state| state.flush = true);
             self.room_made.wait_for(&mut room, std::time::Duration::from_millis(100));
         }
-        if self.tables.load().active.bytes() >= self.options.memtable_bytes {
-            self.freeze();
+        if self.tables().active.bytes() >= self.options.memtable_bytes {
+            self.freeze()?;
             self.wake(|state| state.flush = true);
         }
         drop(room);
         if self.options.background == Background::Off { self.flush_frozen() } else { Ok(()) }
     }
 
-    /// Starts a new memtable if the present one has cells.
-    pub fn freeze(&self) {
-        self.log.pause(|segment, offset| self.freeze_at(segment, offset));
+    /// Starts a new memtable and a new file of the log, if the present one has cells.
+    pub fn freeze(&self) -> Result<()> {
+        if self.tables().active.is_empty() {
+            return Ok(());
+        }
+        loop {
+            if self.log.needs_spare() {
+                self.log.make_spare(self.structure.next_number()?)?;
+            }
+            let edit = self.layout().state.edit;
+            if self.log.roll(edit, |last| self.freeze_at(last))?.is_some() {
+                return Ok(());
+            }
+        }
     }
 
-    /// As [`Engine::freeze`], and what comes after it goes to another segment, whose id it gives; the last sequence
-    /// number before.
-    pub fn freeze_and_roll(&self) -> Result<(SegmentId, SeqNo)> {
-        self.log.roll(|segment, offset| {
-            self.freeze_at(segment, offset);
-            (segment, self.log.written())
-        })
-    }
-
-    /// The next record will be written at this place; the log is paused.
-    fn freeze_at(&self, segment: SegmentId, offset: u64) {
-        let tables = self.tables.load_full();
-        if tables.active.is_empty() {
+    /// Nothing is written meanwhile.
+    fn freeze_at(&self, last: SeqNo) {
+        let parts = self.parts.load_full();
+        if parts.tables.active.is_empty() {
             return;
         }
-        let checkpoint = Checkpoint { seq: self.log.written(), segment, offset };
-        let mut frozen = tables.frozen.clone();
-        frozen.push(Frozen { table: Arc::clone(&tables.active), checkpoint });
-        let indexed = Arc::clone(&tables.indexed);
-        self.tables.store(Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen, indexed }));
+        let mut frozen = parts.tables.frozen.clone();
+        frozen.push(Frozen { table: Arc::clone(&parts.tables.active), last });
+        let tables = Arc::new(Memtables { active: Arc::new(Memtable::default()), frozen });
+        self.parts.store(Arc::new(Parts { tables, layout: Arc::clone(&parts.layout) }));
+    }
+
+    /// Another layout, and other memtables with it, in one step.
+    pub fn show(&self, layout: &Arc<Layout>, tables: impl FnOnce(&Memtables) -> Option<Memtables>) {
+        self.log.pause(|| {
+            let parts = self.parts.load_full();
+            let tables = tables(&parts.tables).map_or_else(|| Arc::clone(&parts.tables), Arc::new);
+            self.parts.store(Arc::new(Parts { tables, layout: Arc::clone(layout) }));
+        });
     }
 
     /// Changes what the background threads look at and wakes them.
@@ -279,6 +321,19 @@ impl Engine {
         let Some(had) = before.tables.get(table).filter(|_| !Arc::ptr_eq(before, &now)) else { return true };
         let is_there = |id: FamilyId| now.stored_families().any(|family| family.id == id);
         had.families.values().all(|family| is_there(family.id))
+    }
+
+    /// A table of which these versions may be read: what a backup takes, what is disabled is in it too.
+    pub fn table_for<'c>(
+        &self,
+        catalogue: &'c Catalogue,
+        name: &TableName,
+        which: Versions,
+    ) -> Result<&'c TableSchema> {
+        match which {
+            Versions::LiveAndKept => known_table(catalogue, name),
+            Versions::Live => self.table(catalogue, name),
+        }
     }
 
     /// A table that takes reads.

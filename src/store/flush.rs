@@ -1,92 +1,29 @@
-//! Flush: the oldest frozen memtable goes into the index, as far as the rules of visibility keep it.
+//! Flush: the oldest frozen memtable becomes extents of a segment, as far as the rules of visibility keep its cells.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::cursor::stored_cell;
 use super::engine::Engine;
-use super::memtable::{Frozen, Indexed, Memtable, Memtables};
+use super::memtable::{FamilyTable, Frozen, MemCell, MemValue, Memtables};
+use super::writing::{Output, options_of};
 use crate::Result;
-use crate::index::{Change, ColumnChanges, Index, IndexRow, Meta, RowPart, ShareChanges, Sums, key};
-use crate::model::{Catalogue, FamilyId, FamilyRules, Generation, SegmentId, SeqNo, Timestamp};
+use crate::format::key;
+use crate::journal::{Edit, Item, Reference};
+use crate::log::LogCell;
+use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, ValueRef};
+use crate::segment::{ExtentFacts, NewCell, NewValue};
 use crate::visibility::{FlushMatcher, Verdict};
-use crate::wal::{NewCell, append_all_dead};
 
-/// Offsets of entries that were dropped, by segment.
-#[derive(Default)]
-pub struct Dropped(BTreeMap<SegmentId, Vec<u64>>);
-
-impl Dropped {
-    /// Adds the entry of a cell.
-    pub fn add(&mut self, row: &IndexRow) {
-        let (segment, offset) = row.place();
-        self.0.entry(segment).or_default().push(offset);
-    }
-}
-
-/// Sums over rows that are written to the index in order.
-#[derive(Default)]
-pub struct Counted {
-    meta: Meta,
-    sums: Sums,
-    /// What keys of the last row start with.
-    row: Vec<u8>,
-    now: Timestamp,
-}
-
-impl Counted {
-    pub fn new(meta: Meta, now: Timestamp) -> Self {
-        let sums = Sums { columns: ColumnChanges::new(&meta), ..Sums::default() };
-        Self { meta, sums, row: Vec::new(), now }
-    }
-
-    /// Counts the next row.
-    pub fn add(&mut self, key: &[u8], row: &IndexRow) {
-        let is_first = self.row.is_empty() || !key.starts_with(&self.row);
-        if is_first {
-            self.row.clear();
-            self.row.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
-        }
-        let at = RowPart { len: self.row.len(), is_first };
-        self.meta.count_in(key, row, at, self.now.0, &mut self.sums);
-    }
-
-    /// A row that is dropped instead, whose value others may share.
-    pub fn pass_by(&mut self, row: &IndexRow) {
-        self.meta.pass_by(row, &mut self.sums.shares);
-    }
-
-    /// Writes shares that a rebuild has counted so far, so that they take no more memory.
-    pub fn unload_shares(&mut self, index: &Index, most: usize) -> Result<()> {
-        if self.sums.shares.entries() > most {
-            self.sums.shares.orphan_all();
-            index.fill_shares(&self.sums, &mut self.meta)?;
-            self.sums.shares = ShareChanges::default();
-        }
-        Ok(())
-    }
-
-    pub fn meta(&mut self) -> &mut Meta {
-        &mut self.meta
-    }
-
-    pub fn finish(self) -> (Meta, Sums) {
-        (self.meta, self.sums)
-    }
-}
-
-/// The rules of all families whose cells are kept.
-pub fn rules_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilyRules> {
-    catalogue.stored_families().map(|family| (family.id, family.rules.clone())).collect()
+/// All families whose cells are kept.
+pub fn families_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilySchema> {
+    catalogue.stored_families().map(|family| (family.id, family.clone())).collect()
 }
 
 impl Engine {
-    /// Moves everything that was written before the call into the index.
+    /// Moves everything that was written before the call into extents.
     pub fn flush(&self) -> Result<()> {
-        self.freeze();
+        self.freeze()?;
         let flushed = self.flush_frozen();
         self.wake(|state| state.compact = true);
         flushed
@@ -95,137 +32,88 @@ impl Engine {
     /// Flushes what is frozen, oldest first.
     pub fn flush_frozen(&self) -> Result<()> {
         let _one = self.flushing.lock();
-        self.flush_up_to(SeqNo(u64::MAX))
+        self.flush_all()
     }
 
-    /// As [`Engine::flush_frozen`], of what was frozen up to a sequence number. The caller holds `flushing`.
-    pub fn flush_up_to(&self, seq: SeqNo) -> Result<()> {
-        while let Some(oldest) = self.tables.load().frozen.first().filter(|one| one.checkpoint.seq <= seq).cloned() {
-            let mut in_pieces = self.disk.is_short();
-            let flushed = self.with_reserve(|| self.flush_one(&oldest, std::mem::replace(&mut in_pieces, true)));
+    /// As [`Engine::flush_frozen`]; the caller holds `flushing`.
+    pub fn flush_all(&self) -> Result<()> {
+        while let Some(oldest) = self.tables().frozen.first().cloned() {
+            let flushed = self.with_reserve(|| self.flush_one(&oldest));
             self.note_flush(&flushed);
             flushed?;
+            self.log.remove_covered(oldest.last);
         }
         Ok(())
     }
 
-    /// `in_pieces`: in transactions that SQLite's own log has room for on a disk that is almost full.
-    fn flush_one(&self, frozen: &Frozen, in_pieces: bool) -> Result<()> {
-        // After a failed sync rows would point to what may be in the page cache alone; a restart reads what was rescued.
+    fn flush_one(&self, frozen: &Frozen) -> Result<()> {
         self.log.check_poison()?;
-        // Order: the log before the index that points into it.
-        self.log.sync_to(frozen.checkpoint.seq)?;
-        // Somebody else's sync may have failed meanwhile: what was rescued is elsewhere then.
-        self.log.check_poison()?;
-        let rules = rules_by_id(&self.catalogue.load());
-        let gone = self.judge(&frozen.table, &rules)?;
-        let _alone = self.maintenance.lock();
-        let generation = Generation(self.meta.lock().generation.0 + 1);
-        if in_pieces {
-            for upto in frozen.table.pieces(self.disk.sizes.piece_cells) {
-                self.flush_piece(&frozen.table, &gone, generation, |meta| meta.checkpoint.seq = upto)?;
-            }
+        #[cfg(test)]
+        if self.breaks(super::Broken::FreesLogFirst) {
+            self.log.remove_covered(frozen.last);
         }
-        self.flush_piece(&frozen.table, &gone, generation, |meta| {
-            meta.checkpoint = frozen.checkpoint;
-            meta.flushes += 1;
-        })?;
-        self.retire(frozen);
-        Ok(())
-    }
-
-    /// Writes what is not in the index yet up to a sequence number. The place from which the log is replayed stays
-    /// until the last piece: the replay passes by what the number covers.
-    fn flush_piece(
-        &self,
-        table: &Memtable,
-        gone: &FxHashSet<Vec<u8>>,
-        generation: Generation,
-        covers: impl FnOnce(&mut Meta),
-    ) -> Result<()> {
-        let mut meta = self.meta.lock().clone();
-        meta.generation = generation;
-        covers(&mut meta);
-        let upto = meta.checkpoint.seq;
-        let counted = std::cell::RefCell::new(Counted::new(meta, self.now()));
-        let mut changes = table.unflushed(upto).filter_map(|(key, mut row)| {
-            if gone.contains(&key) {
-                if self.may_be_shared(row.value.segment) {
-                    counted.borrow_mut().pass_by(&row);
-                }
-                return None;
-            }
-            row.generation = generation;
-            counted.borrow_mut().add(&key, &row);
-            Some(Ok(Change::Put(key, row)))
-        });
-        let meta = self.index.write(&mut changes, || counted.take().finish())?;
-        *self.meta.lock() = meta;
-        table.note_flushed(upto);
-        Ok(())
-    }
-
-    /// Whether unflushed rows share values of a segment.
-    pub fn may_be_shared(&self, segment: SegmentId) -> bool {
-        self.log.segments().get(segment).is_some_and(|segment| segment.shares() > 0)
-    }
-
-    /// The rows are in the index: the memtable goes.
-    fn retire(&self, frozen: &Frozen) {
-        let indexed = Arc::new(Indexed::of(&self.meta.lock()));
-        self.log.pause(|_, _| {
-            // Order: in one step, so that no snapshot lacks a memtable and what the index has of it.
-            let mut tables: Memtables = (**self.tables.load()).clone();
-            tables.indexed = indexed;
-            tables.frozen.retain(|other| !Arc::ptr_eq(&other.table, &frozen.table));
-            self.tables.store(Arc::new(tables));
-        });
-        for id in frozen.table.shares() {
-            if let Some(segment) = self.log.segments().get(id) {
-                segment.remove_shares(1);
-            }
-        }
+        // Order: chunks before the extents that refer to them.
+        self.values.blobs.sync()?;
+        let layer = self.layout().state.layer + 1;
+        let families = families_by_id(&self.catalogue.load());
+        let mut output = Output::new(self);
+        let written = self.write_extents(frozen, &families, layer, &mut output);
+        let made = written.and_then(|()| output.finish())?;
+        let committed = self.change(
+            |layout| {
+                let kept = families_by_id(&layout.state.catalogue);
+                let facts = made.extents.iter().filter(|(_, facts)| kept.contains_key(&facts.family));
+                let mut edit = Edit::default();
+                edit.items.extend(facts.map(|(file, facts)| add(*file, facts, facts.family)));
+                Ok(edit.with(Item::Covered(frozen.last)).with(Item::Layer(layer)).with(Item::Flushed))
+            },
+            |layout| {
+                // Order: in one step, so that no view lacks a memtable and its extents.
+                self.show(layout, |tables| {
+                    let mut tables: Memtables = tables.clone();
+                    tables.frozen.retain(|other| !std::sync::Arc::ptr_eq(&other.table, &frozen.table));
+                    Some(tables)
+                });
+            },
+        );
+        committed.inspect_err(|_| made.give_up(self))?;
+        self.retired.lock().push(std::sync::Arc::downgrade(&frozen.table));
         let _room = self.room.lock();
         self.room_made.notify_all();
+        Ok(())
     }
 
-    /// Keys of cells that do not reach the index; those that the rules drop are marked dead first.
-    fn judge(&self, table: &Memtable, rules: &FxHashMap<FamilyId, FamilyRules>) -> Result<FxHashSet<Vec<u8>>> {
-        let now = self.now();
-        let mut gone = FxHashSet::default();
-        let mut dropped = Dropped::default();
-        let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now };
-        for (key, row) in table.unflushed(SeqNo(u64::MAX)) {
-            let Some(rules) = key::family_of(&key).and_then(|family| rules.get(&family)) else {
-                // Its family was dropped; no mark is needed, no rebuild takes it.
-                gone.insert(key);
-                continue;
-            };
-            if rules.new_version_behavior {
-                continue;
-            }
-            if judge.judge(&key, &row, rules) == Verdict::Drop {
-                dropped.add(&row);
-                gone.insert(key);
+    fn write_extents(
+        &self,
+        frozen: &Frozen,
+        families: &FxHashMap<FamilyId, FamilySchema>,
+        layer: u32,
+        output: &mut Output<'_>,
+    ) -> Result<()> {
+        for (id, table) in frozen.table.families() {
+            // What is of no family that is kept goes with its memtable.
+            if let Some(family) = families.get(&id) {
+                output.begin(options_of(family, (layer, layer), self.now(), false))?;
+                self.write_family(family, &table, output)?;
+                output.end()?;
             }
         }
-        self.mark_dead(&dropped)?;
-        Ok(gone)
+        Ok(())
     }
 
-    /// Makes durable that entries were dropped.
-    pub fn mark_dead(&self, dropped: &Dropped) -> Result<()> {
-        // Order: before the index forgets them; all at once, or a rebuild in between would bring back a put whose
-        // tombstone, or what had masked it, is marked already.
-        let marks = dropped.0.iter().map(|(id, offsets)| (*id, offsets.iter().copied().collect())).collect();
-        append_all_dead(self.log.segments(), &marks)
+    fn write_family(&self, family: &FamilySchema, table: &FamilyTable, output: &mut Output<'_>) -> Result<()> {
+        let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now: self.now() };
+        table.all(|key, cell| {
+            let keeps = family.rules.new_version_behavior || judge.judge(key, cell, family) == Verdict::Keep;
+            if keeps { output.add(&new_cell(key, cell)) } else { Ok(()) }
+        })
     }
 
     /// Takes the sequence of reads of a family's track.
-    pub fn note_cell(&self, cell: &NewCell<'_>) {
+    pub fn note_cell(&self, cell: &LogCell<'_>) {
         let track = self.track(cell.family);
         track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
-        self.recent.note((cell.family, cell.row, &cell.qualifier), cell.timestamp);
+        self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
         if cell.tags.ttl_ms.is_some() {
             track.expiring.store(true, Ordering::Release);
         }
@@ -236,24 +124,50 @@ impl Engine {
     }
 }
 
-/// Runs a matcher for each row and family that goes by.
+/// An extent counts as one of a family.
+pub fn add(file: u64, facts: &ExtentFacts, family: FamilyId) -> Item {
+    let reference = Reference { family, file, extent: facts.number };
+    Item::Add { reference, first_layer: facts.layers.0, last_layer: facts.layers.1 }
+}
+
+fn new_cell<'a>(key: &'a [u8], cell: &'a MemCell) -> NewCell<'a> {
+    let value = match &cell.value {
+        MemValue::Bytes(bytes) => NewValue::Bytes(bytes),
+        MemValue::Root { len, bytes } => NewValue::Root { len: *len, bytes },
+    };
+    NewCell { key, tags: cell.tags.as_deref().unwrap_or(super::writing::no_tags()), value }
+}
+
+/// Runs a matcher for each row that goes by.
 struct RowJudge<'a> {
     prefix: Vec<u8>,
     matcher: Option<FlushMatcher<'a>>,
-    now: Timestamp,
+    now: crate::model::Timestamp,
 }
 
 impl<'a> RowJudge<'a> {
-    fn judge(&mut self, key: &[u8], row: &IndexRow, rules: &'a FamilyRules) -> Verdict {
+    fn judge(&mut self, key: &[u8], cell: &MemCell, family: &'a FamilySchema) -> Verdict {
         if self.matcher.is_none() || !key.starts_with(&self.prefix) {
             let len = key::row_prefix_len(key).unwrap_or(key.len());
             self.prefix = key[..len].to_vec();
-            self.matcher = Some(FlushMatcher::new(rules, self.now));
+            self.matcher = Some(FlushMatcher::new(&family.rules, self.now));
         }
-        let cell = stored_cell(key, row.clone(), self.prefix.len());
-        match (&mut self.matcher, cell) {
+        match (&mut self.matcher, judged(key, cell.tags.as_deref(), self.prefix.len(), Generation(0))) {
             (Some(matcher), Some(cell)) => matcher.judge(&cell),
             _ => Verdict::Keep,
         }
     }
+}
+
+/// A cell as the rules that judge it see it, without its value; `None` for a broken key.
+pub fn judged(
+    key: &[u8],
+    tags: Option<&crate::model::Tags>,
+    row_len: usize,
+    generation: Generation,
+) -> Option<StoredCell> {
+    let (timestamp, kind, seq) = key::decode_suffix(key)?;
+    let qualifier = key::qualifier_of(key, row_len)?;
+    let tags = tags.cloned().unwrap_or_default();
+    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value: ValueRef::default(), ordinal: 0 })
 }

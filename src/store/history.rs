@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use crate::Result;
-use crate::backend::{HistoryFrom, VersionRun};
-use crate::index::key;
+use crate::backend::{HistoryFrom, VersionRun, Versions};
+use crate::format::key;
 use crate::model::{CellInfo, ColumnKey, FamilySchema, Qualifier, TableName, Timestamp};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
 
@@ -19,7 +19,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
         let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, table)?, name)?;
+        let family = family(self.table_for(&catalogue, table, Versions::LiveAndKept)?, name)?;
         let now = self.now();
         let mut found = Vec::new();
         self.walk_history(&self.snapshot(), (family, row), from, |visible| {
@@ -33,7 +33,7 @@ impl Engine {
     /// See [`crate::backend::Backend::list_around`].
     pub fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
         let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, &column.table)?, &column.family)?;
+        let family = family(self.table_for(&catalogue, &column.table, Versions::LiveAndKept)?, &column.family)?;
         let snapshot = self.snapshot();
         if !self.was_put(&snapshot, family, column, timestamp)? {
             return Ok(VersionRun::default());
@@ -72,15 +72,15 @@ impl Engine {
         column: &ColumnKey,
         timestamp: Timestamp,
     ) -> Result<bool> {
-        let prefix = key::column_prefix(&key::row_prefix(family.id, &column.row), &column.qualifier);
+        let prefix = key::column_prefix(&key::row_prefix(&column.row), &column.qualifier);
         let start = key::version_start(&prefix, timestamp);
         // Tombstones of that time come before its puts.
-        let mut cursor = Cursor::new(&self.index, snapshot, &start, key::prefix_end(&prefix), 4);
+        let mut cursor = Cursor::new(snapshot, family.id, &start, key::prefix_end(&prefix), 4)?;
         while let Some((time, kind, _)) = cursor.peek()?.and_then(key::decode_suffix) {
             if time != timestamp || kind.is_put() {
                 return Ok(time == timestamp);
             }
-            cursor.pop()?;
+            cursor.advance()?;
         }
         Ok(false)
     }
@@ -112,8 +112,8 @@ impl Engine {
         from: Option<&HistoryFrom>,
         mut sink: impl FnMut(VisibleCell) -> bool,
     ) -> Result<()> {
-        let prefix = key::row_prefix(family.id, row);
-        let mut cursor = self.row_cursor(snapshot, &prefix, 64);
+        let prefix = key::row_prefix(row);
+        let mut cursor = self.row_cursor(snapshot, family.id, &prefix, 64)?;
         let plain = ReadRules::plain(&family.rules, self.now());
         let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
         let mut reader = FamilyReader::new(cursor.row(prefix), rules);

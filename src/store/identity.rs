@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::twofold::{self, Loaded};
 use crate::env::Env;
-use crate::wal::StoreId;
+use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,12 +71,14 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Identity> {
     };
     let stored: Stored = serde_json::from_slice(bytes).map_err(|_| corrupt())?;
     if stored.cellfs_store_format != FORMAT {
-        let other = if stored.cellfs_store_format > FORMAT { "a newer" } else { "the older" };
-        let text = format!(
-            "{} has format {}; this release knows {FORMAT}. Use {other} release of cellfs",
-            path.parent().unwrap_or(path).display(),
-            stored.cellfs_store_format
-        );
+        let (dir, format) = (path.parent().unwrap_or(path).display(), stored.cellfs_store_format);
+        let text = match format > FORMAT {
+            true => format!("{dir} has format {format}; this release knows {FORMAT}. Use a newer release of cellfs"),
+            false => format!(
+                "{dir} is a store of an older release: format {format}, a log of values and an SQLite index; this \
+                 release knows {FORMAT}. Copy it out with that release (backup.sh), and restore it into a new store"
+            ),
+        };
         return Err(Error::new(ErrorKind::NewerFormat, text));
     }
     if stored.check.as_ref().is_some_and(|check| !check.eq_ignore_ascii_case(&stored.expected())) {
@@ -100,7 +102,7 @@ pub fn admit(env: &dyn Env, dir: &Path) -> Result<()> {
     match names.iter().find(|name| !ours(name)) {
         Some(other) if !names.iter().any(|name| name == "format" || name == "format.copy") => {
             let (dir, other) = (dir.display(), other.escape_debug());
-            let is_store = ["segments", "catalogue", "index"].iter().all(|name| names.iter().any(|n| n == name));
+            let is_store = ["segments", "edits", "log"].iter().all(|name| names.iter().any(|n| n == name));
             let text = match is_store {
                 true => format!(
                     "{dir} looks like a store, but its files format and format.copy are gone: bring one of \
@@ -130,5 +132,5 @@ pub fn write(env: &dyn Env, dir: &Path, identity: &Identity) -> Result<()> {
     let mut stored = Stored { cellfs_store_format: FORMAT, store, hash_key, check: None };
     stored.check = Some(stored.expected());
     let text = serde_json::to_string_pretty(&stored).unwrap_or_default() + "\n";
-    twofold::save(env, &path(dir), text.as_bytes()).map_err(|unsaved| unsaved.error)
+    twofold::save(env, &path(dir), text.as_bytes())
 }

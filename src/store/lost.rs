@@ -21,6 +21,9 @@ pub struct Lost {
     /// When it was found, ms since 1970.
     pub at_ms: i64,
     pub acknowledged: bool,
+    /// Whether it is known which columns it was about: their newest versions are marked as damaged.
+    #[serde(default)]
+    pub is_named: bool,
 }
 
 /// The file's contents.
@@ -68,22 +71,29 @@ fn write(env: &dyn Env, store: &Path, lost: Vec<Lost>) -> Result<()> {
     env.replace_file(&path, text.as_bytes()).map_err(|e| Error::io(format!("write {}", path.display()), &e))
 }
 
-/// Remembers that numbers were lost; the last of it is on the disk when this returns.
-pub fn note(env: &dyn Env, store: &Path, after: SeqNo, upto: SeqNo) -> Result<()> {
+/// Up to which number any column may have lost a version that nobody has acknowledged; `None`: none has.
+pub fn in_doubt(env: &dyn Env, store: &Path) -> Result<Option<SeqNo>> {
+    let lost = read(env, store)?;
+    Ok(lost.iter().filter(|one| !one.acknowledged && !one.is_named).map(|one| SeqNo(one.upto)).max())
+}
+
+/// Remembers that numbers were lost, those behind the first up to the second; the last of it is on the disk when this
+/// returns.
+pub fn note(env: &dyn Env, store: &Path, (after, upto): (SeqNo, SeqNo), is_named: bool) -> Result<()> {
     let mut lost = read(env, store)?;
     if lost.iter().any(|one| one.after <= after.0 && upto.0 <= one.upto) {
         return Ok(());
     }
-    lost.push(Lost { after: after.0, upto: upto.0, at_ms: env.now().0, acknowledged: false });
+    lost.push(Lost { after: after.0, upto: upto.0, at_ms: env.now().0, acknowledged: false, is_named });
     lost.drain(..lost.len().saturating_sub(KEPT));
     write(env, store, lost)
 }
 
-/// Somebody knows; how many he did not know of before.
-pub fn acknowledge(env: &dyn Env, store: &Path) -> Result<usize> {
+/// Somebody knows; what he did not know of before.
+pub fn acknowledge(env: &dyn Env, store: &Path) -> Result<Vec<Lost>> {
     let mut lost = read(env, store)?;
-    let new = lost.iter().filter(|one| !one.acknowledged).count();
-    if new > 0 {
+    let new: Vec<Lost> = lost.iter().filter(|one| !one.acknowledged).cloned().collect();
+    if !new.is_empty() {
         lost.iter_mut().for_each(|one| one.acknowledged = true);
         write(env, store, lost)?;
     }

@@ -1,56 +1,55 @@
-//! The embedded store: the log, the memtable and the index as one [`crate::backend::Backend`].
+//! The embedded store on sorted segments: log, memtable, journal, segments and blobs as one
+//! [`crate::backend::Backend`].
 //!
 //! Must not know of mounts, printing or SQLite.
 
 mod apply;
 mod attribute_times;
-mod carry;
+mod blob_names;
+mod bring_back;
 mod catalogue;
 mod changed;
 mod check;
-mod clone;
+mod collect;
 mod compact;
 mod cursor;
 mod damage;
-mod doomed;
 mod dropped;
 mod engine;
 mod expire;
 mod flush;
 mod history;
 mod identity;
+mod layout;
 mod lock;
+mod lookup;
 mod lost;
 mod memtable;
-mod moved;
+mod merge;
 mod open;
 mod pace;
-mod page;
 mod plan;
 mod policy;
-mod purge;
+mod progress;
 mod purge_deleted;
 mod read;
-mod reads;
-mod rebuild;
 mod recent;
-mod recovery;
+mod recover;
 mod relocate;
 mod rename;
-mod repeated;
+mod rescue;
 mod reserve;
 mod restore;
 mod room;
 mod scan;
 mod serve;
-mod settle;
 mod snapshots;
-mod staged;
 mod stats;
-mod sweep;
-mod tail;
+mod structure;
 mod twofold;
+mod values;
 mod worker;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -87,16 +86,14 @@ pub enum Background {
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// A compaction takes segments that are being filled.
-    TakesFilling,
+    /// A file counts as garbage that only a snapshot has.
+    ForgetsSnapshots,
+    /// The log goes before the edit is made that covers it.
+    FreesLogFirst,
     /// A change of the catalogue whose outcome is not known goes unsaid.
     ForgetsUnknown,
-    /// A check looks at segments whose cells are not indexed yet.
-    ChecksFilling,
     /// Writes go on under a name that has gone to another table.
     WritesUndeclared,
-    /// A snapshot links what is written after its moment.
-    LinksLater,
 }
 
 /// How a store is opened.
@@ -108,16 +105,15 @@ pub struct StoreOptions {
     pub value_limit: u64,
     /// The memtable is flushed when it reaches this size.
     pub memtable_bytes: u64,
+    /// A segment that has so many bytes is ended; a compaction goes in slices of so many.
     pub segment_bytes: u64,
     /// SYNC_WAL and ASYNC_WAL writes are on the disk after at most this time.
     pub sync_interval: Duration,
-    /// Memory for pages of the index, all read connections together.
+    /// Memory for blocks, their indexes and filters.
     pub reader_cache_bytes: u64,
     pub background: Background,
     /// Percent of the time in which the background may compact while nobody waits for it.
     pub background_share: u32,
-    /// Cells that a compaction holds in memory, each some 200 bytes, several times over.
-    pub compaction_cells: usize,
     /// How many records the recovery has read; others watch it.
     pub recovered: Arc<AtomicU64>,
     /// For writes to tables without DURABILITY.
@@ -133,13 +129,12 @@ impl StoreOptions {
             path: path.into(),
             env: Arc::new(RealEnv::default()),
             value_limit: 64 << 20,
-            memtable_bytes: 64 << 20,
-            segment_bytes: 64 << 20,
+            memtable_bytes: 32 << 20,
+            segment_bytes: 256 << 20,
             sync_interval: Duration::from_secs(1),
             reader_cache_bytes: 32 << 20,
             background: Background::On,
             background_share: 50,
-            compaction_cells: 32_768,
             recovered: Arc::default(),
             durability: Durability::SyncWal,
             #[cfg(test)]
@@ -167,6 +162,8 @@ enum Access {
     Full,
     /// Reads: it is what the snapshot of this name holds.
     Snapshot(String),
+    /// Reads: its filesystem takes no changes.
+    ReadOnly,
 }
 
 /// Snapshots that stay open.
@@ -174,11 +171,29 @@ const KEPT_OPEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
 impl Store {
     /// Opens the store, makes it if the directory is absent or empty, and recovers it if needed.
-    pub fn open(options: StoreOptions) -> Result<Self> {
+    ///
+    /// On a filesystem that takes no changes it is opened for reading; what a recovery makes then stays in memory.
+    pub fn open(mut options: StoreOptions) -> Result<Self> {
+        let access = match over_read_only(&options.env, &options.path)? {
+            Some(env) => {
+                (options.env, options.background) = (env, Background::Off);
+                Access::ReadOnly
+            }
+            None => Access::Full,
+        };
         let (engine, lock) = open::open(options)?;
         let engine = Arc::new(engine);
-        engine.begin_reserve();
-        Ok(Self::with(engine, Access::Full, Some(lock)))
+        match access {
+            Access::Full => engine.begin_reserve(),
+            _ => engine.signals.state.lock().activity = "reading alone: its filesystem is read-only".to_owned(),
+        }
+        Ok(Self::with(engine, access, Some(lock)))
+    }
+
+    /// Whether a store is on a filesystem that takes no changes: it is opened for reading alone.
+    pub fn is_read_only(directory: &Path) -> Result<bool> {
+        let env: Arc<dyn Env> = Arc::new(RealEnv::default());
+        over_read_only(&env, directory).map(|over| over.is_some())
     }
 
     fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
@@ -208,6 +223,7 @@ impl Store {
                 let text = format!("snapshot {name} is read-only; `cellfs snapshot restore` brings its tables back");
                 Err(Error::new(ErrorKind::ReadOnlyStore, text))
             }
+            Access::ReadOnly => Err(read_only(&self.engine.options.path)),
         }
     }
 
@@ -226,8 +242,7 @@ impl Store {
     pub fn remove_unused(directory: &Path) -> Result<()> {
         let env = RealEnv::default();
         let _lock = lock::take(&env, directory)?;
-        let declared = catalogue::load(&env, &directory.join("catalogue"))?;
-        if declared.is_some_and(|declared| declared != catalogue::initial()) {
+        if open::was_used(&env, directory)? {
             let text = format!("the store {} was used", directory.display());
             return Err(Error::new(ErrorKind::NotEmpty, text));
         }
@@ -237,11 +252,15 @@ impl Store {
     /// Checks a store that nobody has open, and changes nothing.
     pub fn check(directory: &Path, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
         let env: Arc<dyn Env> = Arc::new(RealEnv::default());
+        let env = over_read_only(&env, directory)?.unwrap_or(env);
         check::check(&env, directory, tell)
     }
 
-    /// Checks a store that nobody has open, and makes its index anew from the segments if anything is wrong.
+    /// Checks a store that nobody has open, and mends what can be mended.
     pub fn repair(options: StoreOptions, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<Repaired> {
+        if over_read_only(&options.env, &options.path)?.is_some() {
+            return Err(read_only(&options.path));
+        }
         check::repair(options, tell)
     }
 
@@ -249,8 +268,27 @@ impl Store {
     /// that users see, and the log has it all.
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
+        if self.access == Access::Full && self.engine.log.poison().is_none() {
+            // An open has nothing to look through then.
+            self.engine.values.blobs.seal()?;
+        }
         self.engine.sync_log()
     }
+}
+
+/// The files of a store whose filesystem takes no changes, all changes in memory.
+fn over_read_only(env: &Arc<dyn Env>, directory: &Path) -> Result<Option<Arc<dyn Env>>> {
+    env.over_read_only(directory).map_err(|e| Error::io(format!("look at {}", directory.display()), &e))
+}
+
+/// The refusal of a change of a store whose filesystem takes none.
+fn read_only(directory: &Path) -> Error {
+    let shown = directory.display();
+    let text = format!(
+        "the filesystem of the store {shown} is read-only: the store is read as it is and takes no changes. Mount that \
+         filesystem writable, or copy the store to one that is"
+    );
+    Error::new(ErrorKind::ReadOnlyStore, text)
 }
 
 impl Drop for Store {

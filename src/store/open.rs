@@ -1,32 +1,35 @@
-//! Opening a store: the lock, the identity, the index, and the replay of the log.
+//! Opening a store: the lock, the identity, the journal, and the replay of the log.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::env::sync::{Condvar, Mutex, RwLock};
 use arc_swap::ArcSwap;
 
-use super::damage::Met;
-use super::engine::{Engine, STRIPES, SignalState, Signals};
-use super::memtable::{Indexed, Memtables};
+use super::blob_names::BlobNames;
+use super::damage::{Damages, Met};
+use super::engine::{Engine, Parts, STRIPES, SignalState, Signals};
+use super::layout::Layout;
+use super::memtable::Memtables;
 use super::pace::Hurry;
+use super::progress::Progress;
 use super::recent::Recent;
-use super::recovery::{Recovery, Tail};
+use super::recover::{self, Recovered};
 use super::reserve::Sizes;
 use super::room::DiskRoom;
-use super::settle::Moving;
-use super::{Background, StoreOptions, catalogue, identity, lock, reserve, settle, snapshots, staged};
-use crate::env::{Env, HeldDir, LockGuard};
-use crate::index::{Index, Meta, Opened, Verified, Witness};
-use crate::model::{Catalogue, Timestamp};
-use crate::wal::{Log, LogOptions, Segments, ValueReader};
+use super::snapshots::families_of;
+use super::structure::{Structure, numbers};
+use super::values::Values;
+use super::{Background, StoreOptions, catalogue, identity, lock, reserve};
+use crate::blob::{BlobState, Blobs};
+use crate::env::{Env, LockGuard};
+use crate::journal::{Journal, SnapshotRecord, State};
+use crate::log::Log;
 use crate::{Error, ErrorKind, Result};
 
-/// Cells that are verified while the store is opened: a few milliseconds.
-pub const VERIFIED_AT_ONCE: u64 = 20_000;
-/// Memory for pages of a snapshot's index, bytes.
-const SNAPSHOT_CACHE: u64 = 4 << 20;
+/// Directories of a store.
+pub const DIRECTORIES: [&str; 4] = ["segments", "log", "blobs", "edits"];
 
 /// Takes the lock and brings everything up; see [`super::Store::open`].
 pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
@@ -39,136 +42,284 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let lock = lock::take(&*env, &dir)?;
     refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
-    let catalogue_path = dir.join("catalogue");
-    let segments_dir = dir.join("segments");
-    env.create_dir(&segments_dir).and_then(|()| env.sync_dir(&dir)).map_err(|e| io("prepare", e))?;
-    let segments = Arc::new(Segments::open(Arc::clone(&env), segments_dir, identity.store)?);
-    let catalogue = declared(&*env, &catalogue_path, &segments)?;
-    forget_moves(&*env, segments.dir())?;
-    snapshots::remove_unfinished(&*env, &dir)?;
-    let catalogue = staged::without_staged(&*env, &catalogue_path, catalogue)?;
-    let index_dir = env.index_dir(&dir).map_err(|e| io("find the index of", e))?;
-    let witness = Arc::new(Witness::open(&env, &dir)?);
-    let find_index = || open_index(&index_dir, &segments, options.reader_cache_bytes, &witness);
-    let (index, opened) = match find_index() {
-        // A store on a full disk opens with what was reserved for that.
-        Err(e) if e.kind == ErrorKind::NoSpace && reserve::remove(&*env, &dir) => find_index()?,
-        found => found?,
-    };
-    let hash_key = identity.hash_key;
+    for name in DIRECTORIES {
+        env.create_dir(&dir.join(name)).map_err(|e| io("prepare", e))?;
+    }
+    env.sync_dir(&dir).map_err(|e| io("prepare", e))?;
+    let edits = dir.join("edits");
+    refuse_without_journal(&*env, &dir)?;
+    let initial = || State { catalogue: Arc::new(catalogue::initial()), ..State::default() };
+    let is_young = greatest_number(&*env, &dir)? == 0;
+    // A store on a full disk opens with what was reserved for that.
+    let opened = reserve::use_up(&*env, &dir, || Journal::open(&env, &edits, identity.store, is_young, initial))?;
+    let mut damages = Damages::default();
+    for problem in &opened.problems {
+        damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
+    }
+    let progress = reserve::use_up(&*env, &dir, || Progress::open(&env, &dir))?;
+    let is_short = progress.seen.edit > opened.state.edit;
+    let named = greatest_number(&*env, &dir)?;
+    let state = opened.state.clone();
+    let cache = options.reader_cache_bytes;
+    let structure = Structure::new(&env, &dir, identity.store, (opened.journal, opened.state), (named, cache));
+    #[cfg(test)]
+    let structure = structure.breaking(options.broken);
+    let structure = Arc::new(structure);
+    if is_short {
+        damages.add(&format!(
+            "the journal in {} ends with edit {}, though edit {} was on the disk once; nothing is written. Restore the \
+             store from a backup",
+            edits.display(),
+            state.edit,
+            progress.seen.edit
+        ));
+    } else {
+        structure.sweep()?;
+    }
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
-    index.limit_log(reserve::log_pages(space.total))?;
+    let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
+    let recovered =
+        reserve::use_up(&*env, &dir, || recover::recover(&options, &structure, &blobs, &progress, &mut damages))?;
     let met = Arc::new(Met::new(&*env, &dir));
-    let parts = Parts { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at: None };
-    Ok((parts.recover(opened, Tail::Mend)?, lock))
+    let parts = Made { options, hash_key: identity.hash_key, structure, blobs, progress, met, sizes, damages };
+    let engine = parts.engine(recovered);
+    if is_short {
+        engine.log.set_poison("the journal has lost its end; restore the store from a backup".to_owned());
+    }
+    Ok((engine, lock))
 }
 
-/// Opens what a snapshot in `dir` holds, without the lock: its parent has it.
-pub fn open_snapshot(parent: &Engine, dir: &Path, made_at: Timestamp) -> Result<Engine> {
-    let env = Arc::clone(&parent.options.env);
-    let segments = Arc::new(Segments::open(Arc::clone(&env), dir.join("segments"), *parent.log.segments().store_id())?);
-    let path = dir.join("catalogue");
-    let gone = || Error::new(ErrorKind::Corrupt, format!("{} is missing; delete the snapshot", path.display()));
-    let catalogue = catalogue::load(&*env, &path)?.ok_or_else(gone)?;
-    let index_dir = env.index_dir(dir).map_err(|e| Error::io(format!("find the index of {}", dir.display()), &e))?;
-    let witness = Arc::new(Witness::of_snapshot());
-    let (index, opened) = Index::open(&index_dir, segments.store_id(), SNAPSHOT_CACHE, Arc::clone(&witness))?;
-    let options = StoreOptions { path: dir.to_owned(), background: Background::Off, ..parent.options.clone() };
-    let (hash_key, stopped_at) = (parent.hash_key, Some(made_at));
-    let met = Arc::clone(&parent.met);
-    let parts =
-        Parts { options, hash_key, catalogue, segments, index, witness, met, sizes: parent.disk.sizes, stopped_at };
-    parts.recover(opened, Tail::LeaveAlone)
+/// A store that has cells and no journal is damaged, not new: the journal is made before anything else.
+pub fn refuse_without_journal(env: &dyn Env, dir: &Path) -> Result<()> {
+    let io = |e: std::io::Error| io(dir, "list", &e);
+    let edits = env.list(&dir.join("edits")).map_err(io)?;
+    let has = |name: &str, extension: &str| Ok(!numbers(env, &dir.join(name), extension).map_err(io)?.is_empty());
+    if edits.is_empty() && (has("segments", ".seg")? || has("blobs", ".blob")? || has("log", ".log")?) {
+        let text = format!(
+            "{} is empty: the journal, which says what the store has, is gone. Put it back from a backup",
+            dir.join("edits").display()
+        );
+        return Err(Error::new(ErrorKind::Corrupt, text));
+    }
+    Ok(())
+}
+
+/// The greatest number that stands in a name of a file.
+fn greatest_number(env: &dyn Env, dir: &Path) -> Result<u64> {
+    let mut greatest = 0;
+    for (name, extension) in [("segments", ".seg"), ("log", ".log"), ("blobs", ".blob")] {
+        let found = numbers(env, &dir.join(name), extension).map_err(|e| io(&dir.join(name), "list", &e))?;
+        greatest = greatest.max(found.into_iter().max().unwrap_or(0));
+    }
+    Ok(greatest)
+}
+
+fn open_blobs(
+    env: &Arc<dyn Env>,
+    dir: &Path,
+    structure: &Arc<Structure>,
+    state: &State,
+    damages: &mut Damages,
+) -> Result<Arc<Blobs>> {
+    let of = |(number, record): (&u64, &crate::journal::BlobRecord)| {
+        let (bytes, chunks) = record.sealed?;
+        Some(BlobState { number: *number, bytes, chunks, dead: Vec::new() })
+    };
+    let sealed = state.blobs.iter().filter_map(of).collect();
+    let naming = Arc::new(BlobNames(Arc::clone(structure)));
+    let blobs = Blobs::open(Arc::clone(env), dir.join("blobs"), structure.store_id(), sealed, naming)?;
+    for (number, _) in state.blobs.iter().filter(|(_, record)| record.sealed.is_none()) {
+        let recover = || write_again(&**env, &blobs.path(*number)).and_then(|()| blobs.recover(*number, 0));
+        match reserve::use_up(&**env, dir, recover) {
+            Ok(recovered) if recovered.is_gone => {
+                let gone = crate::journal::Item::BlobGone { file: *number };
+                structure.commit(|_| Ok(gone.into()), |_| ()).map_err(|unsaved| unsaved.error)?;
+            }
+            Ok(_) => {}
+            Err(e) => {
+                damages.add(&e.message);
+                // What is there can be read all the same.
+                if let Err(e) = blobs.look(*number, 0) {
+                    damages.add(&e.message);
+                }
+            }
+        }
+    }
+    Ok(Arc::new(blobs))
+}
+
+/// What a hole in a file is made of.
+const PAGE: usize = 4096;
+
+/// Where pages lie that are more than zeros: what was punched out stays a hole.
+fn written(piece: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for (n, page) in piece.chunks(PAGE).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0)) {
+        let (from, to) = (n * PAGE, n * PAGE + page.len());
+        match ranges.last_mut().filter(|range| range.end == from) {
+            Some(range) => range.end = to,
+            None => ranges.push(from..to),
+        }
+    }
+    ranges
+}
+
+/// Writes what is in a file once more: it may be in memory alone, and count as written after a sync that failed.
+fn write_again(env: &dyn Env, path: &Path) -> Result<()> {
+    let file = match env.open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(|e| io(path, "open", &e))?,
+    };
+    let again = || -> std::io::Result<()> {
+        let (len, mut at) = (file.len()?, 0);
+        let mut piece = vec![0; (1 << 20).min(len as usize)];
+        while at < len {
+            let part = piece.len().min((len - at) as usize);
+            file.read_at(&mut piece[..part], at)?;
+            for range in written(&piece[..part]) {
+                file.write_at(&piece[range.clone()], at + range.start as u64)?;
+            }
+            at += part as u64;
+        }
+        Ok(())
+    };
+    again().map_err(|e| io(path, "write again", &e))
 }
 
 /// What an engine is made of, once its files are found.
-struct Parts {
+struct Made {
     options: StoreOptions,
     hash_key: [u8; 16],
-    catalogue: Catalogue,
-    segments: Arc<Segments>,
-    index: Index,
-    witness: Arc<Witness>,
+    structure: Arc<Structure>,
+    blobs: Arc<Blobs>,
+    progress: Progress,
     met: Arc<Met>,
     sizes: Sizes,
-    stopped_at: Option<Timestamp>,
+    damages: Damages,
 }
 
-impl Parts {
-    fn recover(self, opened: Opened, end: Tail) -> Result<Engine> {
-        let Self { options, hash_key, catalogue, segments, index, witness, met, sizes, stopped_at } = self;
-        let read = Arc::clone(&options.recovered);
-        let mut recovery = Recovery::new(&segments, &catalogue, &index, (&*witness, end), &read);
-        let meta = recovery.run(opened)?;
-        let indexed = Arc::new(Indexed::of(&meta));
-        let Recovery { memtable, last, tail, tracks, damages, .. } = recovery;
+impl Made {
+    fn engine(self, recovered: Recovered) -> Engine {
+        let Self { options, hash_key, structure, blobs, progress, met, sizes, damages } = self;
         let state = SignalState { last_error: damages.sentence(&options.path), ..SignalState::default() };
-        let moving = match end {
-            Tail::Mend => Moving::left(settle::read(&*options.env, &options.path, segments.ids())?),
-            Tail::LeaveAlone => Moving::default(),
-        };
-        let log_options = LogOptions { segment_bytes: options.segment_bytes };
-        let log = match end {
-            Tail::Mend => Log::open(Arc::clone(&segments), log_options, last, tail)?,
-            Tail::LeaveAlone => Log::of_snapshot(Arc::clone(&segments), last),
-        };
-        Ok(Engine {
-            catalogue_path: options.path.join("catalogue"),
+        let Recovered { memtable, log, last, doubt } = recovered;
+        let tables = Memtables { active: Arc::new(memtable), frozen: Vec::new() };
+        let parts = Parts { tables: Arc::new(tables), layout: structure.layout() };
+        let engine = Engine {
             hash_key,
             log,
-            values: ValueReader::new(segments),
-            index,
-            catalogue: ArcSwap::from_pointee(catalogue),
+            values: Values { blobs },
+            catalogue: ArcSwap::new(Arc::clone(&parts.layout.state.catalogue)),
             altering: Mutex::new(()),
             declaring: RwLock::new(()),
-            tables: ArcSwap::from_pointee(Memtables { active: Arc::new(memtable), frozen: Vec::new(), indexed }),
+            parts: ArcSwap::from_pointee(parts),
+            doubt,
             read_point: AtomicU64::new(last.0),
-            reads: Arc::default(),
-            meta: Mutex::new(meta),
-            tracks: RwLock::new(tracks),
+            tracks: RwLock::default(),
             recent: Recent::default(),
             rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
-            moving: Mutex::new(moving),
             hurry: Hurry::default(),
-            maintenance: Mutex::new(()),
             room: Mutex::new(()),
             room_made: Condvar::new(),
             signals: Signals { state: Mutex::new(state), ..Signals::default() },
-            witness,
+            structure,
+            progress,
             met,
             disk: DiskRoom::new(sizes),
-            moves: Mutex::default(),
             subscribers: RwLock::default(),
             snapshotting: Mutex::new(()),
-            stopped_at,
+            retired: Mutex::default(),
+            idle: Mutex::default(),
+            stopped_at: None,
             ahead: AtomicI64::new(0),
             options,
-        })
+        };
+        engine.take_tracks();
+        engine
     }
 }
 
-/// The catalogue; a new one if nothing was ever written.
-fn declared(env: &dyn Env, path: &Path, segments: &Segments) -> Result<Catalogue> {
-    match catalogue::load(env, path)? {
-        Some(catalogue) => Ok(catalogue),
-        None if segments.ids().is_empty() => {
-            let new = catalogue::initial();
-            catalogue::save(env, path, &new)?;
-            Ok(new)
+/// What a snapshot holds, as an engine that only reads.
+pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, &SnapshotRecord)) -> Engine {
+    let families = families_of(&record.catalogue);
+    let layout = parent.structure.layout_at(state, edit, &|family| families.contains(&family));
+    let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
+    let parts = Parts { tables: Arc::default(), layout: Arc::new(layout) };
+    let engine = Engine {
+        hash_key: parent.hash_key,
+        log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
+        values: Values { blobs: Arc::clone(&parent.values.blobs) },
+        structure: Arc::clone(&parent.structure),
+        progress: Progress::of_snapshot(),
+        catalogue: ArcSwap::from_pointee(record.catalogue.clone()),
+        altering: Mutex::new(()),
+        declaring: RwLock::new(()),
+        parts: ArcSwap::from_pointee(parts),
+        doubt: None,
+        read_point: AtomicU64::new(u64::MAX),
+        tracks: RwLock::default(),
+        recent: Recent::default(),
+        rows: Vec::new(),
+        flushing: Mutex::new(()),
+        compacting: Mutex::new(()),
+        hurry: Hurry::default(),
+        room: Mutex::new(()),
+        room_made: Condvar::new(),
+        signals: Signals::default(),
+        met: Arc::clone(&parent.met),
+        disk: DiskRoom::new(parent.disk.sizes),
+        subscribers: RwLock::default(),
+        snapshotting: Mutex::new(()),
+        retired: Mutex::default(),
+        idle: Mutex::default(),
+        stopped_at: Some(record.made_at),
+        ahead: AtomicI64::new(0),
+        options,
+    };
+    engine.take_tracks();
+    engine
+}
+
+impl Engine {
+    /// Takes over what the extents say of families.
+    fn take_tracks(&self) {
+        let parts = self.parts.load_full();
+        self.take_runs(&parts.layout);
+        for (id, table) in parts.tables.all().flat_map(|table| table.families()) {
+            let track = self.track(id);
+            let noted: std::result::Result<(), ()> = table.all(|key, cell| {
+                let Some((timestamp, kind, _)) = crate::format::key::decode_suffix(key) else { return Ok(()) };
+                track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
+                track.opened_with.fetch_max(timestamp.0, Ordering::AcqRel);
+                let expires = cell.tags.as_ref().is_some_and(|tags| tags.ttl_ms.is_some());
+                track.expiring.fetch_or(expires, Ordering::AcqRel);
+                track.family_tombstones.fetch_or(kind.is_family_tombstone(), Ordering::AcqRel);
+                Ok(())
+            });
+            debug_assert!(noted.is_ok());
         }
-        None => {
-            let text = format!("{} is missing; put a copy of it there, backups have one", path.display());
-            Err(Error::new(ErrorKind::Corrupt, text))
+    }
+}
+
+impl Engine {
+    /// Takes over what the extents of a layout say of families; before anyone sees these.
+    pub fn take_runs(&self, layout: &Layout) {
+        for (id, runs) in layout.families() {
+            let track = self.track(id);
+            track.max_timestamp.fetch_max(runs.greatest.0, Ordering::AcqRel);
+            track.opened_with.fetch_max(runs.greatest.0, Ordering::AcqRel);
+            track.expiring.fetch_or(runs.expiring, Ordering::AcqRel);
+            track.family_tombstones.fetch_or(runs.family_tombstones, Ordering::AcqRel);
         }
     }
 }
 
 /// A link in a store would have another file read, written or deleted than the one that counts.
 fn refuse_links(env: &dyn Env, store: &Path) -> Result<()> {
-    for dir in ["", "segments", "index", "snapshots"].map(|name| store.join(name)) {
+    for dir in [""].iter().chain(&DIRECTORIES).map(|name| store.join(name)) {
         let links = env.links(&dir).map_err(|e| io(&dir, "list", &e))?;
         if let Some(link) = links.first() {
             let text = format!(
@@ -186,33 +337,9 @@ pub fn io(dir: &Path, what: &str, source: &std::io::Error) -> Error {
     Error::io(format!("{what} {}", dir.display()), source)
 }
 
-/// Handles of an earlier process are gone, and with them the need to know where values went.
-fn forget_moves(env: &dyn Env, dir: &Path) -> Result<()> {
-    let io = |e: std::io::Error| Error::io(format!("clear {}", dir.display()), &e);
-    for name in env.list(dir).map_err(io)?.iter().filter(|name| name.ends_with(".moved")) {
-        env.remove(&dir.join(name)).map_err(io)?;
-    }
-    Ok(())
-}
-
-/// An index that has lost rows is thrown away.
-fn open_index(dir: &HeldDir, segments: &Segments, cache_bytes: u64, witness: &Arc<Witness>) -> Result<(Index, Opened)> {
-    let open = || Index::open(dir, segments.store_id(), cache_bytes, Arc::clone(witness));
-    let (index, opened) = open()?;
-    let Opened::Ready(meta) = &opened else { return Ok((index, opened)) };
-    let Some(reason) = verify_small(&index, meta)? else { return Ok((index, opened)) };
-    drop(index);
-    let (index, _) = open()?;
-    Ok((index, Opened::Empty { reason }))
-}
-
-/// A small index is looked at as a whole before anything is served; the background looks at a large one.
-fn verify_small(index: &Index, meta: &Meta) -> Result<Option<String>> {
-    if meta.cells() > VERIFIED_AT_ONCE {
-        return Ok(None);
-    }
-    Ok(match index.verify(&|| true)? {
-        Verified::Damaged(reason) => Some(reason),
-        Verified::Good | Verified::Stopped => None,
-    })
+/// Whether anything was ever declared in a store that nobody has open.
+pub fn was_used(env: &dyn Env, dir: &Path) -> Result<bool> {
+    let Some(identity) = identity::find(env, dir)? else { return Ok(false) };
+    let found = Journal::look(env, &dir.join("edits"), &identity.value.store)?;
+    Ok(found.is_some_and(|(state, _)| *state.catalogue != catalogue::initial()))
 }

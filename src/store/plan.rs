@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
-use crate::index::key;
+use crate::format::key;
 use crate::model::{
     Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, FileAttributes, FileChange,
     Increment, Mutation, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value,
@@ -103,7 +103,7 @@ impl<'a> Planner<'a> {
         let written_at = cell.ended_at.map(|_| self.now);
         let (ttl_ms, ended_at) = (cell.ttl_ms, cell.ended_at);
         let file = self.timed(cell.file, cell.time, timestamp);
-        let tags = Tags { ttl_ms, file, ended_at, written_at, erases: false };
+        let tags = Tags { ttl_ms, file, ended_at, written_at, ..Tags::default() };
         Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
     }
 
@@ -158,10 +158,12 @@ impl<'a> Planner<'a> {
         if self.engine.latest_of(family.id, self.row, qualifier) < time {
             return Ok(time);
         }
-        let prefix = key::row_prefix(family.id, self.row);
-        let mut highest = self.first_time(&key::column_prefix(&prefix, qualifier), time, |_| true)?;
+        let prefix = key::row_prefix(self.row);
+        let column = key::column_prefix(&prefix, qualifier);
+        let mut highest = self.first_time(family, &column, time, |_| true)?;
         if self.engine.track(family.id).family_tombstones.load(Ordering::Acquire) {
-            let tombstones = self.first_time(&key::column_prefix(&prefix, &[]), time, CellKind::is_family_tombstone)?;
+            let tombstones =
+                self.first_time(family, &key::column_prefix(&prefix, &[]), time, CellKind::is_family_tombstone)?;
             highest = highest.max(tombstones);
         }
         let given = highest.map_or(time, |t| time.max(t.next()));
@@ -174,26 +176,31 @@ impl<'a> Planner<'a> {
         self.engine.clock_of_writes(self.now)
     }
 
-    /// The cells with a prefix; those of the index only if any of its family there is not before `time`.
-    fn late_cursor(&self, prefix: &[u8], time: Timestamp, first: usize) -> Cursor<'_> {
-        let (index, end) = (&self.engine.index, key::prefix_end(prefix));
-        let latest = key::family_of(prefix).and_then(|family| self.snapshot.tables.indexed.latest(family));
-        let cursor = Cursor::in_memory(index, &self.snapshot, prefix, end, first);
-        if latest.is_some_and(|latest| latest >= time) { cursor.with_index(prefix, first) } else { cursor }
+    /// The cells with a prefix; those of runs only that have any that is not before `time`.
+    fn late_cursor(&self, family: &FamilySchema, prefix: &[u8], time: Timestamp, first: usize) -> Result<Cursor> {
+        let end = key::prefix_end(prefix);
+        let mut cursor = Cursor::in_memory(&self.snapshot, family.id, prefix, end, first)?;
+        for run in self.snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
+            if run.greatest() >= time {
+                cursor = cursor.with_run(run, prefix)?;
+            }
+        }
+        Ok(cursor)
     }
 
     /// The greatest timestamp of the wanted cells with a prefix.
     fn first_time(
         &self,
+        family: &FamilySchema,
         prefix: &[u8],
         time: Timestamp,
         wanted: impl Fn(CellKind) -> bool,
     ) -> Result<Option<Timestamp>> {
-        let mut cursor = self.late_cursor(prefix, time, 1);
-        while let Some((key, _)) = cursor.pop()? {
-            match key::decode_suffix(&key) {
+        let mut cursor = self.late_cursor(family, prefix, time, 1)?;
+        while let Some(key) = cursor.key() {
+            match key::decode_suffix(key) {
                 Some((timestamp, kind, _)) if wanted(kind) => return Ok(Some(timestamp)),
-                _ => {}
+                _ => cursor.advance()?,
             }
         }
         Ok(None)
@@ -204,11 +211,12 @@ impl<'a> Planner<'a> {
         if self.engine.track(family.id).max_timestamp.load(Ordering::Acquire) < self.now.0 {
             return Ok(self.now);
         }
-        let prefix = key::row_prefix(family.id, self.row);
-        let mut cursor = self.late_cursor(&prefix, self.now, 16);
+        let prefix = key::row_prefix(self.row);
+        let mut cursor = self.late_cursor(family, &prefix, self.now, 16)?;
         let mut time = self.now;
-        while let Some((key, _)) = cursor.pop()? {
-            time = time.max(key::decode_suffix(&key).map_or(time, |(timestamp, ..)| timestamp.next()));
+        while let Some(key) = cursor.key() {
+            time = time.max(key::decode_suffix(key).map_or(time, |(timestamp, ..)| timestamp.next()));
+            cursor.advance()?;
         }
         Ok(time)
     }
@@ -286,8 +294,8 @@ impl<'a> Planner<'a> {
 
     /// The timestamp of the n-th newest visible version; the clock if there are fewer.
     fn nth_newest(&self, family: &FamilySchema, qualifier: &Qualifier, nth: usize) -> Result<Timestamp> {
-        let prefix = key::row_prefix(family.id, self.row);
-        let mut cursor = self.engine.row_cursor(&self.snapshot, &prefix, 16);
+        let prefix = key::row_prefix(self.row);
+        let mut cursor = self.engine.row_cursor(&self.snapshot, family.id, &prefix, 16)?;
         let columns = BTreeSet::from([qualifier.clone()]);
         let plain = ReadRules::plain(&family.rules, self.now);
         let rules = ReadRules { columns: Some(&columns), max_versions: nth as u32, ..plain };
@@ -341,7 +349,7 @@ impl<'a> Planner<'a> {
         let family = family(self.table, &name)?;
         let old = self.newest(family, &qualifier, range)?;
         let old_value = match &old {
-            Some(cell) => Some(self.engine.read_value(cell, 0, cell.value.len as usize)?),
+            Some(cell) => Some(self.engine.read_value(cell, 0, cell.len() as usize)?),
             None => None,
         };
         let value = value(old_value)?;

@@ -1,13 +1,13 @@
 //! Which compaction a family needs, from numbers alone (HBase: ExploringCompactionPolicy, SortedCompactionPolicy).
 //!
-//! Pure. Other than in HBase, a minor compaction reads the index of the whole family: it must be worth the walk.
+//! Pure. New-version families, whose answers do not depend on when they are compacted, are merged by size, and where
+//! newer versions and tombstones hide much.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::index::{FamilyStats, Layer};
 use crate::model::{FamilyId, FamilyRules, FamilySchema, Generation, KeepDeleted, TableSchema, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -20,12 +20,57 @@ const MIN_SIZE: &str = "hbase.hstore.compaction.min.size";
 const PERIOD: &str = "hbase.hregion.majorcompaction";
 const JITTER: &str = "hbase.hregion.majorcompaction.jitter";
 
-/// A walk must judge this part of a family's cells (one in so many) ...
-const WORTH: u64 = 8;
-/// ... unless it has fewer than this.
-const SMALL: u64 = 1_000_000;
-/// New-version families: cells that must have come since the last major compaction before half of all is enough.
-const CHANGED: u64 = 100_000;
+/// Percent of a family's cells that are hidden for good at which a major compaction is due.
+const SUPERSEDED: u64 = 30;
+/// New-version families: so many runs of like size are merged,
+const ALIKE: usize = 6;
+/// and so many of any.
+const MOST: usize = 12;
+
+/// A run as the choice sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// The last flush that it has cells of.
+    pub last: Generation,
+    pub cells: u64,
+    pub rows: u64,
+    /// In its files.
+    pub bytes: u64,
+    /// Cells that newer versions in it hide for good.
+    pub superseded: u64,
+    pub tombstones: u64,
+    pub earliest_put: Timestamp,
+    pub made_at: i64,
+    /// Whether a major compaction made it.
+    pub major: bool,
+}
+
+/// A family as the choice sees it; its runs oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FamilyStats {
+    pub layers: Vec<Layer>,
+    /// Cells that newer versions in any run hide for good, about.
+    pub superseded: u64,
+}
+
+impl FamilyStats {
+    /// All cells.
+    pub fn cells(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.cells).sum()
+    }
+
+    /// Whether so much is hidden that a major compaction is worth it. What the last one had to keep is no reason.
+    fn is_superseded(&self) -> bool {
+        let newer: Vec<&Layer> = self.layers.iter().filter(|layer| !layer.major).collect();
+        let tombstones: u64 = newer.iter().map(|layer| layer.tombstones).sum();
+        let within: u64 = newer.iter().map(|layer| layer.superseded).sum();
+        let hidden = self.superseded.max(within) + 2 * tombstones;
+        // Before it is worth it again, cells worth half of what it left have come.
+        let come: u64 = newer.iter().map(|layer| layer.cells).sum();
+        let left = self.cells() - come;
+        hidden * 100 > self.cells() * SUPERSEDED && come * 2 >= left.min(hidden)
+    }
+}
 
 /// When to compact, as CONFIGURATION of the family, else of the table, says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,9 +150,7 @@ pub fn choose(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: 
         return Choice::Major;
     }
     if rules.new_version_behavior {
-        // There a minor one drops nothing, and a major one is never seen.
-        let due = stats.changed > CHANGED && stats.changed * 2 > stats.cells;
-        return if due { Choice::Major } else { Choice::Nothing };
+        return choose_by_size(stats);
     }
     match minor(stats, settings) {
         None => Choice::Nothing,
@@ -116,6 +159,38 @@ pub fn choose(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: 
         Some((start, end)) => {
             let after = if start == 0 { Generation(0) } else { stats.layers[start - 1].last };
             Choice::Minor { after, upto: stats.layers[end - 1].last }
+        }
+    }
+}
+
+/// New-version families: a merge of a part of them drops nothing, one of all is never seen.
+fn choose_by_size(stats: &FamilyStats) -> Choice {
+    if stats.is_superseded() {
+        return Choice::Major;
+    }
+    let layers = &stats.layers;
+    let mut newer = 0;
+    let mut alike = 0;
+    for layer in layers.iter().rev() {
+        if alike >= 2 && layer.bytes * 10 > newer * 12 {
+            break;
+        }
+        newer += layer.bytes;
+        alike += 1;
+    }
+    let take = if alike >= ALIKE {
+        alike.min(MOST)
+    } else if layers.len() >= MOST {
+        MOST / 2
+    } else {
+        0
+    };
+    match take {
+        0 => Choice::Nothing,
+        take if take == layers.len() => Choice::Major,
+        take => {
+            let start = layers.len() - take;
+            Choice::Minor { after: layers[start - 1].last, upto: layers[layers.len() - 1].last }
         }
     }
 }
@@ -152,32 +227,23 @@ fn minor(stats: &FamilyStats, settings: &Settings) -> Option<(usize, usize)> {
         for end in start + settings.min..=layers.len().min(start + settings.max) {
             let bytes = bytes(&layers[start..end]);
             let better = best.is_none_or(|(s, e, b)| end - start > e - s || end - start == e - s && bytes < b);
-            if better && suits(&layers[start..end], stats, settings) {
+            if better && suits(&layers[start..end], settings) {
                 best = Some((start, end, bytes));
             }
         }
     }
-    let best = best.map(|(start, end, _)| (start, end));
-    best.or_else(|| newest_worth(stats, settings))
-}
-
-/// Where no few layers are worth the walk: as many of the newest as are.
-fn newest_worth(stats: &FamilyStats, settings: &Settings) -> Option<(usize, usize)> {
-    let end = stats.layers.len();
-    let starts = (0..end.saturating_sub(settings.max)).rev();
-    starts.map(|start| (start, end)).find(|(start, end)| suits(&stats.layers[*start..*end], stats, settings))
+    best.map(|(start, end, _)| (start, end))
 }
 
 fn bytes(layers: &[Layer]) -> u64 {
     layers.iter().map(|layer| layer.bytes).sum()
 }
 
-/// Whether the layers are of a size, and worth the walk.
-fn suits(layers: &[Layer], stats: &FamilyStats, settings: &Settings) -> bool {
+/// Whether the layers are of a size.
+fn suits(layers: &[Layer], settings: &Settings) -> bool {
     let all = bytes(layers);
     let in_ratio = |layer: &Layer| layer.bytes as f64 <= (all - layer.bytes) as f64 * settings.ratio;
-    let cells: u64 = layers.iter().map(|layer| layer.cells).sum();
-    (all < settings.min_size || layers.iter().all(in_ratio)) && (stats.cells <= SMALL || cells * WORTH >= stats.cells)
+    all < settings.min_size || layers.iter().all(in_ratio)
 }
 
 #[cfg(test)]
@@ -192,6 +258,8 @@ mod tests {
             cells,
             rows: cells,
             bytes,
+            superseded: 0,
+            tombstones: 0,
             earliest_put: Timestamp(0),
             made_at: 0,
             major: false,
@@ -200,7 +268,7 @@ mod tests {
 
     fn stats(sizes: &[u64]) -> FamilyStats {
         let layers: Vec<Layer> = (1..).zip(sizes).map(|(last, size)| layer(last, *size, *size << 10)).collect();
-        FamilyStats { cells: sizes.iter().sum(), layers, ..FamilyStats::default() }
+        FamilyStats { layers, superseded: 0 }
     }
 
     fn chosen(stats: &FamilyStats, settings: &Settings) -> Choice {
@@ -233,18 +301,6 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_over_many_cells_must_be_worth_it() {
-        let settings = Settings { min_size: 0, ..Settings::default() };
-        let mut sizes = vec![10 * SMALL];
-        sizes.extend([SMALL / 10; 3]);
-        assert_eq!(chosen(&stats(&sizes), &settings), Choice::Nothing);
-        sizes.extend([SMALL / 10; 9]);
-        assert_eq!(chosen(&stats(&sizes), &settings), Choice::Nothing, "twelve of a hundredth each");
-        sizes.extend([SMALL / 10; 8]);
-        assert_eq!(chosen(&stats(&sizes), &settings), minor_of(6, 21), "as many as are an eighth");
-    }
-
-    #[test]
     fn age_asks_for_a_major_compaction_unless_there_was_one_and_nothing_expires() {
         let settings = Settings { jitter: 0.0, ..Settings::default() };
         let rules = FamilyRules::default();
@@ -274,13 +330,30 @@ mod tests {
     }
 
     #[test]
-    fn a_new_version_family_is_compacted_once_half_of_it_is_new() {
+    fn what_is_hidden_is_a_reason_once_enough_has_come() {
         let rules = FamilyRules { new_version_behavior: true, ..FamilyRules::default() };
-        let mut many = stats(&[CHANGED; 5]);
         let choice = |stats: &FamilyStats| choose(FamilyId(1), stats, &rules, &Settings::default(), Timestamp(0));
-        many.changed = 2 * CHANGED;
-        assert_eq!(choice(&many), Choice::Nothing);
-        many.changed = 3 * CHANGED;
-        assert_eq!(choice(&many), Choice::Major);
+        let mut two = stats(&[1000, 600]);
+        two.layers[0].major = true;
+        assert_eq!(choice(&two), Choice::Nothing);
+        two.superseded = 550;
+        assert_eq!(choice(&two), Choice::Major);
+        two.layers[1].cells = 10;
+        assert_eq!(choice(&two), Choice::Nothing, "what the last one kept");
+        let mut one = stats(&[1000]);
+        one.layers[0].superseded = 400;
+        assert_eq!(choice(&one), Choice::Major);
+        one.layers[0].major = true;
+        assert_eq!(choice(&one), Choice::Nothing);
+    }
+
+    #[test]
+    fn runs_of_like_size_are_merged() {
+        let rules = FamilyRules { new_version_behavior: true, ..FamilyRules::default() };
+        let choice = |sizes: &[u64]| choose(FamilyId(1), &stats(sizes), &rules, &Settings::default(), Timestamp(0));
+        assert_eq!(choice(&[10; 5]), Choice::Nothing);
+        assert_eq!(choice(&[10; 6]), Choice::Major);
+        assert_eq!(choice(&[1000, 10, 10, 10, 10, 10]), Choice::Nothing);
+        assert_eq!(choice(&[1000, 10, 10, 10, 10, 10, 10]), minor_of(1, 7));
     }
 }

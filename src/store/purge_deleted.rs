@@ -1,8 +1,8 @@
 //! Purging on request: deleted cells and their tombstones go now, whatever their family says about keeping them.
 
 use super::engine::{Engine, family, known_table};
+use super::merge::Scope;
 use super::pace::Pace;
-use super::sweep::{Reach, Sweep};
 use crate::Result;
 use crate::backend::{CompactionKind, Event, PurgeScope};
 use crate::model::{FamilyRules, FamilySchema, KeepDeleted, Origin};
@@ -21,18 +21,14 @@ impl Engine {
         };
         for family in families {
             let _one = self.compacting.lock();
-            let eager = FamilySchema { rules: keeping_nothing(&family.rules), ..family.clone() };
-            let Some(extent) = self.requested(&eager, CompactionKind::Major) else { continue };
-            match &scope.row {
-                None => self.compact_extent(&scope.table, &eager, extent, &mut Pace::full(self))?,
-                Some(row) => {
-                    let reach = Reach::row(eager.id, row, scope.qualifier.clone());
-                    Sweep::new(self, &eager, extent).within(reach).run(&mut Pace::full(self), &mut |_| ())?;
-                }
-            }
+            let rules = keeping_nothing(&family.rules);
+            let runs = self.requested(family, CompactionKind::Major);
+            let within = Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() };
+            let what = (CompactionKind::Major, runs, within);
+            self.merge_runs(&scope.table, family, &rules, what, &mut Pace::full(self))?;
         }
         self.announce(&[purged(scope)]);
-        self.purge_segments(&mut Pace::full(self), super::purge::Thrift::Space)
+        self.collect_blobs()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::cursor::{Cursor, Snapshot, stored_cell};
+use super::cursor::{Cursor, End, FAR, Snapshot};
 use super::engine::{Engine, family};
 use crate::Result;
 use crate::backend::{RowListing, Versions};
-use crate::index::{IndexRow, key};
+use crate::format::key;
 use crate::model::{
     CellInfo, CellKind, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
 };
@@ -18,9 +18,9 @@ const FEW: usize = 16;
 pub const SNAPSHOT_ROWS: usize = 4096;
 
 /// One family of a listing of rows.
-struct FamilyWalk<'s> {
+struct FamilyWalk {
     schema: FamilySchema,
-    cursor: Cursor<'s>,
+    cursor: Cursor,
     /// See [`Engine::is_plain`].
     plain: bool,
 }
@@ -49,17 +49,21 @@ impl Engine {
         qualifier: &Qualifier,
         range: TimeRange,
     ) -> Result<Option<CellInfo>> {
-        let prefix = key::row_prefix(family.id, row);
+        if range != TimeRange::ALL {
+            snapshot.check_doubt()?;
+        }
+        let prefix = key::row_prefix(row);
         let now = self.now();
+        let column = key::column_prefix(&prefix, qualifier);
         if !qualifier.is_empty() && self.is_plain(family, range) {
-            let column = key::column_prefix(&prefix, qualifier);
-            let Some((key, cell)) = self.first_cell(snapshot, family, &column)? else { return Ok(None) };
-            let cell = stored_cell(&key, cell, prefix.len());
-            if let Some(cell) = cell.filter(|cell| shows_by_itself(cell.kind, &cell.tags)) {
+            let mut cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
+            let cell = cursor.next_before(&key::prefix_end(&column), prefix.len())?;
+            let Some(cell) = cell else { return Ok(None) };
+            if shows_by_itself(cell.kind, &cell.tags) {
                 return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
             }
         }
-        let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
+        let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
         visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
     }
 
@@ -69,21 +73,6 @@ impl Engine {
         range == TimeRange::ALL
             && family.rules.ttl_ms.is_none()
             && !self.track(family.id).family_tombstones.load(Ordering::Acquire)
-    }
-
-    /// The first cell of a column. The index is asked only if it may have one that sorts before.
-    fn first_cell(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        column: &[u8],
-    ) -> Result<Option<(Vec<u8>, IndexRow)>> {
-        let mut cursor = Cursor::in_memory(&self.index, snapshot, column, key::prefix_end(column), 1);
-        let Some(latest) = snapshot.tables.indexed.latest(family.id) else { return cursor.pop() };
-        match cursor.peek()?.and_then(key::decode_suffix) {
-            Some((timestamp, ..)) if timestamp > latest => cursor.pop(),
-            _ => cursor.with_index(column, 1).pop(),
-        }
     }
 
     /// Columns of a row and family with their newest versions.
@@ -97,8 +86,8 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let family = family(self.table(&catalogue, table)?, name)?;
         let (snapshot, now) = (self.snapshot(), self.now());
-        let prefix = key::row_prefix(family.id, row);
-        let mut cursor = self.row_cursor(&snapshot, &prefix, FEW.max(limit.min(1024)));
+        let prefix = key::row_prefix(row);
+        let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, FEW.max(limit.min(1024)))?;
         let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
         let mut reader = FamilyReader::new(cursor.row(prefix), rules);
         if let Some(after) = after {
@@ -145,8 +134,9 @@ impl Engine {
         which: Versions,
         mut more: impl FnMut(VisibleCell) -> bool,
     ) -> Result<()> {
-        let prefix = key::row_prefix(family.id, row);
-        let mut cursor = self.row_cursor(snapshot, &prefix, FEW);
+        snapshot.check_doubt()?;
+        let prefix = key::row_prefix(row);
+        let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
         let columns = std::collections::BTreeSet::from([qualifier.clone()]);
         let plain = ReadRules::plain(&family.rules, self.now());
         let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: view(which), ..plain };
@@ -169,12 +159,12 @@ impl Engine {
         which: Versions,
     ) -> Result<Vec<String>> {
         let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, table)?;
+        let table = self.table_for(&catalogue, table, which)?;
         let snapshot = self.snapshot();
         let mut names = Vec::new();
         for (name, family) in &table.families {
-            let prefix = key::row_prefix(family.id, row);
-            let mut cursor = self.row_cursor(&snapshot, &prefix, FEW);
+            let prefix = key::row_prefix(row);
+            let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, FEW)?;
             if self.shows(&mut cursor, family, prefix, (range, which))? {
                 names.push(name.clone());
             }
@@ -185,7 +175,7 @@ impl Engine {
     /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
     fn shows(
         &self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor,
         family: &FamilySchema,
         prefix: Vec<u8>,
         (time_range, which): (TimeRange, Versions),
@@ -197,7 +187,7 @@ impl Engine {
     /// Keys of rows with a visible cell.
     pub fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
         let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, &listing.table)?;
+        let table = self.table_for(&catalogue, &listing.table, listing.which)?;
         let mut after = listing.after.clone();
         let mut rows = Vec::new();
         loop {
@@ -222,14 +212,14 @@ impl Engine {
         let mut walks = Vec::with_capacity(table.families.len());
         for schema in table.families.values() {
             let from = match after {
-                Some(row) => key::prefix_end(&key::row_prefix(schema.id, row)),
-                None => key::family_prefix(schema.id),
+                Some(row) => key::prefix_end(&key::row_prefix(row)),
+                None => Vec::new(),
             };
-            let end = match listing.before.as_slice() {
-                [] => key::family_end(schema.id),
-                row => key::row_prefix(schema.id, row),
+            let end: End = match listing.before.as_slice() {
+                [] => FAR.into(),
+                row => key::row_prefix(row).into(),
             };
-            let cursor = Cursor::new(&self.index, &snapshot, &from, end, first);
+            let cursor = Cursor::new(&snapshot, schema.id, &from, end, first)?;
             let plain = self.is_plain(schema, listing.time_range);
             walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
         }
@@ -239,7 +229,7 @@ impl Engine {
                 return Ok(None);
             }
             let Some(row) = next_row(&mut walks)? else { return Ok(None) };
-            if self.row_shows(&snapshot, &mut walks, &row, (listing.time_range, listing.which))? {
+            if self.row_shows(&mut walks, &row, (listing.time_range, listing.which))? {
                 rows.push(row.clone());
             }
             last = Some(row);
@@ -247,21 +237,15 @@ impl Engine {
         Ok(last)
     }
 
-    fn row_shows(
-        &self,
-        snapshot: &Snapshot,
-        walks: &mut [FamilyWalk<'_>],
-        row: &[u8],
-        range: (TimeRange, Versions),
-    ) -> Result<bool> {
+    fn row_shows(&self, walks: &mut [FamilyWalk], row: &[u8], range: (TimeRange, Versions)) -> Result<bool> {
         let mut shows = false;
+        let prefix = key::row_prefix(row);
+        let end = key::prefix_end(&prefix);
         for walk in walks {
-            let prefix = key::row_prefix(walk.schema.id, row);
-            let end = key::prefix_end(&prefix);
-            if !shows && walk.cursor.peek()?.is_some_and(|key| key < end.as_slice()) {
-                shows = self.family_shows(snapshot, walk, prefix, range)?;
+            if !shows && walk.cursor.key().is_some_and(|key| key < end.as_slice()) {
+                shows = self.family_shows(walk, &prefix, range)?;
             }
-            walk.cursor.seek(&end);
+            walk.cursor.pass_row(&end)?;
         }
         Ok(shows)
     }
@@ -269,23 +253,16 @@ impl Engine {
 
 impl Engine {
     /// As [`Engine::shows`], with no more than a look at the first cell where that tells.
-    fn family_shows(
-        &self,
-        snapshot: &Snapshot,
-        walk: &mut FamilyWalk<'_>,
-        prefix: Vec<u8>,
-        range: (TimeRange, Versions),
-    ) -> Result<bool> {
-        let kind = walk.cursor.peek()?.and_then(key::decode_suffix).map(|(_, kind, _)| kind);
+    fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], range: (TimeRange, Versions)) -> Result<bool> {
+        let kind = walk.cursor.key().and_then(key::decode_suffix).map(|(_, kind, _)| kind);
         if !walk.plain || kind != Some(CellKind::Put) {
-            return self.shows(&mut walk.cursor, &walk.schema, prefix, range);
+            return self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), range);
         }
-        if walk.cursor.pop()?.is_some_and(|(_, cell)| shows_by_itself(CellKind::Put, &cell.tags)) {
+        let flags = walk.cursor.cell().map(|cell| (cell.is_plain(), cell.tags()));
+        if flags.is_some_and(|(is_plain, tags)| is_plain || shows_by_itself(CellKind::Put, &tags)) {
             return Ok(true);
         }
-        // The cell that was taken is needed once more.
-        let mut again = self.row_cursor(snapshot, &prefix, FEW);
-        self.shows(&mut again, &walk.schema, prefix, range)
+        self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), range)
     }
 }
 
@@ -297,7 +274,7 @@ fn view(which: Versions) -> View {
 }
 
 /// The smallest row at which any of the cursors stands.
-fn next_row(walks: &mut [FamilyWalk<'_>]) -> Result<Option<RowKey>> {
+fn next_row(walks: &mut [FamilyWalk]) -> Result<Option<RowKey>> {
     let mut least: Option<RowKey> = None;
     for walk in walks {
         let row = walk.cursor.peek()?.and_then(key::row_of);

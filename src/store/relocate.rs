@@ -4,7 +4,7 @@ use super::apply::RowCell;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
 use crate::backend::{Directory, Event};
-use crate::index::key;
+use crate::format::key;
 use crate::model::{
     CellKind, DeleteKind, DeleteMarker, FamilySchema, Mutation, Origin, Tags, Time, Timestamp, Value, check_row,
 };
@@ -73,8 +73,8 @@ impl Engine {
 
     /// Live and kept versions of a row and family; one more than may move at the most.
     fn everything(&self, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
-        let prefix = key::row_prefix(family.id, planner.row);
-        let mut cursor = self.row_cursor(&planner.snapshot, &prefix, 1024);
+        let prefix = key::row_prefix(planner.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, family.id, &prefix, 1024)?;
         let plain = ReadRules::plain(&family.rules, planner.now);
         let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
         let mut reader = FamilyReader::new(cursor.row(prefix), rules);
@@ -92,8 +92,8 @@ impl Engine {
         if target.rules.new_version_behavior {
             return Ok(());
         }
-        let prefix = key::row_prefix(target.id, &to.row);
-        let mut cursor = self.row_cursor(&planner.snapshot, &prefix, 4);
+        let prefix = key::row_prefix(&to.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, target.id, &prefix, 4)?;
         let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
         match FamilyReader::new(cursor.row(prefix), rules).next()? {
             Some(_) => Err(cross("tombstones at the target would hide what is moved")),

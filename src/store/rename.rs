@@ -4,7 +4,7 @@ use super::apply::{RowCell, events_of};
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
 use crate::backend::{RenameCell, RenameMode};
-use crate::index::key;
+use crate::format::key;
 use crate::model::{
     AttributeChange, CellInfo, CellKind, ColumnKey, FamilySchema, FileChange, Origin, TableSchema, Tags, Time,
     TimeRange, Timestamp, Tombstone, Value, check_row,
@@ -54,16 +54,15 @@ impl<'a> Place<'a> {
     /// Whether the column has never had another version; one that was put again (its mtime was set, its
     /// open file was committed twice) is one.
     fn has_one_version(&self) -> Result<bool> {
-        let prefix = key::column_prefix(&key::row_prefix(self.family.id, self.planner.row), &self.key.qualifier);
+        let prefix = key::column_prefix(&key::row_prefix(self.planner.row), &self.key.qualifier);
         let end = key::prefix_end(&prefix);
-        let engine = self.planner.engine;
-        let mut cursor = super::cursor::Cursor::new(&engine.index, &self.planner.snapshot, &prefix, end, 4);
+        let mut cursor = super::cursor::Cursor::new(&self.planner.snapshot, self.family.id, &prefix, end, 4)?;
         let mut version = None;
-        while let Some((key, _)) = cursor.pop()? {
-            let Some((timestamp, kind, _)) = key::decode_suffix(&key) else { continue };
+        while let Some((timestamp, kind, _)) = cursor.key().and_then(key::decode_suffix) {
             if !kind.is_put() || *version.get_or_insert(timestamp) != timestamp {
                 return Ok(false);
             }
+            cursor.advance()?;
         }
         Ok(version.is_some())
     }
@@ -165,6 +164,7 @@ impl Engine {
             ended_at: stored.deleted_at,
             written_at: stored.deleted_at.map(|_| stored.tags.written_at.unwrap_or(place.planner.now)),
             erases: true,
+            ..Tags::default()
         };
         let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
         let value = Value::Shared(stored);

@@ -4,28 +4,35 @@
 //! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::StoreOptions;
 use super::engine::Engine;
 use crate::env::Env;
+use crate::env::sync::Instant;
 use crate::{Error, ErrorKind, Result};
 
-/// A segment has at most this part of the disk, so that on a small one little room lets one be rewritten.
-const PARTS: u64 = 64;
 const MIB: u64 = 1 << 20;
-/// Bytes of a page of the index.
-const PAGE: u64 = 4096;
+
+/// The least that is reserved for flushes and compactions, and for deletes, and its part of what is stored.
+const LAST: (u64, u64) = (256 << 10, 8);
+const DELETES: (u64, u64) = (64 << 10, 32);
+/// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
+const LARGE: u64 = 4 << 30;
+
+/// So long a delete waits for what a compaction gives back.
+const GIVES_BACK: Duration = Duration::from_secs(5);
 
 /// What is kept free of a disk, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// For tombstones.
+    /// For tombstones, at most.
     deletes: u64,
-    /// What the index takes meanwhile.
-    housekeeping: u64,
-    /// Most of the live half of any segment that is worth rewriting.
-    copies: u64,
-    /// What full memtables take in the index.
+    /// For flushes and compactions, at most.
+    last: u64,
+    /// Whether that is reserved by and by.
+    grows: bool,
+    /// What full memtables take on the disk.
     pub flushes: u64,
     /// With less free room only tombstones are written.
     pub least: u64,
@@ -33,38 +40,31 @@ pub struct Sizes {
     pub enough: u64,
     /// After so many bytes that were written the free room is looked at.
     pub look: u64,
-    /// Cells that a flush writes at once when there is little room.
-    pub piece_cells: usize,
 }
 
 impl Sizes {
     /// For a disk of so many bytes; fits the options to it.
     pub fn of(options: &mut StoreOptions, disk_total: u64) -> Self {
-        options.segment_bytes = options.segment_bytes.min((disk_total / PARTS).max(MIB));
         options.memtable_bytes = options.memtable_bytes.min((disk_total / 128).max(MIB / 2));
-        options.compaction_cells = options.compaction_cells.min((disk_total / 25_000).max(1024) as usize);
-        let deletes = (disk_total / 32).clamp(MIB, (options.segment_bytes / 2).max(MIB));
-        let housekeeping = (disk_total / 10).clamp(3 * MIB, options.segment_bytes.max(3 * MIB));
-        let copies = options.segment_bytes / 2;
-        let log_pages = log_pages(disk_total);
-        // What is in memory: one that is filled, and two that are flushed. SQLite's own log has whole pages of a piece.
-        let log = 2 * u64::from(log_pages) * PAGE;
-        let flushes = (3 * options.memtable_bytes + housekeeping + log).min(disk_total / 12);
+        // A slice of a compaction fits into the reserve, and so does what its inputs have in common with it.
+        options.segment_bytes = options.segment_bytes.min((disk_total / 256).max(MIB / 8));
+        let deletes = (disk_total / 128).clamp(MIB / 4, 2 * options.memtable_bytes.max(MIB));
+        let last = (disk_total / 32).clamp(MIB / 2, 4 * options.memtable_bytes.max(MIB));
+        // What is in memory: one that is filled, and two that are flushed.
+        let flushes = (3 * options.memtable_bytes + MIB).min(disk_total / 12);
         let least = (2 * flushes).min(disk_total / 8);
         // Not at once short of room again.
         let enough = (2 * least).min(disk_total / 4);
         let look = (least - flushes) / 4;
-        Self { deletes, housekeeping, copies, flushes, least, enough, look, piece_cells: log_pages as usize }
+        Self { deletes, last, grows: disk_total >= LARGE, flushes, least, enough, look }
     }
 
-    fn last(&self) -> u64 {
-        self.housekeeping + self.copies
+    /// What is reserved where so many bytes are stored: for flushes and compactions, and for deletes.
+    fn reserved(&self, stored: u64) -> (u64, u64) {
+        let part =
+            |most: u64, (least, of): (u64, u64)| if self.grows { most.min(least.max(stored / of)) } else { most };
+        (part(self.last, LAST), part(self.deletes, DELETES))
     }
-}
-
-/// Pages of its own log after which SQLite moves them into the index.
-pub fn log_pages(disk_total: u64) -> u32 {
-    (disk_total / 100 / PAGE).clamp(64, 4000) as u32
 }
 
 /// What may use what is reserved.
@@ -88,6 +88,16 @@ pub fn remove(env: &dyn Env, store: &Path) -> bool {
     env.remove(&deletes_path(store)).is_ok() || env.remove(&last_path(store)).is_ok()
 }
 
+/// Does what opening a store needs, with what is reserved if there is no other room.
+pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        match action() {
+            Err(e) if e.kind == ErrorKind::NoSpace && remove(env, store) => {}
+            done => return done,
+        }
+    }
+}
+
 impl Engine {
     /// Gives the next part of the reserve back to the disk; whether there was one.
     fn release_reserve(&self, by: Use) -> bool {
@@ -107,38 +117,36 @@ impl Engine {
         self.release_reserve(Use::Deletes);
     }
 
-    /// Bytes that a compaction may write: what is free and the reserve, without a third that the index needs meanwhile.
-    pub fn room_for_copies(&self) -> u64 {
-        let (env, store) = (&self.options.env, &self.options.path);
-        let free = env.disk_space(store).map_or(0, |space| space.available);
-        let reserved = env.exists(&last_path(store)).unwrap_or(false);
-        (free + if reserved { self.disk.sizes.last() } else { 0 }) / 3 * 2
-    }
-
-    /// Makes what is missing of the reserve and fits; lets everything be written again once there is room beside it.
+    /// Makes what is missing of the reserve and fits, by what is stored; lets everything be written again once there is
+    /// room beside it.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, store) = (&self.options.env, &self.options.path);
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
         let mut available = env.disk_space(store).map_err(io)?.available;
         let mut whole = true;
+        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
+        let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
+        let (last, deletes) = self.disk.sizes.reserved(stored);
         // Order: what makes room in the end first.
-        for (path, bytes) in
-            [(last_path(store), self.disk.sizes.last()), (deletes_path(store), self.disk.sizes.deletes)]
-        {
-            if env.exists(&path).map_err(io)? {
+        for (path, bytes) in [(last_path(store), last), (deletes_path(store), deletes)] {
+            let file = if env.exists(&path).map_err(io)? { Some(env.open(&path).map_err(io)?) } else { None };
+            let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
+            // Not anew for each cell.
+            if len > 0 && bytes < len + len / 4 {
                 continue;
             }
-            if available < bytes + bytes / 4 {
+            let more = bytes - len.min(bytes);
+            if available < more + bytes / 4 {
                 whole = false;
                 break;
             }
-            let filled = env.create_new(&path).and_then(|file| file.allocate(bytes));
-            if let Err(e) = filled {
+            let filled = file.map_or_else(|| env.create_new(&path), Ok);
+            if let Err(e) = filled.and_then(|file| file.allocate(bytes)) {
                 // A part of it is of no use to anyone.
                 let _ = env.remove(&path);
                 return Err(io(e));
             }
-            available -= bytes;
+            available -= more;
         }
         self.disk.note_room(available >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
         Ok(())
@@ -152,25 +160,28 @@ impl Engine {
         self.look_at_room();
     }
 
-    /// Deletes on a full disk: with the part of the reserve that is for that.
+    /// Deletes on a full disk: with the part of the reserve that is for that, and then with what a compaction gives back
+    /// in a moment, which has taken the rest.
     pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        match action() {
-            Err(e) if e.kind == ErrorKind::NoSpace && self.release_reserve(Use::Deletes) => action(),
-            other => other,
+        let is_full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
+        let mut done = action();
+        if is_full(&done) && self.release_reserve(Use::Deletes) {
+            done = action();
         }
+        let until = Instant::now() + GIVES_BACK;
+        while is_full(&done) && self.disk.await_moment(until) {
+            done = action();
+        }
+        if is_full(&done) {
+            self.look_at_room();
+        }
+        done
     }
 
     /// Does what makes room in the end: with the reserve, if it does not without.
     pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
         let mut done = action();
-        let full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
-        if full(&done) {
-            // What SQLite keeps beside the index may be enough.
-            self.index.shrink_log();
-            done = action();
-        }
-        while full(&done) && self.release_reserve(Use::Maintenance) {
-            self.index.shrink_log();
+        while done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) && self.release_reserve(Use::Maintenance) {
             done = action();
         }
         done

@@ -1,7 +1,7 @@
 //! A disk that is almost full: what is still written, and room that is made when somebody needs it.
 //!
 //! First nothing is written that only takes room; then nothing is deleted either, before what was deleted so far has
-//! made room: what is in memory goes into the index, and the tables are compacted as on request.
+//! made room: what is in memory goes into extents, and the tables are compacted as on request.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::pace::Pace;
 use super::reserve::Sizes;
 use crate::backend::CompactionKind;
-use crate::model::FamilyId;
+use crate::model::{FamilyId, FamilySchema, TableName};
 use crate::{Error, ErrorKind, Result};
 
 /// So long a delete waits for room at most,
@@ -81,6 +81,16 @@ impl DiskRoom {
         self.unlooked.load(Ordering::Acquire) >= self.sizes.look && self.unlooked.swap(0, Ordering::AcqRel) > 0
     }
 
+    /// Waits a moment, or until room was made; whether there is time left.
+    pub fn await_moment(&self, until: Instant) -> bool {
+        const MOMENT: Duration = Duration::from_millis(20);
+        let now = Instant::now();
+        if now < until {
+            let _ = self.made.wait_until(&mut self.making.lock(), until.min(now + MOMENT));
+        }
+        now < until
+    }
+
     /// There is room for flushes, or even enough for anything.
     pub fn note_room(&self, for_flushes: bool, enough: bool) {
         if for_flushes {
@@ -94,7 +104,7 @@ impl DiskRoom {
 
 impl Engine {
     /// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
-    /// has no room in the index any more, less is written.
+    /// has no room on the disk any more, less is written.
     pub fn look_at_room(&self) {
         let available = || self.available();
         if available() < self.disk.sizes.least {
@@ -107,9 +117,9 @@ impl Engine {
         self.disk.out.store(available() < needed, Ordering::Release);
     }
 
-    /// Bytes that what is in memory may take in the index, and what is written before the next look.
+    /// Bytes that what is in memory may take on the disk, and what is written before the next look.
     pub fn needed_by_flushes(&self) -> u64 {
-        let in_memory: u64 = self.tables.load().all().map(|table| table.bytes()).sum();
+        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
         let (sizes, most) = (&self.disk.sizes, 3 * self.options.memtable_bytes.max(1));
         let needed = u128::from(sizes.flushes) * u128::from(in_memory) / u128::from(most);
         u64::try_from(needed).unwrap_or(u64::MAX).min(sizes.flushes)
@@ -194,21 +204,38 @@ impl Engine {
         self.log.check_poison()?;
         let _hurry = self.hurry.up();
         let pace = &mut Pace::full(self);
-        self.freeze();
+        self.freeze()?;
         self.flush_frozen()?;
         self.tidy(pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
             for family in table.families.values().filter(|family| self.has_changed(family.id)) {
-                self.compact_family(&table.name, family, CompactionKind::Major)?;
+                self.compact_short(&table.name, family)?;
             }
         }
-        self.compact_segments(CompactionKind::Major)?;
+        self.collect_blobs()?;
         self.restore_reserve()
     }
 
+    /// Compacts a family on a full disk: as long as its slices make room.
+    fn compact_short(&self, table: &TableName, family: &FamilySchema) -> Result<()> {
+        let mut before = self.available();
+        loop {
+            let done = self.compact_family(table, family, CompactionKind::Major);
+            self.structure.collect();
+            let now = self.available();
+            if done.as_ref().err().is_none_or(|e| e.kind != ErrorKind::NoSpace) || now <= before {
+                return done;
+            }
+            before = now;
+        }
+    }
+
+    /// Whether anything has come to a family since its last major compaction, or may expire.
     fn has_changed(&self, family: FamilyId) -> bool {
-        self.meta.lock().families.get(&family).is_some_and(|stats| stats.changed > 0 || stats.expiring)
+        let layout = self.layout();
+        let Some(runs) = layout.runs(family) else { return false };
+        runs.runs.len() > 1 || runs.expiring || runs.runs.iter().any(|run| run.facts().any(|facts| !facts.major))
     }
 
     /// Refuses so many bytes of what only takes room while there is little.
@@ -223,7 +250,21 @@ impl Engine {
         if self.disk.is_short() { Err(self.full(sizes.enough)) } else { Ok(()) }
     }
 
-    /// Refuses even deletes while what is in memory might have no room in the index.
+    /// Writes so many bytes of a value to where it stays, with no lock held; once more after room was made, if there was
+    /// none.
+    pub fn with_room<T>(&self, bytes: u64, mut write: impl FnMut() -> Result<T>) -> Result<T> {
+        self.check_reserve(bytes)?;
+        let mut written = write();
+        if written.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {
+            self.run_short();
+            self.await_room(true);
+            written = self.check_reserve(bytes).and_then(|()| write());
+        }
+        self.disk.note_written(bytes, 0);
+        written
+    }
+
+    /// Refuses even deletes while what is in memory might have no room on the disk.
     pub fn check_deletes(&self) -> Result<()> {
         if self.disk.is_out() { Err(self.full(self.needed_by_flushes())) } else { Ok(()) }
     }

@@ -5,40 +5,36 @@ use std::sync::Arc;
 
 use crate::env::sync::Mutex;
 
-use super::cursor::{Cursor, SharedCursor, SharedRow, Snapshot};
-use super::engine::Engine;
+use super::cursor::{Cursor, End, FAR, SharedCursor, SharedRow, Snapshot};
+use super::engine::{Engine, family};
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
+use crate::Result;
 use crate::backend::Rows;
-use crate::index::{Direction, key};
+use crate::format::key;
 use crate::model::{
     FamilyId, FamilySchema, Get, Piece, ReadSpec, Results, RowKey, RowResult, Scan, StoredCell, TableSchema, TakePiece,
     TimeRange, Timestamp, check_row,
 };
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
-use crate::{ErrorKind, Result};
 
 /// Reads values for `query`.
-struct Loader<'s>(&'s Engine);
+struct Loader<'s>(&'s Engine, &'s Snapshot);
 
 impl ValueLoader for Loader<'_> {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
-        self.load_part(cell, 0, cell.value.len as usize)
+        self.load_part(cell, 0, cell.value.len() as usize)
     }
 
     fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let (values, handle) = (&self.0.values, &cell.value);
-        match values.read(handle, offset, len) {
-            Err(e) if e.kind == ErrorKind::NotFound => values.read(&self.0.current(handle)?, offset, len),
-            other => other,
-        }
+        self.0.read_reference(self.1, &cell.value, offset, len)
     }
 }
 
 /// A family that is read, and where its cursor is.
-struct Lane<'s> {
+struct Lane {
     family: FamilyId,
-    cursor: Option<SharedCursor<'s>>,
+    cursor: Option<SharedCursor>,
 }
 
 /// A scan under way.
@@ -46,7 +42,7 @@ struct Scanner<'s> {
     engine: &'s Engine,
     scan: Scan,
     query: RowQuery,
-    lanes: Vec<Lane<'s>>,
+    lanes: Vec<Lane>,
     /// Only rows after (before, if reversed) this one.
     passed: Option<RowKey>,
     /// Rows since the snapshot was taken.
@@ -72,16 +68,22 @@ impl Engine {
         (row, read): (&[u8], &ReadSpec),
         emit: TakePiece<'_>,
     ) -> Result<()> {
+        let without_doubt;
+        let mut snapshot = snapshot;
+        if snapshot.doubt.is_some() {
+            without_doubt = settled(snapshot, table, (row, read))?;
+            snapshot = &without_doubt;
+        }
         let mut query = RowQuery::get(read, table, self.now())?;
         if query.enter(row) != RowKeyVerdict::Read {
             return Ok(());
         }
         let mut open = |family: &FamilySchema| {
-            let prefix = key::row_prefix(family.id, row);
-            let cursor = Arc::new(Mutex::new(self.row_cursor(snapshot, &prefix, 16)));
+            let prefix = key::row_prefix(row);
+            let cursor = Arc::new(Mutex::new(self.row_cursor(snapshot, family.id, &prefix, 16)?));
             Ok(SharedRow::new(&cursor, prefix))
         };
-        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self), emit })?;
+        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self, snapshot), emit })?;
         Ok(())
     }
 
@@ -100,6 +102,7 @@ impl Engine {
     }
 
     fn scanner(&self, scan: &Scan) -> Result<Scanner<'_>> {
+        self.snapshot().check_doubt()?;
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &scan.table)?;
         let query = RowQuery::scan(scan, table, self.now())?;
@@ -135,17 +138,37 @@ impl Engine {
     }
 
     /// The greatest row of a family in `[from, end)` of keys.
-    fn last_row(&self, snapshot: &Snapshot, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
+    fn last_row(&self, snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
         let mut last = None;
-        self.index.page(from, end, 1, Direction::Descending, &mut |key, _| {
-            last = Some(key.to_vec());
-            Ok(())
-        })?;
-        for table in snapshot.tables.all() {
-            last = last.max(table.last_key(from, end));
+        for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+            last = last.max(run.last_before(from, end)?);
+        }
+        for table in snapshot.tables.of(family) {
+            last = last.max(table.last_key(from, Some(end)));
         }
         Ok(last.as_deref().and_then(key::row_of))
     }
+}
+
+/// While it is not known what the log has lost: the newest versions of named columns can be read that were written since.
+fn settled(snapshot: &Snapshot, table: &TableSchema, (row, read): (&[u8], &ReadSpec)) -> Result<Snapshot> {
+    let ReadSpec { columns, time_range, family_time_ranges, max_versions, filter, raw, .. } = read;
+    let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
+    if !is_newest || filter.is_some() || *raw || columns.is_empty() {
+        snapshot.check_doubt()?;
+    }
+    let prefix = key::row_prefix(row);
+    for (name, qualifiers) in columns {
+        let Some(qualifiers) = qualifiers else {
+            snapshot.check_doubt()?;
+            continue;
+        };
+        let family = family(table, name)?;
+        for qualifier in qualifiers {
+            Cursor::first_of(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
+        }
+    }
+    Ok(snapshot.without_doubt())
 }
 
 /// Narrows a scan to where a row can pass its filter.
@@ -157,31 +180,31 @@ fn skip_to(scan: &mut Scan, hint: Vec<u8>) {
 }
 
 impl<'s> Scanner<'s> {
-    /// The key of a family before which nothing is wanted.
-    fn lower(&self, family: FamilyId) -> Vec<u8> {
+    /// The key before which nothing is wanted.
+    fn lower(&self) -> Vec<u8> {
         let (row, inclusive) = match (self.scan.reversed, &self.passed) {
             (false, Some(row)) => (row.as_slice(), false),
             (false, None) => (self.scan.start.as_slice(), self.scan.start_inclusive),
             (true, _) => (self.scan.stop.as_slice(), self.scan.stop_inclusive),
         };
         match (row, inclusive) {
-            ([], _) => key::family_prefix(family),
-            (row, true) => key::row_prefix(family, row),
-            (row, false) => key::prefix_end(&key::row_prefix(family, row)),
+            ([], _) => Vec::new(),
+            (row, true) => key::row_prefix(row),
+            (row, false) => key::prefix_end(&key::row_prefix(row)),
         }
     }
 
-    /// The key of a family from which on nothing is wanted.
-    fn upper(&self, family: FamilyId) -> Vec<u8> {
+    /// The key from which on nothing is wanted.
+    fn upper(&self) -> End {
         let (row, inclusive) = match (self.scan.reversed, &self.passed) {
             (true, Some(row)) => (row.as_slice(), false),
             (true, None) => (self.scan.start.as_slice(), self.scan.start_inclusive),
             (false, _) => (self.scan.stop.as_slice(), self.scan.stop_inclusive),
         };
         match (row, inclusive) {
-            ([], _) => key::family_end(family),
-            (row, true) => key::prefix_end(&key::row_prefix(family, row)),
-            (row, false) => key::row_prefix(family, row),
+            ([], _) => FAR.into(),
+            (row, true) => key::prefix_end(&key::row_prefix(row)).into(),
+            (row, false) => key::row_prefix(row).into(),
         }
     }
 
@@ -200,14 +223,14 @@ impl<'s> Scanner<'s> {
         let mut least: Option<RowKey> = None;
         for at in 0..self.lanes.len() {
             let family = self.lanes[at].family;
-            let lower = self.lower(family);
+            let lower = self.lower();
             if self.lanes[at].cursor.is_none() {
-                let cursor = Cursor::new(&self.engine.index, &self.snapshot, &lower, self.upper(family), 64);
+                let cursor = Cursor::new(&self.snapshot, family, &lower, self.upper(), 64)?;
                 self.lanes[at].cursor = Some(Arc::new(Mutex::new(cursor)));
             }
             let Some(cursor) = &self.lanes[at].cursor else { continue };
             let mut cursor = cursor.lock();
-            cursor.seek(&lower);
+            cursor.seek(&lower)?;
             if let Some(row) = cursor.peek()?.and_then(key::row_of)
                 && least.as_ref().is_none_or(|l| row < *l)
             {
@@ -220,12 +243,12 @@ impl<'s> Scanner<'s> {
     fn next_reversed(&mut self) -> Result<Option<RowKey>> {
         let mut greatest = None;
         for lane in &self.lanes {
-            let (lower, upper) = (self.lower(lane.family), self.upper(lane.family));
-            greatest = greatest.max(self.engine.last_row(&self.snapshot, &lower, &upper)?);
+            let (lower, upper) = (self.lower(), self.upper());
+            greatest = greatest.max(self.engine.last_row(&self.snapshot, lane.family, &lower, &upper)?);
         }
         let Some(row) = &greatest else { return Ok(None) };
         for lane in &mut self.lanes {
-            let cursor = self.engine.row_cursor(&self.snapshot, &key::row_prefix(lane.family, row), 16);
+            let cursor = self.engine.row_cursor(&self.snapshot, lane.family, &key::row_prefix(row), 16)?;
             lane.cursor = Some(Arc::new(Mutex::new(cursor)));
         }
         Ok(greatest)
@@ -263,14 +286,16 @@ impl<'s> Scanner<'s> {
         let lanes = &self.lanes;
         let (engine, snapshot) = (self.engine, &self.snapshot);
         let mut open = |family: &FamilySchema| {
-            let prefix = key::row_prefix(family.id, row);
+            let prefix = key::row_prefix(row);
             let lane = lanes.iter().find(|lane| lane.family == family.id).and_then(|lane| lane.cursor.as_ref());
             Ok(match lane {
                 Some(cursor) => SharedRow::new(cursor, prefix),
-                None => SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(snapshot, &prefix, 16))), prefix),
+                None => {
+                    SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(snapshot, family.id, &prefix, 16)?)), prefix)
+                }
             })
         };
-        let loader = &mut Loader(engine);
+        let loader = &mut Loader(engine, snapshot);
         self.query.read_row(RowRequest { row, open: &mut open, loader, emit })
     }
 }

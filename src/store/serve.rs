@@ -175,7 +175,7 @@ impl Backend for Store {
     fn sync(&self) -> Result<()> {
         match self.access {
             Access::Full => self.engine.sync_log(),
-            Access::Snapshot(_) => Ok(()),
+            Access::Snapshot(_) | Access::ReadOnly => Ok(()),
         }
     }
 
@@ -209,14 +209,15 @@ impl Backend for Store {
     }
 
     fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>> {
-        self.changeable()?;
+        if let Access::Snapshot(_) = self.access {
+            self.changeable()?;
+        }
         Ok(self.kept(name)?)
     }
 
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
         let engine = self.changeable()?;
-        let kept = self.kept(&restoration.snapshot)?;
-        let restored = engine.restore_from(&kept.engine, restoration, origin);
+        let restored = engine.restore_tables(restoration, origin);
         restored.map_err(|e| if e.kind == ErrorKind::Io { engine.of_snapshot(&restoration.snapshot, e) } else { e })
     }
 

@@ -1,11 +1,18 @@
-//! What is stored of a table, from what is counted as it is written; the memtables are counted when asked.
+//! What is stored of a table, from what its extents say; the memtables are counted when asked.
 
+use std::collections::BTreeMap;
+
+use super::cursor::Lent;
 use super::engine::{Engine, known_table};
-use super::memtable::Memtable;
+use super::layout::Layout;
+use super::memtable::{FamilyTable, MemCell, MemValue};
 use crate::Result;
 use crate::backend::{ColumnNumbers, FamilyColumns, FamilyNumbers};
-use crate::index::{COLUMNS_MAX, ColumnChanges, ColumnsKept, FamilyStats, key, same_row};
-use crate::model::{FamilySchema, TableName};
+use crate::format::key;
+use crate::model::{FamilySchema, Qualifier, TableName, Timestamp};
+
+/// Qualifiers of a family that are told one by one.
+const COLUMNS_MAX: usize = 10_000;
 
 impl Engine {
     /// Numbers of each family of a table, in the order of their names.
@@ -15,23 +22,20 @@ impl Engine {
     }
 
     fn family_numbers(&self, family: &FamilySchema) -> FamilyNumbers {
-        let (stats, tables) = {
-            // Order: no flush in between, or its cells would count twice or not at all.
-            let _alone = self.maintenance.lock();
-            (self.meta.lock().families.get(&family.id).cloned(), self.tables.load_full())
-        };
-        let FamilyStats { cells, layers, .. } = stats.unwrap_or_default();
+        let snapshot = self.snapshot();
+        let runs = snapshot.layout.runs(family.id).map(|runs| runs.runs.as_slice()).unwrap_or_default();
+        let rows = |run: &std::sync::Arc<super::layout::Run>| run.sum(|facts| facts.rows);
         let mut numbers = FamilyNumbers {
             name: family.name.clone(),
-            cells,
+            cells: runs.iter().map(|run| run.sum(|facts| facts.cells)).sum(),
             unflushed: 0,
-            bytes: layers.iter().map(|layer| layer.bytes).sum(),
-            least_rows: layers.iter().map(|layer| layer.rows).max().unwrap_or(0),
-            most_rows: layers.iter().map(|layer| layer.rows).sum(),
-            layers: layers.len() as u64,
+            bytes: runs.iter().map(|run| run.sum(|facts| facts.key_bytes + facts.value_bytes)).sum(),
+            least_rows: runs.iter().map(rows).max().unwrap_or(0),
+            most_rows: runs.iter().map(rows).sum(),
+            layers: runs.len() as u64,
         };
-        for table in tables.all() {
-            add_unflushed(&mut numbers, family, table);
+        for table in snapshot.tables.of(family.id) {
+            add_unflushed(&mut numbers, &table);
         }
         numbers.least_rows = numbers.least_rows.min(numbers.cells);
         numbers.most_rows = numbers.most_rows.min(numbers.cells);
@@ -49,46 +53,74 @@ impl Engine {
 
     /// `None`: there are too many.
     fn family_columns(&self, family: &FamilySchema) -> Result<Option<Vec<ColumnNumbers>>> {
-        let (kept, indexed, tables) = {
-            // Order: as above.
-            let _alone = self.maintenance.lock();
-            let kept = self.meta.lock().families.get(&family.id).map_or(ColumnsKept::default(), |stats| stats.columns);
-            (kept, self.index.columns(family.id)?, self.tables.load_full())
+        let snapshot = self.snapshot();
+        let mut all: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
+        let mut add = |numbers: ColumnNumbers| match all.get_mut(&numbers.qualifier) {
+            Some(sum) => {
+                sum.cells += numbers.cells;
+                sum.bytes += numbers.bytes;
+                sum.oldest = sum.oldest.min(numbers.oldest);
+                sum.newest = sum.newest.max(numbers.newest);
+            }
+            None => drop(all.insert(numbers.qualifier.clone(), numbers)),
         };
-        let mut unflushed = ColumnChanges::default();
-        for table in tables.all() {
-            let (from, end) = (key::family_prefix(family.id), key::family_end(family.id));
-            table.page(&from, &end, usize::MAX, &mut |key, cell| {
-                unflushed.add(key, key::row_prefix_len(key).unwrap_or(0), &cell.to_row())
+        for extent in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs).flat_map(|run| &run.extents) {
+            // Until a compaction is through, what it has copied counts twice.
+            let Some(columns) = extent.readable()?.columns()? else { return Ok(None) };
+            for column in columns {
+                let crate::segment::ColumnFacts { qualifier, cells, bytes, oldest, newest, .. } = column;
+                add(ColumnNumbers { qualifier, cells, bytes, oldest, newest });
+            }
+        }
+        for table in snapshot.tables.of(family.id) {
+            let counted: std::result::Result<(), ()> = table.all(|key, cell| {
+                if let Some(numbers) = of_cell(key, cell) {
+                    add(numbers);
+                }
+                Ok(())
             });
+            debug_assert!(counted.is_ok());
         }
-        let (ColumnsKept::All(_), Some(unflushed)) = (kept, unflushed.of_family(family.id)) else { return Ok(None) };
-        let mut all: std::collections::BTreeMap<_, _> = indexed.into_iter().collect();
-        for (qualifier, stats) in unflushed {
-            all.entry(qualifier).and_modify(|sum: &mut crate::index::ColumnStats| sum.add(&stats)).or_insert(stats);
-        }
-        let numbers = |(qualifier, stats): (_, crate::index::ColumnStats)| ColumnNumbers {
-            qualifier,
-            cells: stats.cells.cast_unsigned(),
-            bytes: stats.bytes.cast_unsigned(),
-            oldest: stats.oldest,
-            newest: stats.newest,
+        Ok((all.len() <= COLUMNS_MAX).then(|| all.into_values().collect()))
+    }
+
+    /// Bytes of extents that reads can reach, about: without what newer versions hide.
+    pub fn live_bytes(&self, layout: &Layout) -> u64 {
+        let of = |facts: &crate::segment::ExtentFacts| {
+            let all = (facts.key_bytes + facts.value_bytes).max(1);
+            let hidden = u128::from(facts.superseded_bytes) * u128::from(facts.stored_bytes) / u128::from(all);
+            facts.stored_bytes.saturating_sub(u64::try_from(hidden).unwrap_or(u64::MAX))
         };
-        Ok((all.len() <= COLUMNS_MAX).then(|| all.into_iter().map(numbers).collect()))
+        layout.extents().filter_map(|extent| extent.facts()).map(of).sum()
     }
 }
 
-fn add_unflushed(numbers: &mut FamilyNumbers, family: &FamilySchema, table: &Memtable) {
-    let (from, end) = (key::family_prefix(family.id), key::family_end(family.id));
-    let (mut last, mut rows) = (Vec::new(), 0);
-    let cells = table.page(&from, &end, usize::MAX, &mut |key, cell| {
-        rows += u64::from(!same_row(&last, key));
-        last.clear();
-        last.extend_from_slice(key);
-        numbers.bytes += cell.stored_bytes();
+fn of_cell(key: &[u8], cell: &MemCell) -> Option<ColumnNumbers> {
+    let (timestamp, kind, _) = key::decode_suffix(key)?;
+    let qualifier = key::qualifier_of(key, key::row_prefix_len(key)?)?;
+    let (oldest, newest): (Timestamp, Timestamp) = (timestamp, timestamp);
+    kind.is_put().then(|| ColumnNumbers { qualifier, cells: 1, bytes: Lent::Memory(cell).len(), oldest, newest })
+}
+
+fn add_unflushed(numbers: &mut FamilyNumbers, table: &FamilyTable) {
+    let (mut last, mut rows, mut cells): (Vec<u8>, u64, u64) = (Vec::new(), 0, 0);
+    let counted: std::result::Result<(), ()> = table.all(|key, cell| {
+        if last.is_empty() || !key.starts_with(&last) {
+            rows += 1;
+            last.clear();
+            last.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
+        }
+        cells += 1;
+        let value = match &cell.value {
+            MemValue::Bytes(bytes) => bytes.len() as u64,
+            MemValue::Root { len, .. } => *len,
+        };
+        numbers.bytes += key.len() as u64 + value;
+        Ok(())
     });
-    numbers.cells += cells as u64;
-    numbers.unflushed += cells as u64;
+    debug_assert!(counted.is_ok());
+    numbers.cells += cells;
+    numbers.unflushed += cells;
     numbers.least_rows = numbers.least_rows.max(rows);
     numbers.most_rows += rows;
 }

@@ -12,6 +12,7 @@ mod expiry;
 mod failures;
 mod repair;
 mod rig;
+mod slices;
 mod snapshots;
 mod space;
 mod torture;
@@ -34,9 +35,8 @@ fn options(env: &SimEnv) -> StoreOptions {
     let mut options = StoreOptions::new("/store");
     options.env = Arc::new(env.clone());
     options.background = Background::Off;
-    options.compaction_cells = 3;
     // What is reserved is measured by it, and written.
-    options.segment_bytes = 1 << 20;
+    options.memtable_bytes = 1 << 20;
     options
 }
 

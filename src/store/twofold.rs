@@ -23,26 +23,16 @@ pub fn copy_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Why contents were not saved.
-pub struct Unsaved {
-    pub error: Error,
-    /// A later start may find the new contents or the old ones.
-    pub is_unknown: bool,
-}
-
 /// Writes both so that a crash leaves, in each, the old or the new contents.
-pub fn save(env: &dyn Env, path: &Path, bytes: &[u8]) -> Result<(), Unsaved> {
+pub fn save(env: &dyn Env, path: &Path, bytes: &[u8]) -> Result<()> {
     let copy = copy_of(path);
-    let unsaved = |path: &Path, is_unknown| {
+    let unsaved = |path: &Path| {
         let what = format!("write {}", path.display());
-        move |e: std::io::Error| Unsaved { error: Error::io(what, &e), is_unknown }
+        move |e: std::io::Error| Error::io(what, &e)
     };
     // Order: the copy first; it is then never older than a first file that is good, and counts for nothing beside it.
-    env.replace_file(&copy, bytes).map_err(unsaved(&copy, false))?;
-    let new = env.write_beside(path, bytes).map_err(unsaved(path, false))?;
-    // From here on the new contents may be found.
-    env.rename(&new, path).map_err(unsaved(path, true))?;
-    path.parent().map_or(Ok(()), |dir| env.sync_dir(dir)).map_err(unsaved(path, true))
+    env.replace_file(&copy, bytes).map_err(unsaved(&copy))?;
+    env.replace_file(path, bytes).map_err(unsaved(path))
 }
 
 /// Reads the first file, or its copy if that is missing or damaged; `None` if there is neither.

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
-use super::open::VERIFIED_AT_ONCE;
+use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
 use crate::env::sync::{self, Handle, Instant};
-use crate::index::Verified;
-use crate::{Error, ErrorKind, Result};
+use crate::model::SeqNo;
 
-/// How often the index is verified.
-const VERIFY: Duration = Duration::from_hours(24);
+/// What nobody has added to for so long,
+const IDLE: Duration = Duration::from_secs(30);
+/// and that takes so much memory, is flushed.
+const IDLE_BYTES: u64 = 1 << 20;
 /// How often the compactor looks by itself.
 const LOOK: Duration = Duration::from_secs(60);
 
@@ -30,7 +31,6 @@ impl Workers {
             workers.spawn("cellfs-sync", sync_loop);
             workers.spawn("cellfs-flush", flush_loop);
             workers.spawn("cellfs-compact", compact_loop);
-            workers.spawn("cellfs-verify", verify_loop);
         }
         workers
     }
@@ -72,6 +72,8 @@ fn sync_loop(engine: &Engine) {
     while wait(engine, engine.options.sync_interval, |_| false) {
         if engine.log.poison().is_none() {
             note(engine, "sync the log", engine.sync_log());
+            note(engine, "flush what has been idle", engine.flush_idle());
+            engine.structure.collect();
             note(engine, "keep a reserve", engine.restore_reserve());
         }
     }
@@ -79,7 +81,7 @@ fn sync_loop(engine: &Engine) {
 
 fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
-        if engine.log.poison().is_none() && !engine.tables.load().frozen.is_empty() {
+        if engine.log.poison().is_none() && !engine.tables().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
             let result = engine.flush_frozen();
             {
@@ -105,34 +107,6 @@ fn compact_loop(engine: &Engine) {
             note(engine, "compact", engine.compact_as_needed());
         }
     }
-}
-
-/// A small index was verified when the store was opened.
-fn verify_loop(engine: &Engine) {
-    let small = engine.meta.lock().cells() <= VERIFIED_AT_ONCE;
-    let mut pause = if small { VERIFY } else { Duration::ZERO };
-    while wait(engine, pause, |_| false) {
-        let stopped = || engine.signals.state.lock().stop;
-        pause = match engine.index.verify(&|| !stopped()) {
-            Ok(Verified::Good) => VERIFY,
-            // A sync of the index comes first.
-            Ok(Verified::Stopped) => LOOK,
-            Ok(Verified::Damaged(reason)) => {
-                let text = format!("the index is damaged: {reason}. It is rebuilt from the log at the next start");
-                note(engine, "verify the index", Err(Error::new(ErrorKind::Corrupt, text)));
-                return;
-            }
-            Err(e) => {
-                note(engine, "verify the index", Err(e));
-                LOOK
-            }
-        };
-    }
-}
-
-/// Says in the status what is going on, until it is said to be nothing.
-pub fn doing(engine: &Engine, what: &str) {
-    engine.signals.state.lock().activity = what.to_owned();
 }
 
 fn activity(state: &SignalState) -> String {
@@ -164,34 +138,69 @@ fn note(engine: &Engine, what: &str, result: Result<()>) {
 impl Engine {
     /// Everything that was written is on the disk when this returns.
     pub fn sync_log(&self) -> Result<()> {
-        let synced = self.log.sync();
-        self.witness.note_synced(self.log.synced());
+        self.log.check_poison()?;
+        self.sync_to(self.log.written())
+    }
+
+    /// As [`Engine::sync_log`], of what was written up to a number.
+    pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
+        let before = self.log.poison().is_some();
+        // Order: chunks before the records that lead to them.
+        let synced = self.log.sync_to(seq, &|| self.values.blobs.sync());
+        if synced.is_err() && !before {
+            self.rescue();
+        }
+        self.progress.note_synced(self.log.synced_record());
         synced
+    }
+
+    /// After a failed sync: what may not be on the disk is written once more, to a file of its own, if that is possible.
+    fn rescue(&self) {
+        match super::rescue::rescue(self) {
+            Ok(records) => log::warn!("{records} records that were not on the disk are in a new file of the log now"),
+            Err(e) => log::error!("what was not on the disk could not be written elsewhere: {e}"),
+        }
+    }
+
+    /// What is in memory and was not added to for a while becomes extents, if it is worth a file.
+    fn flush_idle(&self) -> Result<()> {
+        let tables = self.tables();
+        let now = (self.log.written(), Instant::now());
+        let mut idle = self.idle.lock();
+        let (seq, since) = idle.get_or_insert(now);
+        if *seq != now.0 {
+            *idle = Some(now);
+            return Ok(());
+        }
+        let is_due = since.elapsed() >= IDLE && tables.active.bytes() >= IDLE_BYTES;
+        drop(idle);
+        if is_due { self.flush() } else { Ok(()) }
     }
 
     /// Numbers about the store.
     pub fn status(&self) -> Result<Status> {
         let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
-        let tables = self.tables.load();
-        let memtable_cells = tables.all().map(|t| t.len()).sum();
+        let (tables, layout) = (self.tables(), self.structure.layout());
+        let memtable_cells: u64 = tables.all().map(|t| t.len()).sum();
         let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
-        let unflushed: u64 = tables.all().map(|t| t.stored_bytes()).sum();
-        let meta = self.meta.lock();
+        let (segment_bytes, segments) = self.structure.bytes();
+        let blobs = self.values.blobs.stats();
+        let kept = blobs.bytes.saturating_sub(blobs.punched) + self.log.bytes();
+        self.forget_damage();
         let state = self.signals.state.lock();
-        let segments = self.log.segments();
         Ok(Status {
-            cells: meta.cells() + memtable_cells,
-            segments: segments.ids().len() as u64,
-            segment_bytes: segments.total_len(),
-            live_bytes: meta.live_bytes() + unflushed,
-            index_bytes: self.index.bytes(),
+            cells: layout.cells() + memtable_cells,
+            segments: segments + blobs.files + self.log.files(),
+            segment_bytes: segment_bytes + kept,
+            live_bytes: self.live_bytes(&layout).min(segment_bytes) + kept,
+            index_bytes: 0,
             memtable_cells,
             memtable_bytes,
             last_seq: self.log.written().0,
-            checkpoint_seq: meta.checkpoint.seq.0,
+            checkpoint_seq: layout.state.covered.0,
             synced_seq: self.log.synced().0,
-            flushes: meta.flushes,
-            compactions: meta.compactions,
+            flushes: layout.state.flushes,
+            compactions: layout.state.compactions,
             activity: activity(&state),
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),

@@ -4,7 +4,7 @@ use super::keys::KeyFileState;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
 use super::resolve::{Facts, Tree, text};
 use super::schema;
-use crate::backend::Versions;
+use crate::backend::{HistoryFrom, Versions};
 use crate::model::{ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -15,7 +15,9 @@ impl Tree {
             return self.history_facts(&key.place);
         }
         match &key.place {
-            Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
+            Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => {
+                Ok(Some(Facts::Dir))
+            }
             Place::Info(_) => Ok(Some(text(Vec::new()))),
             Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
             Place::Namespace(name) => {
@@ -125,8 +127,9 @@ impl Tree {
     }
 
     pub(super) fn has_versions(&self, column: &ColumnKey) -> Result<bool> {
-        let versions = self.backend.list_versions(column, Versions::LiveAndKept, None, 1);
-        Ok(self.existing(versions)?.is_some_and(|versions| !versions.is_empty()))
+        let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
+        let found = self.backend.list_history(&column.table, &column.row, &column.family, Some(&from), 1);
+        Ok(self.existing(found)?.is_some_and(|found| found.iter().any(|(of, _)| *of == column.qualifier)))
     }
 }
 

@@ -10,8 +10,8 @@ use super::resolve::Tree;
 use super::schema;
 use crate::Result;
 use crate::backend::{HistoryFrom, RowListing, Versions};
-use crate::index::{first_part, join_key};
 use crate::model::{CellInfo, Qualifier, TableName, Timestamp};
+use crate::spill::{first_part, join_key};
 
 /// What a column lists before its versions: its key file, or its cell.
 pub(super) const FIRST: u8 = 0;

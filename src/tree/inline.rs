@@ -9,8 +9,8 @@ use super::listing::Entry;
 use super::place::{FamilyPlace, NodeKey, Place, View};
 use super::resolve::Tree;
 use crate::Result;
-use crate::index::join_key;
 use crate::model::{CellInfo, ColumnKey, Qualifier};
+use crate::spill::join_key;
 
 impl Tree {
     /// A cell, then its versions as `q@ts`, newest first; then the next one.

@@ -115,7 +115,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Origin, SeqNo, TableName, Tags, ValueHandle};
+    use crate::model::{Origin, SeqNo, TableName, Tags, ValueRef};
 
     fn column(qualifier: &[u8]) -> ColumnKey {
         let table = TableName::parse("t").unwrap();
@@ -127,7 +127,7 @@ mod tests {
             timestamp: Timestamp(timestamp),
             seq: SeqNo(1),
             tags: Tags::default(),
-            value: ValueHandle::default(),
+            value: ValueRef::default(),
             deleted_at: None,
             hidden_from: None,
             expires_at: None,

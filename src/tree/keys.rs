@@ -13,8 +13,8 @@ use super::escape::{At, Bytes, Level, NAME_MAX, STEM_MAX, Spelling};
 use super::place::{FamilyPlace, Place, RowPlace, family_of};
 use super::resolve::Tree;
 use crate::backend::{HistoryFrom, RowListing, Versions};
-use crate::index::{SpillMap, join_key};
 use crate::model::{Qualifier, RowKey, TableName, TimeRange};
+use crate::spill::{SpillMap, join_key};
 use crate::{Error, ErrorKind, Result};
 
 /// Keys fetched at once when a shortened name is looked for.

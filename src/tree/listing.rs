@@ -55,6 +55,10 @@ impl Tree {
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
                 Ok(after_cursor(entries, after, limit))
             }
+            Place::InfoOf(_) => {
+                let errors = plain("errors".to_owned(), dir.sibling(Place::Info(InfoPlace::Errors)));
+                Ok(after_cursor(std::iter::once(errors), after, limit))
+            }
             Place::TableInfo(table, TableNoun::Dir) => {
                 let place = |noun| dir.sibling(Place::TableInfo(Arc::clone(table), noun));
                 let entries = super::info::NOUNS.into_iter().map(|(name, noun)| plain(name.to_owned(), place(noun)));

@@ -11,8 +11,8 @@ use crate::env::sync::Mutex;
 
 use super::place::{FamilyPlace, RowPlace};
 use crate::Result;
-use crate::index::{SpillMap, first_part, join_key, past_key};
 use crate::model::{ColumnKey, Qualifier, TableName};
+use crate::spill::{SpillMap, first_part, join_key, past_key};
 
 /// Memory that directories may take before they are spilled, bytes.
 const MEMORY_MAX: usize = 4 << 20;

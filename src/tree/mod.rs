@@ -19,3 +19,4 @@ pub mod schema;
 mod spelling;
 pub mod suffix;
 pub mod times;
+mod ungiven;

@@ -102,6 +102,8 @@ pub enum Place {
     Schema(Arc<SchemaPlace>),
     /// `.info/errors` and its like.
     Info(InfoPlace),
+    /// `.info` of a namespace or a row: the way to `errors`.
+    InfoOf(Arc<Place>),
     /// `TABLE/.info` and what is below it.
     TableInfo(Arc<TableName>, TableNoun),
 }
@@ -279,6 +281,12 @@ impl Place {
         };
         let family = |own: &String| to.family.as_ref().unwrap_or(own).clone();
         let (table, row) = (to.table.clone(), to.row.clone());
+        if let Place::Json(own) | Place::RowKey(own) = self {
+            let moves = from.family.is_none() && inside(&own.table, &own.row, None);
+            let moved = Arc::new(RowPlace { table, row });
+            let place = if matches!(self, Place::Json(_)) { Place::Json(moved) } else { Place::RowKey(moved) };
+            return moves.then_some(place);
+        }
         if let Place::Family(place) = self {
             let is_inside = inside(&place.table, &place.row, Some(&place.family));
             return is_inside

@@ -105,6 +105,10 @@ impl Tree {
             return Err(absent(name));
         }
         let place = match &dir.place {
+            Place::Namespace(_) | Place::Row(_) if name == b".info" && dir.is_present() => {
+                Place::InfoOf(Arc::new(dir.place.clone()))
+            }
+            Place::InfoOf(_) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Root => root_target(name)?,
             Place::Namespace(namespace) => namespace_target(namespace, name)?,
             Place::Table(table) => self.table_target(table, name)?,
@@ -203,6 +207,9 @@ impl Tree {
                 Err(misspelt(&right(stem), &canonical))
             }
             Parsed::Key(qualifier) => Ok(Some(qualifier)),
+            Parsed::Refused { .. } if stem.is_empty() && suffix == Some(Suffix::Versions) => {
+                Err(misspelt(b"@", &spelling.file_name(Level::Qualifier, b"@", NAME_MAX)))
+            }
             Parsed::Refused { canonical } => Err(misspelt(&right(stem), &right(&canonical))),
             Parsed::Short { prefixes } => self.find_qualifier(spelling, family, (&prefixes, stem), limit),
         }
@@ -245,7 +252,7 @@ impl Tree {
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
             Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
-            Place::Info(InfoPlace::Dir) => b".info".to_vec(),
+            Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
             Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
         }
@@ -290,7 +297,7 @@ fn parent_place(place: &Place) -> Option<Place> {
             None => table(&waiting.table),
         },
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
-        Place::Times(base) => base.as_ref().clone(),
+        Place::Times(base) | Place::InfoOf(base) => base.as_ref().clone(),
         Place::Schema(schema) => match schema::parent(schema) {
             Some(parent) => Place::Schema(Arc::new(parent)),
             None => match schema.as_ref() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::place::{FreeMap, SchemaPlace};
 use super::resolve::{Facts, absent, text};
+use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema,
     TableName, TableSchema,
@@ -48,9 +49,8 @@ fn attribute_target(table: &TableName, family: Option<String>, name: String) -> 
             return Ok(SchemaPlace::Free { table, family, map });
         }
     }
-    let is_attribute =
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-    if is_attribute { Ok(SchemaPlace::Attribute { table, family, name }) } else { Err(name) }
+    let effect = if family.is_some() { family_effect(&name) } else { table_effect(&name) };
+    if effect.is_some() { Ok(SchemaPlace::Attribute { table, family, name }) } else { Err(name) }
 }
 
 /// The directory that a place is in; `None` for a `.schema` itself.

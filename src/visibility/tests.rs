@@ -5,7 +5,7 @@ mod kept;
 mod plain;
 
 use super::*;
-use crate::model::{CellKind, Generation, KeepDeleted, SeqNo, Tags, Tombstone, ValueHandle};
+use crate::model::{CellKind, Generation, KeepDeleted, SeqNo, Tags, Tombstone, ValueRef};
 
 const NOW: Timestamp = Timestamp(100);
 
@@ -17,8 +17,8 @@ fn cell(qualifier: &str, timestamp: i64, kind: CellKind, seq: u64) -> StoredCell
         seq: SeqNo(seq),
         generation: Generation(1),
         tags: Tags::default(),
-        value: ValueHandle::default(),
-        own: None,
+        value: ValueRef::default(),
+        ordinal: 0,
     }
 }
 

@@ -56,6 +56,44 @@ fn commands_take_bytes_as_hbase_prints_them() {
 }
 
 #[test]
+fn commands_put_back_what_scan_prints_as_json() {
+    use std::io::Write;
+    let stored = Stored::new();
+    for (row, column, value, at) in [
+        ("r1", "f:q", "old", "100"),
+        ("r1", "f:q", "new", "200"),
+        (r"\xFF\x00", r"f:\xFE", r"\x00\x80", "300"),
+        ("r2", "f:", "empty qualifier", "400"),
+        ("r2", "f:gone", "deleted", "500"),
+    ] {
+        assert_eq!(stored.run(&["put", "t", row, column, value, at]).0, 0);
+    }
+    assert_eq!(stored.run(&["delete", "t", "r2", "f:gone"]).0, 0);
+    let scan = |table| stored.run(&["scan", table, "--json", "--raw", "--versions", "9"]).1;
+    let printed = scan("t");
+    assert_eq!(stored.run(&["create", "copy", "f,VERSIONS=3"]).0, 0);
+    let put = |text: &str| {
+        let store = stored.0.path().join("store");
+        let mut child = std::process::Command::new(CELLFS);
+        let child = child.args(["put", "--json"]).arg(store).args(["copy", "-"]).stdin(std::process::Stdio::piped());
+        let mut child = child.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        (done.status.code().unwrap(), String::from_utf8(done.stderr).unwrap())
+    };
+    assert_eq!(put(&printed).0, 0);
+    assert_eq!(scan("copy"), printed);
+    // A wrong line is named, and what came before it is there.
+    let (status, said) =
+        put("{\"row\":\"r9\",\"family\":\"f\",\"qualifier\":\"q\",\"value\":\"v\"}\n\n{\"row\":\"r9\"}\n");
+    assert!(status == 2 && said.contains("line 3"), "{status} {said}");
+    assert_eq!(stored.run(&["get", "--value", "copy", "r9", "f:q"]).1, "v");
+    let (status, said) = put("{\"row\":\"r\",\"family\":\"none\",\"qualifier\":\"q\",\"value\":\"v\"}\n");
+    assert!(status == 2 && said.contains("none"), "{status} {said}");
+    assert_eq!(stored.run(&["put", "copy", "r"]).0, 2, "a value is missing");
+}
+
+#[test]
 fn commands_delete_up_to_a_time_and_a_familys_version() {
     let stored = Stored::new();
     for time in ["1", "2", "3"] {
@@ -127,4 +165,76 @@ fn commands_spell_a_table_with_a_colon_or_a_slash_and_take_paths() {
     assert_eq!(run(&["get", "--value", &path("s/f/q")]), (0, "two".to_owned()));
     assert_eq!(run(&["purge", &path("s")]).0, 0);
     assert_eq!(run(&["get", &store, "ns/t"]).0, 2, "a row is missing");
+}
+
+#[test]
+fn commands_log_and_move_keys_of_bytes() {
+    let stored = Stored::new();
+    assert_eq!(stored.run(&["put", "t", r"\x00a\xFF", r"f:\x2F", "v", "5"]).0, 0);
+    let (status, said) = stored.run(&["log", r"t/\x00a\xFF/f/\x2F"]);
+    assert!(status == 0 && said.starts_with("5\t"), "{said}");
+    assert_eq!(stored.run(&["mv", r"t/\x00a\xFF", r"t/b\x00"]).0, 0);
+    assert_eq!(stored.run(&["get", "--value", "t", r"b\x00", r"f:\x2F"]), (0, "v".to_owned()));
+}
+
+#[test]
+fn commands_get_several_rows() {
+    let stored = Stored::new();
+    for row in ["a", "b", r"\x01"] {
+        assert_eq!(stored.run(&["put", "t", row, "f:q", "v"]).0, 0);
+    }
+    assert_eq!(stored.rows(&["get", "t", "b", "--row", r"\x01", "--row", "none", "--row", "a"]), ["b", r"\x01", "a"]);
+    assert_eq!(stored.run(&["get", "t", "none", "--row", "neither"]).0, 1);
+}
+
+#[test]
+fn commands_change_on_a_condition_whatever_the_change() {
+    let stored = Stored::new();
+    let value = |column: &str| stored.run(&["get", "--value", "t", "r", column]).1;
+    assert_eq!(stored.run(&["put", "t", "r", "f:lock", "mine"]).0, 0);
+    let on = |wanted: &str, change: &[&str]| {
+        stored.run(&[change, &["--if-column", "f:lock", "--if-value", wanted]].concat()).0
+    };
+    for change in
+        [&["put", "t", "r", "f:q", "v"][..], &["append", "t", "r", "f:q", "w"], &["incr", "t", "r", "f:n", "2"]]
+    {
+        assert_eq!((on("other", change), on("mine", change)), (1, 0), "{change:?}");
+    }
+    assert_eq!(value("f:q"), "vw");
+    assert_eq!((on("other", &["deleteall", "t", "r", "f:n"]), value("f:n").len()), (1, 8));
+    assert_eq!((on("mine", &["deleteall", "t", "r", "f:n"]), value("f:n").len()), (0, 0));
+    assert_eq!((on("other", &["delete", "t", "r", "f:q"]), on("mine", &["delete", "t", "r", "f:q"])), (1, 0));
+    assert_eq!(stored.run(&["append", "t", "r", "f:q", "x", "--if-absent"]).0, 0);
+    assert_eq!(stored.run(&["append", "t", "r", "f:q", "x", "--if-absent"]).0, 1);
+    assert_eq!(stored.run(&["deleteall", "t", "r", "--if-absent"]).0, 2, "which column is not said");
+    assert_eq!((on("mine", &["deleteall", "t", "r"]), stored.run(&["get", "t", "r"]).0), (0, 1));
+}
+
+#[test]
+fn commands_refuse_unknown_attributes_and_speak_of_what_is_asked() {
+    let stored = Stored::new();
+    for unknown in
+        [&["alter", "t", "--set", "NOSUCH=1"][..], &["alter", "t", "f,NOSUCH=1"], &["create", "u", "f,NOSUCH=1"]]
+    {
+        let (status, said) = stored.run(unknown);
+        assert!(status == 2 && said.contains("NOSUCH"), "{unknown:?}: {said}");
+    }
+    let (status, said) = stored.run(&["alter", "t", "--set", "REGION_REPLICATION=3"]);
+    assert!(status == 0 && said.contains("REGION_REPLICATION=3"), "{said}");
+    assert_eq!(stored.run(&["alter", "t", "f,VERSIONS=5"]), (0, String::new()), "what was set before is not repeated");
+    assert_eq!(stored.run(&["alter", "t", "--set", "hbase.hstore.compaction.min=5"]).0, 0);
+}
+
+#[test]
+fn commands_take_no_more_from_a_pipe_than_a_value_may_have() {
+    let fixture = Fixture::with_options("value_limit=1000000");
+    for command in ["put", "append"] {
+        let mut child = std::process::Command::new(CELLFS);
+        child.arg(command).arg(fixture.store()).args(["t", "r", "f:q", "-"]);
+        // It has no end.
+        let zero = fs::File::open("/dev/zero").unwrap();
+        let done = child.stdin(zero).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.code() == Some(2) && said.contains("1000000"), "{command}: {said}");
+    }
 }

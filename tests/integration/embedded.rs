@@ -38,7 +38,6 @@ fn open(env: &SimEnv) -> Store {
     options.env = Arc::new(env.clone());
     options.background = Background::Off;
     // So few that compactions come by all their ways of holding cells.
-    options.compaction_cells = 3;
     Store::open(options).unwrap()
 }
 

@@ -65,11 +65,60 @@ fn rendered(name: &str, command: clap::Command) -> String {
         let end = page[at + 1..].find("\n.SH").unwrap() + at + 2;
         page.replace_range(at..end, "");
     }
+    let beside = cellfs::cli::BESIDE.iter().find(|beside| beside.page == name);
+    let beside = beside.unwrap_or_else(|| panic!("{name} has no examples"));
+    page = page.replace(".SH VERSION\n", &format!("{}.SH VERSION\n", shown_beside(beside)));
     if name == "cellfs" {
         let codes = cellfs::cli::EXIT_STATUS.map(|(code, text)| format!(".TP\n{code}\n{}\n", text.replace('-', "\\-")));
         page = page.replace(".SH VERSION\n", &format!(".SH \"EXIT STATUS\"\n{}.SH VERSION\n", codes.concat()));
     }
     page
+}
+
+/// EXAMPLES and SEE ALSO of a page.
+fn shown_beside(beside: &cellfs::cli::Beside) -> String {
+    let safe = |text: &str| text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    let mut text = ".SH EXAMPLES\n".to_owned();
+    for (what, line) in beside.examples {
+        text += &format!("{}\n.PP\n.RS\n.nf\n{}\n.fi\n.RE\n.PP\n", safe(what), safe(line));
+    }
+    text = text.trim_end_matches(".PP\n").to_owned();
+    let main: &[&str] = if beside.page == "cellfs" { &[] } else { &["cellfs(1)"] };
+    let pages: Vec<String> = [main, beside.see_also].concat().iter().map(|page| safe(page)).collect();
+    text + &format!(".SH \"SEE ALSO\"\n{}\n", pages.join(",\n"))
+}
+
+/// Words of a line, with the quotes of a shell taken off.
+fn words_of(line: &str) -> Vec<String> {
+    let (mut words, mut quote, mut word) = (Vec::new(), None, None::<String>);
+    for c in line.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => (quote, word) = (Some(c), Some(word.unwrap_or_default())),
+            (' ', None) => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[test]
+fn examples_of_the_man_pages_are_of_the_grammar() {
+    let mut lines = 0;
+    for beside in cellfs::cli::BESIDE {
+        assert!(!beside.examples.is_empty() && !beside.see_also.is_empty(), "{}", beside.page);
+        for (_, line) in beside.examples {
+            let parsed = cellfs::cli::grammar().try_get_matches_from(words_of(line));
+            assert!(parsed.is_ok(), "{}: {line}: {}", beside.page, parsed.unwrap_err());
+            lines += 1;
+        }
+        for page in beside.see_also {
+            let file = page.trim_end_matches(')').replace('(', ".");
+            assert!(pages().iter().any(|path| path.ends_with(&file)), "{}: {page} is no page", beside.page);
+        }
+    }
+    assert!(lines > 40, "{lines} examples");
 }
 
 #[test]
@@ -79,6 +128,89 @@ fn completions_equal_the_help() {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut cellfs::cli::grammar(), "cellfs", &mut script);
         compare(&root.join(name), &script);
+    }
+}
+
+/// The script that is installed for a shell, in a file.
+fn installed(shell: &str) -> tempfile::NamedTempFile {
+    let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/completions/whole.sh");
+    let output = std::process::Command::new(whole).arg(shell).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), output.stdout).unwrap();
+    file
+}
+
+/// What a shell completes behind these words by the script that is installed for it; `None` where it is missing.
+fn completed_by(shell: &str, program: &str, words: &[&str]) -> Option<Vec<String>> {
+    let script = installed(shell);
+    let output =
+        std::process::Command::new(shell).args(["-c", program]).arg(script.path()).args(words).output().ok()?;
+    let said = String::from_utf8(output.stdout).unwrap();
+    Some(said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// What bash completes behind these words.
+fn completed(words: &[&str]) -> Vec<String> {
+    let program = r#"source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _cellfs_names "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"; printf '%s\n' "${COMPREPLY[@]}""#;
+    completed_by("bash", program, words).unwrap()
+}
+
+/// What zsh is given to choose from behind these words, and what it is told to put before it.
+fn offered_by_zsh(words: &[&str]) -> Option<Vec<String>> {
+    let program = r#"compdef() { : }
+        compadd() { local before=; while [[ $1 != -- ]]; do [[ $1 != -p ]] || before=$2; shift; done; shift
+            for word; do print -r -- "$before$word"; done }
+        source "$0"; words=("$@"); CURRENT=$#; _cellfs"#;
+    completed_by("zsh", program, words)
+}
+
+/// What fish completes behind this line.
+fn completed_by_fish(words: &[&str]) -> Option<Vec<String>> {
+    let program = "source $argv[1]; complete -C (string join ' ' -- $argv[2..])";
+    let script = installed("fish");
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut fish = std::process::Command::new("fish");
+    let path = Path::new(words[0].as_str()).parent()?;
+    let search = format!("{}:{}", path.display(), std::env::var("PATH").unwrap_or_default());
+    let line = ["cellfs".to_owned()].into_iter().chain(words[1..].iter().cloned());
+    let output = fish.env("PATH", search).args(["-c", program]).arg(script.path()).args(line).output().ok()?;
+    let said = String::from_utf8(output.stdout).unwrap();
+    Some(said.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect())
+}
+
+#[test]
+fn completions_know_tables_snapshots_and_mount_options() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, cellfs) = (directory.path().join("store"), env!("CARGO_BIN_EXE_cellfs"));
+    let store = store.to_str().unwrap();
+    for args in [
+        &["create", store, "tall", "f"][..],
+        &["create", store, "ns/wide", "f"],
+        &["snapshot", "create", store, "monday"],
+    ] {
+        let _ = std::process::Command::new(cellfs).args(args).output().unwrap();
+    }
+    assert_eq!(completed(&[cellfs, "get", store, "ta"]), ["tall"]);
+    assert_eq!(completed(&[cellfs, "--json", "scan", store, ""]), ["tall"]);
+    assert_eq!(completed(&[cellfs, "snapshot", "restore", store, ""]), ["monday"]);
+    assert_eq!(completed(&[cellfs, "mount", "-o", "ro,names"]), ["ro,names=raw"]);
+    assert!(completed(&[cellfs, "sca"]).contains(&"scan".to_owned()));
+    for (words, wanted) in [
+        (&[cellfs, "get", store, ""][..], "tall"),
+        (&[cellfs, "snapshot", "restore", store, ""], "monday"),
+        (&[cellfs, "mount", "-o", "ro,"], "ro,names=raw"),
+    ] {
+        match offered_by_zsh(words) {
+            Some(offered) => assert!(offered.contains(&wanted.to_owned()), "{words:?}: {offered:?}"),
+            None => println!("skipped: zsh is not installed"),
+        }
+        match completed_by_fish(words) {
+            Some(_) if words[1] == "mount" => {}
+            Some(found) => assert!(found.contains(&wanted.to_owned()), "{words:?}: {found:?}"),
+            None => println!("skipped: fish is not installed"),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use cellfs::backend::CompactionKind;
 use cellfs::model::{
     Append, Cell, CellInfo, CellKind, ColumnDelta, Condition, DeleteKind, DeleteMarker, FamilySchema, Generation, Get,
     Increment, Mutated, Mutation, PutCell, ReadSpec, Results, RowMutations, RowResult, Scan, SeqNo, StoredCell,
-    TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, ValueHandle,
+    TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, ValueRef,
 };
 use cellfs::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader, condition_holds};
 use cellfs::visibility::{FlushMatcher, SliceSource, Verdict, major_compaction};
@@ -33,29 +33,28 @@ pub struct Reference {
     values: Values,
 }
 
-struct Values(Vec<Vec<u8>>);
+struct Values;
 
 impl ValueLoader for Values {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
-        Ok(self.0[cell.value.offset as usize].clone())
+        self.load_part(cell, 0, usize::MAX)
     }
 
     fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
-        Ok(self.0[cell.value.offset as usize].iter().copied().skip(offset as usize).take(len).collect())
+        let ValueRef::Here(bytes) = &cell.value else { unreachable!("the reference holds all values in memory") };
+        Ok(bytes.iter().copied().skip(offset as usize).take(len).collect())
     }
 }
 
 impl Values {
-    fn add(&mut self, bytes: Vec<u8>) -> ValueHandle {
-        let handle = ValueHandle { offset: self.0.len() as u64, len: bytes.len() as u32, ..ValueHandle::default() };
-        self.0.push(bytes);
-        handle
+    fn add(&mut self, bytes: Vec<u8>) -> ValueRef {
+        ValueRef::Here(bytes.into())
     }
 }
 
 impl Reference {
     pub fn new(table: TableSchema) -> Self {
-        Self { table, now: Timestamp(1_700_000_000_000), seq: 0, cells: Vec::new(), values: Values(Vec::new()) }
+        Self { table, now: Timestamp(1_700_000_000_000), seq: 0, cells: Vec::new(), values: Values }
     }
 
     fn family(&self, name: &str) -> Result<&FamilySchema> {
@@ -178,7 +177,7 @@ impl Reference {
     ) {
         let value = self.values.add(value);
         let seq = SeqNo(self.seq);
-        let cell = StoredCell { qualifier, timestamp, kind, seq, generation: Generation(0), tags, value, own: None };
+        let cell = StoredCell { qualifier, timestamp, kind, seq, generation: Generation(0), tags, value, ordinal: 0 };
         let same = |p: &Place| {
             p.family == family
                 && p.cell.qualifier == cell.qualifier
@@ -422,7 +421,7 @@ fn written(cell: &StoredCell) -> CellInfo {
         timestamp: cell.timestamp,
         seq: cell.seq,
         tags: cell.tags.clone(),
-        value: cell.value,
+        value: cell.value.clone(),
         deleted_at: None,
         hidden_from: None,
         expires_at: None,

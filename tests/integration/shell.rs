@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cellfs::backend::Backend;
-use cellfs::shell::{Echo, End, OnError, Printer, Script, Session};
+use cellfs::shell::{Echo, End, Form, OnError, Printer, Script, Session};
 use cellfs::store::{Background, Store, StoreOptions};
 use jiff::tz::TimeZone;
 use regex::Regex;
@@ -186,6 +186,233 @@ fn what_cannot_be_read_is_refused_and_the_session_goes_on() {
     assert!(deep.contains("nested too deeply") && deep.contains("=> 2"), "{deep}");
 }
 
+/// Statements of Ruby, and what they print.
+const RUBY: &[(&str, &str)] = &[
+    ("for i in 1..3 do puts i end", "1\n2\n3\n"),
+    ("for i in [1, 2]\n  print i, ' '\nend\nputs", "1 2 \n"),
+    ("if 1 > 2\n  puts 'a'\nelsif 2 == 2\n  puts 'b'\nelse\n  puts 'c'\nend", "b\n"),
+    ("unless false then puts 'x' end", "x\n"),
+    ("i = 0\nwhile i < 3 do\n  i += 1\n  next if i == 2\n  puts i\nend", "1\n3\n"),
+    ("i = 5\nuntil i == 3\n  i -= 1\nend\nputs i", "3\n"),
+    ("loop do\n  puts 'once'\n  break\nend", "once\n"),
+    ("10.times { |i| break if i > 1; puts i }", "0\n1\n"),
+    ("x = 3\nputs 'odd' if x.odd? and not x == 5", "odd\n"),
+    ("puts(1 > 2 ? 'yes' : 'no')", "no\n"),
+    ("puts (1..5).select { |n| n.even? }.join(',')", "2,4\n"),
+    ("puts 'row%05d' % 7, format('%-4s|', 'ab'), 'a'.rjust(3, '0')", "row00007\nab  |\n00a\n"),
+    ("puts 'Com.Example'.downcase.split('.').reverse.join('.')", "example.com\n"),
+    ("puts 'abc'[1], 'abc'[0..1], 'abc'.include?('bc'), 'abc'.sub('b', 'x')", "b\nab\ntrue\naxc\n"),
+    ("a = []\na << 1 << 2 if false\na << 3\nputs a.size", "1\n"),
+    ("h = {}\nh['k'] = 1\nh['k'] += 1\nputs h['k'], h.key?('z')", "2\nfalse\n"),
+    ("%w[a b].each_with_index { |row, at| puts \"#{row}#{at}\" }", "a0\nb1\n"),
+    ("n ||= 4\nn ||= 5\nputs n, 2 ** 10, !n.nil?", "4\n1024\ntrue\n"),
+    (
+        "puts Time.at(0).utc.strftime('%Y-%m-%d'), Time.now.to_i > 1_700_000_000, Time.now - Time.now < 5",
+        "1970-01-01\ntrue\ntrue\n",
+    ),
+    ("3.downto(1) { |i| print i }\nputs", "321\n"),
+];
+
+#[test]
+fn shell_runs_ruby_as_people_script_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    for (statements, wanted) in RUBY {
+        let mut out = Vec::new();
+        let lines = Script::new(Cursor::new(statements.as_bytes()), "the test", Echo::Silent);
+        let printer = Printer::new(Box::new(&mut out), None).in_form(Form::Quiet);
+        Session::new(Arc::clone(&backend), Box::new(lines), printer, OnError::Continue).run().unwrap();
+        assert_eq!(String::from_utf8_lossy(&out), *wanted, "{statements}");
+    }
+}
+
+#[test]
+fn shell_names_what_it_does_not_offer() {
+    for (statements, word) in [
+        ("def f(x)\n  x + 1\nend\n", "`def` is not offered"),
+        ("case 1\nwhen 1 then puts 2\nend\n", "`case` is not offered"),
+        ("import org.apache.hadoop.hbase.util.Bytes\n", "`import` is not offered"),
+        ("begin\n  list\nrescue => e\nend\n", "`begin` is not offered"),
+        ("java.lang.System.currentTimeMillis\n", "Java's classes are not offered"),
+        ("break\n", "LocalJumpError"),
+    ] {
+        let text = output(&format!("{statements}puts 'after'\n"));
+        assert!(text.contains(word) && text.ends_with("after\n"), "{statements}: {text}");
+        assert_eq!(text.matches("Error").count(), 1, "{statements}: {text}");
+    }
+}
+
+/// Runs the program with a script on its input; output and status.
+fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
+    let mut command = Command::new(binary());
+    command.args(arguments).arg(directory.join("store")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // It may have ended before it read.
+    let _ = child.stdin.take().unwrap().write_all(script.as_bytes());
+    let done = child.wait_with_output().unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    (String::from_utf8(said).unwrap(), done.status.code())
+}
+
+#[test]
+fn shell_makes_no_store_of_a_mistyped_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let (said, status) = piped(directory.path(), &["shell"], "list\n");
+    assert!(status == Some(2) && said.contains("store"), "{said}");
+    assert!(!directory.path().join("store").exists());
+    assert_eq!(piped(directory.path(), &["shell", "--make"], "list\n").1, Some(0));
+    assert!(directory.path().join("store").exists());
+}
+
+#[test]
+fn shell_prints_less_or_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "create 't', 'f'\nput 't', 'r', 'f:q', \"v\\xFF\", 5\nscan 't'\nget 'no', 'r'\ncount 't'\nnonsense\n";
+    let (said, _) = piped(directory.path(), &["shell", "-q", "--make"], script);
+    assert!(said.contains("column=f:q") && said.contains("ERROR: Unknown table no!"), "{said}");
+    assert!(!said.contains("Took") && !said.contains("hbase:") && !said.contains("=> "), "{said}");
+    let (said, status) = piped(directory.path(), &["--json", "shell"], script);
+    assert_eq!(status, Some(0), "{said}");
+    let objects: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cell = objects.iter().find(|object| object["row"] == "r").unwrap();
+    assert_eq!((&cell["timestamp"], &cell["value"]["base64"]), (&5.into(), &"dv8=".into()));
+    assert!(objects.iter().any(|object| object["command"] == "count" && object["value"] == 1), "{said}");
+    assert!(
+        objects.iter().any(|object| object["command"] == "get" && object["error"] == "Unknown table no!"),
+        "{said}"
+    );
+    assert!(objects.last().unwrap()["error"].as_str().unwrap().starts_with("NameError"), "{said}");
+}
+
+/// A session at a terminal, which `script` of util-linux makes; `None` where that is missing.
+struct AtTerminal {
+    child: std::process::Child,
+    out: std::fs::File,
+    said: String,
+}
+
+impl AtTerminal {
+    fn start(store: &Path) -> Option<Self> {
+        Command::new("script").arg("--version").stdout(Stdio::null()).status().ok()?;
+        let command = format!("{} shell --make {}; echo ended with $?", binary().display(), store.display());
+        let mut script = Command::new("script");
+        script.args(["-q", "-c", &command, "/dev/null"]).env("TERM", "xterm").env("HOME", store.parent()?);
+        let mut child =
+            script.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        let out = std::os::fd::OwnedFd::from(child.stdout.take()?);
+        Some(Self { child, out: out.into(), said: String::new() })
+    }
+
+    fn send(&mut self, keys: &str) {
+        let mut input = self.child.stdin.as_ref().unwrap();
+        input.write_all(keys.as_bytes()).unwrap();
+        input.flush().unwrap();
+    }
+
+    /// Reads until the words have come; what came since the last words.
+    fn until(&mut self, words: &str) -> String {
+        use std::io::Read;
+        let mut buffer = [0; 4096];
+        loop {
+            if let Some(at) = self.said.find(words) {
+                let rest = self.said.split_off(at + words.len());
+                return std::mem::replace(&mut self.said, rest);
+            }
+            let len = self.out.read(&mut buffer).unwrap_or(0);
+            assert!(len > 0, "{words:?} did not come: {}", self.said);
+            self.said.push_str(&String::from_utf8_lossy(&buffer[..len]));
+        }
+    }
+}
+
+impl Drop for AtTerminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn shell_at_a_terminal_drops_what_ctrl_c_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = AtTerminal::start(&directory.path().join("store")) else {
+        println!("skipped: script(1), which makes a terminal, is missing");
+        return;
+    };
+    terminal.until("hbase:001:0> ");
+    terminal.send("create 't1', 'f'\r");
+    terminal.until("hbase:002:0> ");
+    // A statement that was begun: the line after it is one of its own.
+    terminal.send("put 't1', 'r', {\r");
+    terminal.until("hbase:003:1* ");
+    terminal.send("\x03");
+    terminal.until("hbase:003:0> ");
+    terminal.send("puts 'my' + 'self'\r");
+    terminal.until("myself");
+    terminal.until(":0> ");
+    // What runs ends, and the session goes on.
+    terminal.send("loop { sleep 0.01 }\r");
+    terminal.until("}");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    terminal.send("\x03");
+    terminal.until("Interrupted");
+    terminal.until(":0> ");
+    // Candidates are listed.
+    terminal.send("desc\t\t");
+    terminal.until("describe_namespace");
+    terminal.until(":0> desc");
+    terminal.send("\x03");
+    terminal.until(":0> ");
+    terminal.send("exit\r");
+    terminal.until("ended with ");
+    assert_eq!(terminal.until("\n").trim(), "0");
+}
+
+#[test]
+fn shell_at_a_terminal_lets_others_have_the_store_meanwhile() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let Some(mut terminal) = AtTerminal::start(&store) else {
+        println!("skipped: script(1), which makes a terminal, is missing");
+        return;
+    };
+    terminal.until("hbase:001:0> ");
+    terminal.send("create 't1', 'f'\r");
+    terminal.until("hbase:002:0> ");
+    let began = std::time::Instant::now();
+    let put =
+        Command::new(binary()).arg("put").arg(&store).args(["t1", "r", "f:q", "from elsewhere"]).output().unwrap();
+    assert!(put.status.success(), "{}", String::from_utf8_lossy(&put.stderr));
+    assert!(began.elapsed().as_secs() < 4, "it waited for the lock");
+    terminal.send("get 't1', 'r'\r");
+    terminal.until("value=from elsewhere");
+    terminal.until("hbase:003:0> ");
+    // Names are completed, and the store is free again after that.
+    terminal.send("get 't1\t");
+    terminal.until("get 't1");
+    // A mount takes it over, and serves the session.
+    let mount = directory.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    let mounted = Command::new(binary()).arg("mount").arg(&store).arg(&mount).stdin(Stdio::null()).output().unwrap();
+    assert!(mounted.status.success(), "{}", String::from_utf8_lossy(&mounted.stderr));
+    let cell = mount.join("default/t1/r/f/q");
+    std::fs::write(&cell, "from the mount").unwrap();
+    terminal.send("', 'r'\r");
+    terminal.until("value=from the mount");
+    terminal.until(":0> ");
+    terminal.send("put 't1', 'r', 'f:q', 'from the shell'\r");
+    terminal.until("Took");
+    terminal.until(":0> ");
+    let read = std::fs::read_to_string(&cell);
+    let ended = Command::new(binary()).arg("umount").arg(&mount).status().unwrap();
+    assert!(ended.success());
+    assert_eq!(read.unwrap(), "from the shell");
+    terminal.send("get 't1', 'r'\r");
+    terminal.until("value=from the shell");
+    terminal.send("exit\r");
+    terminal.until("ended with ");
+}
+
 fn binary() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_cellfs"))
 }
@@ -194,7 +421,7 @@ fn binary() -> PathBuf {
 fn the_program_reads_a_pipe() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(binary())
-        .args(["shell", "-n"])
+        .args(["shell", "--make", "-n"])
         .arg(directory.path().join("store"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -216,7 +443,7 @@ fn the_program_runs_statements_of_its_arguments() {
     let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let store = directory.path().join("store");
-        Command::new(binary()).arg("shell").arg(store).args(arguments).output().unwrap()
+        Command::new(binary()).args(["shell", "--make"]).arg(store).args(arguments).output().unwrap()
     };
     let done = run(&["-e", "create 't', 'f'", "-e", "put 'nosuch', 'r', 'f:q', 'v'", "-e", "list"]);
     assert_eq!(done.status.code(), Some(0));

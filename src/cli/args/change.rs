@@ -22,6 +22,8 @@ pub struct IncrArgs {
     /// Time to live of the cell, milliseconds
     #[arg(long)]
     pub ttl: Option<u64>,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
 }
 
 #[derive(Args)]
@@ -41,4 +43,20 @@ pub struct AppendArgs {
     /// Time to live of the cell, milliseconds
     #[arg(long)]
     pub ttl: Option<u64>,
+    #[command(flatten)]
+    pub condition: ConditionArgs,
+}
+
+/// What must hold of the row when the change is made; both happen in one step.
+#[derive(Args)]
+pub struct ConditionArgs {
+    /// Only if the column holds this value now
+    #[arg(long, value_name = "VALUE", conflicts_with = "if_absent", allow_hyphen_values = true)]
+    pub if_value: Option<OsString>,
+    /// Only if the column has no value
+    #[arg(long)]
+    pub if_absent: bool,
+    /// FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out
+    #[arg(long, value_name = "COLUMN")]
+    pub if_column: Option<OsString>,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::file::SimLock;
 use super::{Node, SimEnv};
-use crate::env::{DiskSpace, Env, EnvFile, HeldDir, IndexWritten, LockGuard, sync};
+use crate::env::{DiskSpace, Env, EnvFile, LockGuard, sync};
 use crate::model::Timestamp;
 
 impl Env for SimEnv {
@@ -133,18 +133,6 @@ impl Env for SimEnv {
         Ok(guard)
     }
 
-    fn index_dir(&self, store: &Path) -> io::Result<HeldDir> {
-        self.state.lock().alive(self.life)?;
-        let mut index = self.index.lock();
-        if index.is_none() {
-            *index = Some(tempfile::tempdir_in(&*self.base)?);
-        }
-        let base = index.as_ref().map(|dir| dir.path().to_owned()).unwrap_or_default();
-        let dir = super::index::index_in(&base, store);
-        std::fs::create_dir_all(&dir)?;
-        Ok(HeldDir::by_name(dir))
-    }
-
     fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {
         sync::point();
         let state = self.state.lock();
@@ -155,11 +143,6 @@ impl Env for SimEnv {
 
     fn now(&self) -> Timestamp {
         Timestamp(self.state.lock().clock + sync::scheduled_ms())
-    }
-
-    fn index_written(&self, store: &Path, what: IndexWritten) {
-        log::trace!("index {} {what:?}", store.display());
-        self.note_index(store, what);
     }
 
     fn random(&self) -> io::Result<[u8; 32]> {

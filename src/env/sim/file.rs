@@ -72,6 +72,10 @@ impl EnvFile for SimFile {
         log::trace!("file {}: sync", self.node);
         let mut state = self.env.state.lock();
         let stepped = state.step(self.life);
+        if self.life != state.life {
+            // A process that has ended syncs nothing, and spoils nothing either.
+            return stepped;
+        }
         if state.sync_fails || stepped.is_err() {
             // As Linux does: the pages count as clean from here on, though they never reached the disk.
             state.nodes[self.node].pending.clear();
@@ -105,6 +109,21 @@ impl EnvFile for SimFile {
         // Zeros that nobody looks at take neither time nor memory, as long as they are made at once.
         node.live = vec![0; len as usize];
         node.pending.push(Pending::Len(len));
+        Ok(())
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
+        sync::point();
+        log::trace!("file {}: punch {len} bytes at {offset}", self.node);
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        let node = &mut state.nodes[self.node];
+        let end = (offset + len).min(node.live.len() as u64);
+        if offset < end {
+            let zeros = vec![0; (end - offset) as usize];
+            overwrite(&mut node.live, offset as usize, &zeros);
+            node.pending.push(Pending::Write(offset, zeros));
+        }
         Ok(())
     }
 

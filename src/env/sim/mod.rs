@@ -7,7 +7,6 @@ mod calls;
 mod copy;
 mod faults;
 mod file;
-mod index;
 mod names;
 
 use std::collections::BTreeSet;
@@ -22,7 +21,6 @@ use crate::model::Timestamp;
 use faults::Faults;
 pub use faults::{Fault, FaultPlan};
 use file::SimFile;
-use index::IndexImages;
 use names::Names;
 
 /// What a crash leaves of writes that were not synced.
@@ -48,9 +46,6 @@ pub enum FailMode {
 #[derive(Clone)]
 pub struct SimEnv {
     state: Arc<Mutex<State>>,
-    index: Arc<Mutex<Option<tempfile::TempDir>>>,
-    /// Where directories of the index are made.
-    base: Arc<PathBuf>,
     /// `Some`: calls fail once this life of the machine has ended.
     life: Option<u64>,
 }
@@ -66,7 +61,6 @@ struct State {
     fail: Option<(u64, FailMode, i32)>,
     sync_fails: bool,
     faults: Faults,
-    index: IndexImages,
     space: Option<u64>,
     random: u64,
     /// Grows with each crash; files and locks of an earlier life are dead.
@@ -186,15 +180,7 @@ impl SimEnv {
     /// An empty disk; the clock stands at one million milliseconds.
     pub fn new() -> Self {
         let state = State { clock: 1_000_000, ..State::default() };
-        let base = Arc::new(std::env::temp_dir());
-        Self { state: Arc::new(Mutex::new(state)), index: Arc::new(Mutex::new(None)), base, life: None }
-    }
-
-    /// As [`SimEnv::new`], with the index in memory too where this machine has room for files there.
-    pub fn in_memory() -> Self {
-        let memory = Path::new("/dev/shm");
-        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        Self { base: Arc::new(base), ..Self::new() }
+        Self { state: Arc::new(Mutex::new(state)), life: None }
     }
 
     /// The machine for one process: when it stops, calls by this handle fail too.
@@ -202,8 +188,7 @@ impl SimEnv {
         Self { life: Some(self.state.lock().life), ..self.clone() }
     }
 
-    /// Stops the machine: open files and locks of before are dead. The index keeps what SQLite has synced, and with
-    /// [`CrashMode::KeepSome`] any part of the rest.
+    /// Stops the machine: open files and locks of before are dead.
     pub fn crash(&self, mode: CrashMode) {
         log::trace!("the machine stops: {mode:?}");
         let mut state = self.state.lock();
@@ -213,10 +198,6 @@ impl SimEnv {
         state.sync_fails = false;
         state.faults.end();
         if mode == CrashMode::ProcessOnly {
-            // Another directory, which the process that has ended cannot write to.
-            if let Err(e) = self.move_index() {
-                log::warn!("keep the simulated index: {e}");
-            }
             return;
         }
         if let CrashMode::KeepSome { seed } = mode {
@@ -227,18 +208,6 @@ impl SimEnv {
         for at in 0..state.nodes.len() {
             state.crash_node(at, mode);
         }
-        let kept = self.crash_index(&mut state, mode);
-        drop(state);
-        if let Err(e) = kept {
-            log::warn!("keep the simulated index: {e}");
-            self.lose_index();
-        }
-    }
-
-    /// Deletes the index, which is derived data.
-    pub fn lose_index(&self) {
-        *self.index.lock() = None;
-        self.state.lock().index = IndexImages::default();
     }
 
     /// The `n`-th changing call from now (1 = the next) fails with `errno`.

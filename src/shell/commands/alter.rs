@@ -31,7 +31,7 @@ pub(super) fn alter_status(session: &mut Session<'_>, arguments: &Arguments) -> 
 fn known(session: &Session<'_>, arguments: &Arguments) -> Outcome<TableSchema> {
     let Value::Text(_) = arguments.get(0) else { return refuse("Table name must be of type String") };
     let name = table_name(&arguments.text(0))?;
-    match session.backend.catalogue()?.tables.get(&name) {
+    match session.backend()?.catalogue()?.tables.get(&name) {
         Some(table) => Ok(table.clone()),
         None => refuse(format!("Can't find a table: {name}")),
     }

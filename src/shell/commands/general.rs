@@ -31,10 +31,11 @@ fn version(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
 }
 
 fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    let catalogue = session.backend.catalogue()?;
+    let catalogue = session.backend()?.catalogue()?;
     let enabled = catalogue.tables.values().filter(|table| table.state == TableState::Enabled);
     let count: usize = enabled.map(|table| regions(table).len()).sum();
     let format = if arguments.count() == 0 { "summary".to_owned() } else { arguments.text(0) };
+    let backend = session.backend()?;
     let printer = &mut session.printer;
     match format.as_str() {
         "summary" => {
@@ -42,7 +43,7 @@ fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
                 .line(&format!("1 active master, 0 backup masters, 1 servers, 0 dead, {count}.0000 average load"))?;
         }
         "simple" | "detailed" => {
-            let status = session.backend.status()?;
+            let status = backend.status()?;
             const MB: u64 = 1 << 20;
             printer.line("active master:  cellfs\n0 backup masters\n1 live servers\n    cellfs")?;
             printer.line(&format!(
@@ -80,7 +81,7 @@ fn whoami(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
 }
 
 fn processlist(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
-    let activity = session.backend.status()?.activity;
+    let activity = session.backend()?.status()?.activity;
     let text = if activity.is_empty() { "No general tasks currently running.".to_owned() } else { activity };
     session.printer.line(&text)?;
     Ok(Value::Nil)

@@ -63,7 +63,7 @@ impl Session<'_> {
     /// The schema of a table.
     pub(super) fn table(&self, text: &str) -> Outcome<TableSchema> {
         let name = table_name(text)?;
-        let catalogue = self.backend.catalogue()?;
+        let catalogue = self.backend()?.catalogue()?;
         let missing = || Failure::Store(Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist")));
         catalogue.tables.get(&name).cloned().ok_or_else(missing)
     }

@@ -22,7 +22,7 @@ pub(super) fn find(name: &str) -> Option<Command> {
 }
 
 fn known(session: &Session<'_>, name: &str) -> Outcome<NamespaceSchema> {
-    let catalogue = session.backend.catalogue()?;
+    let catalogue = session.backend()?.catalogue()?;
     let missing = || Failure::Store(Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist")));
     catalogue.namespaces.get(name).cloned().ok_or_else(missing)
 }
@@ -36,7 +36,7 @@ fn hashes(arguments: &Arguments) -> Outcome<Vec<Options>> {
 }
 
 fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<Value> {
-    session.backend.alter(change, Origin::default())?;
+    session.backend()?.alter(change, Origin::default())?;
     Ok(Value::Nil)
 }
 
@@ -77,7 +77,7 @@ fn list(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     session.printer.line("NAMESPACE")?;
     let regex = if arguments.count() == 0 { ".*".to_owned() } else { arguments.text(0) };
     let regex = java_regex(&regex)?;
-    let catalogue = session.backend.catalogue()?;
+    let catalogue = session.backend()?.catalogue()?;
     let mut count = 0;
     for name in catalogue.namespaces.keys().filter(|name| regex.is_match(name)) {
         session.printer.line(name)?;
@@ -90,7 +90,7 @@ fn list(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
 fn list_tables(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     session.printer.line("TABLE")?;
     let namespace = known(session, &arguments.text(0))?.name;
-    let catalogue = session.backend.catalogue()?;
+    let catalogue = session.backend()?.catalogue()?;
     let tables = catalogue.tables.keys().filter(|table| *table.namespace == *namespace);
     let names: Vec<String> = tables.map(|table| table.name.to_string()).collect();
     for name in &names {

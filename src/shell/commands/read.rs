@@ -6,12 +6,13 @@ use jiff::tz::TimeZone;
 
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, TimeRange, after_prefix,
+    Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, TimeRange, after_prefix, cell_json,
     to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::{convert, counter, local_time};
 use crate::shell::failure::{Failure, Outcome, refuse};
+use crate::shell::print::Form;
 use crate::shell::regions::splits;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
@@ -176,11 +177,15 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let (read, format) = get_request(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
     check_columns(&table, &row, &read)?;
-    let backend = std::sync::Arc::clone(&session.backend);
+    let backend = session.backend()?;
     let (get, mut cells, mut found) = (Get { table: table.name, row, read }, Cells::default(), false);
     let mut show = |piece| {
+        session.check_interrupt()?;
         let Some(cell) = cells.take(piece) else { return Ok(()) };
         found = true;
+        if session.printer.form() == Form::Json {
+            return session.printer.json(&cell_json(&get.row, &cell));
+        }
         session.printer.row(&format.column(&cell)?, &format.cell(&cell, &session.zone)?)
     };
     by_piece(|take| backend.get_pieces(&get, take), &mut show)?;
@@ -259,14 +264,20 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let mut options = scan_options(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
     let (scan, format) = scan_request(&table, &mut options)?;
-    let backend = std::sync::Arc::clone(&session.backend);
+    let backend = session.backend()?;
     let (mut count, mut row, mut cells) = (0, String::new(), Cells::default());
+    let mut key = Vec::new();
     let mut show = |piece| {
-        if let Piece::Row(key) = &piece {
+        session.check_interrupt()?;
+        if let Piece::Row(next) = &piece {
             count += 1;
-            row = format.key(key)?;
+            row = format.key(next)?;
+            key.clone_from(next);
         }
         let Some(cell) = cells.take(piece) else { return Ok(()) };
+        if session.printer.form() == Form::Json {
+            return session.printer.json(&cell_json(&key, &cell));
+        }
         let text = format!("column={}, {}", format.column(&cell)?, format.cell(&cell, &session.zone)?);
         session.printer.row(&row, &text)
     };
@@ -292,9 +303,10 @@ fn count(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
         None => b"FirstKeyOnlyFilter()".to_vec(),
         Some(filter) => [b"(", filter.as_slice(), b") AND FirstKeyOnlyFilter()"].concat(),
     });
-    let backend = std::sync::Arc::clone(&session.backend);
+    let backend = session.backend()?;
     let mut count = 0u64;
     for result in backend.scan(&scan)? {
+        session.check_interrupt()?;
         let row = result?.row;
         count += 1;
         if count.is_multiple_of(interval) {
@@ -311,7 +323,7 @@ fn get_counter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
     add_columns(&mut read, &mut Format::default(), std::slice::from_ref(arguments.get(2)));
     let table = session.enabled_table(&arguments.text(0))?;
     check_columns(&table, &row, &read)?;
-    let result = session.backend.get(&Get { table: table.name, row, read })?;
+    let result = session.backend()?.get(&Get { table: table.name, row, read })?;
     let text = match result.cells.first() {
         Some(cell) => format!("COUNTER VALUE = {}", counter(&cell.value)?),
         None => "No counter found at specified coordinates".to_owned(),

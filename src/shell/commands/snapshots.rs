@@ -26,7 +26,7 @@ pub(super) fn find(name: &str) -> Option<Command> {
 
 fn snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let (table, name) = (session.table(&arguments.text(0))?.name, arguments.text(1));
-    match session.backend.create_snapshot(&name, Some(&table)) {
+    match session.backend()?.create_snapshot(&name, Some(&table)) {
         Err(e) if e.kind == ErrorKind::AlreadyExists => refuse(format!(
             "org.apache.hadoop.hbase.snapshot.SnapshotExistsException: Snapshot '{name}' already stored on the filesystem."
         )),
@@ -35,7 +35,7 @@ fn snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> 
 }
 
 fn known(session: &Session<'_>, name: &str) -> Outcome<SnapshotInfo> {
-    let found = session.backend.snapshots()?.into_iter().find(|snapshot| snapshot.name == name);
+    let found = session.backend()?.snapshots()?.into_iter().find(|snapshot| snapshot.name == name);
     match found {
         Some(SnapshotInfo { damage: Some(damage), .. }) => Err(Error::new(ErrorKind::Corrupt, damage).into()),
         Some(found) => Ok(found),
@@ -61,7 +61,7 @@ fn clone_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<V
     let (table, to) = (table_in(&snapshot)?, table_name(&arguments.text(1))?);
     let restoration =
         Restoration { snapshot: snapshot.name, tables: vec![(table, to.clone())], existing: Existing::Refuse };
-    match session.backend.restore(&restoration, Origin::default()) {
+    match session.backend()?.restore(&restoration, Origin::default()) {
         Err(e) if e.kind == ErrorKind::TableExists => refuse(format!("Table already exists: {to}!")),
         made => Ok(made.map(|()| Value::Nil)?),
     }
@@ -70,18 +70,18 @@ fn clone_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<V
 fn restore_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let snapshot = known(session, &arguments.text(0))?;
     let table = table_in(&snapshot)?;
-    let present = session.backend.catalogue()?.tables.get(&table).map(|table| table.state);
+    let present = session.backend()?.catalogue()?.tables.get(&table).map(|table| table.state);
     if present == Some(TableState::Enabled) {
         return Err(Failure::Store(Error::new(ErrorKind::TableEnabled, format!("table {table} is enabled"))));
     }
     let tables = vec![(table.clone(), table)];
     let restoration = Restoration { snapshot: snapshot.name, tables, existing: Existing::Replace };
-    Ok(session.backend.restore(&restoration, Origin::default()).map(|()| Value::Nil)?)
+    Ok(session.backend()?.restore(&restoration, Origin::default()).map(|()| Value::Nil)?)
 }
 
 fn delete_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let snapshot = known(session, &arguments.text(0))?;
-    Ok(session.backend.delete_snapshot(&snapshot.name).map(|()| Value::Nil)?)
+    Ok(session.backend()?.delete_snapshot(&snapshot.name).map(|()| Value::Nil)?)
 }
 
 /// Prints snapshots as HBase lists them; their number.
@@ -110,7 +110,7 @@ fn matching(session: &Session<'_>, table: Option<String>, name: Option<String>) 
         Some(of) => table.is_match(&of.to_string()) || table.is_match(&format!("{}:{}", of.namespace, of.name)),
         None => table.is_match("*") || one.tables.iter().any(|of| table.is_match(&of.to_string())),
     };
-    let all = session.backend.snapshots()?.into_iter();
+    let all = session.backend()?.snapshots()?.into_iter();
     Ok(all.filter(|one| name.is_match(&one.name) && of_table(one)).collect())
 }
 
@@ -155,7 +155,7 @@ fn delete_after_asking(session: &mut Session<'_>, found: &[SnapshotInfo], none: 
         return Ok(Value::Nil);
     }
     for snapshot in found {
-        session.backend.delete_snapshot(&snapshot.name)?;
+        session.backend()?.delete_snapshot(&snapshot.name)?;
     }
     session.printer.line(&format!("{} snapshots successfully deleted.", found.len()))?;
     Ok(Value::Nil)

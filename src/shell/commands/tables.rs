@@ -51,12 +51,12 @@ pub(super) fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<
     let (now, before) = match &change {
         CatalogueChange::CreateTable(table) => (all_without_effect(table), Vec::new()),
         CatalogueChange::AlterTable(table) => {
-            let before = session.backend.catalogue()?.tables.get(&table.name).map(all_without_effect);
+            let before = session.backend()?.catalogue()?.tables.get(&table.name).map(all_without_effect);
             (all_without_effect(table), before.unwrap_or_default())
         }
         _ => (Vec::new(), Vec::new()),
     };
-    session.backend.alter(change, Origin::default())?;
+    session.backend()?.alter(change, Origin::default())?;
     for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
         eprintln!("{}", printable(sentence));
     }
@@ -89,7 +89,7 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     }
     schema::check(&table)?;
     let name = table.name.clone();
-    match session.backend.alter(CatalogueChange::CreateTable(table), Origin::default()) {
+    match session.backend()?.alter(CatalogueChange::CreateTable(table), Origin::default()) {
         Err(e) if e.kind == crate::ErrorKind::NoSuchNamespace => return refuse(words(&e, &name.namespace)),
         done => done?,
     }
@@ -165,7 +165,7 @@ fn drop(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
 /// Tables whose names match, in order.
 fn matching(session: &Session<'_>, regex: &str) -> Outcome<Vec<TableSchema>> {
     let regex = java_regex(regex)?;
-    let catalogue = session.backend.catalogue()?;
+    let catalogue = session.backend()?.catalogue()?;
     let matches = |name: &TableName| {
         let full = format!("{}:{}", name.namespace, name.name);
         regex.is_match(&name.to_string()) || regex.is_match(&full)
@@ -250,7 +250,7 @@ fn is_disabled(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
 
 fn exists(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let name = table_name(&arguments.text(0))?;
-    let exists = session.backend.catalogue()?.tables.contains_key(&name);
+    let exists = session.backend()?.catalogue()?.tables.contains_key(&name);
     let answer = if exists { "does exist" } else { "does not exist" };
     session.printer.line(&format!("Table {name} {answer}"))?;
     Ok(Value::Boolean(exists))
@@ -353,7 +353,7 @@ fn clone_table_schema(session: &mut Session<'_>, arguments: &Arguments) -> Outco
         set_splits(&mut table, Vec::new());
     }
     let name = table.name.to_string();
-    match session.backend.alter(CatalogueChange::CreateTable(table), Origin::default()) {
+    match session.backend()?.alter(CatalogueChange::CreateTable(table), Origin::default()) {
         Err(e) => refuse(words(&e, &name)),
         Ok(()) => Ok(Value::Nil),
     }

@@ -26,7 +26,7 @@ pub(super) fn find(name: &str) -> Option<Command> {
 
 fn flush(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = session.table(&arguments.text(0))?;
-    session.backend.flush(Some(&table.name))?;
+    session.backend()?.flush(Some(&table.name))?;
     Ok(Value::Nil)
 }
 
@@ -36,7 +36,7 @@ fn compact_as(session: &mut Session<'_>, arguments: &Arguments, kind: Compaction
     if !matches!(arguments.text(2).as_str(), "" | "NORMAL" | "MOB") {
         return refuse("only NORMAL or MOB accepted for type!");
     }
-    session.backend.compact(&table.name, family.as_deref(), kind)?;
+    session.backend()?.compact(&table.name, family.as_deref(), kind)?;
     Ok(Value::Nil)
 }
 
@@ -50,7 +50,7 @@ fn major_compact(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Va
 
 fn compaction_state(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = session.table(&arguments.text(0))?;
-    let compaction = session.backend.status()?.compaction.filter(|compaction| compaction.table == table.name);
+    let compaction = session.backend()?.status()?.compaction.filter(|compaction| compaction.table == table.name);
     let state = match compaction.map(|compaction| compaction.kind) {
         Some(CompactionKind::Major) => "MAJOR",
         Some(CompactionKind::Minor) => "MINOR",
@@ -73,7 +73,7 @@ fn split(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let mut points = splits(&table);
     points.push(point);
     set_splits(&mut table, points);
-    session.backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
+    session.backend()?.alter(CatalogueChange::AlterTable(table), Origin::default())?;
     Ok(Value::Nil)
 }
 

@@ -29,7 +29,7 @@ pub(super) fn find(name: &str) -> Option<Command> {
 
 fn mutate(session: &Session<'_>, table: TableName, row: RowKey, mutation: Mutation) -> Outcome<Vec<Cell>> {
     let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
-    Ok(session.backend.mutate(mutations, None)?.results)
+    Ok(session.backend()?.mutate(mutations, None)?.results)
 }
 
 /// A timestamp, or a hash or nil in its place: then the clock.
@@ -166,7 +166,7 @@ fn delete_rows(session: &Session<'_>, arguments: &Arguments, marker: &DeleteMark
     let table = session.write_table(&arguments.text(0), &prefix, family_of(&marker.kind))?;
     let mut scan = Scan::all(table.clone()).with_prefix(&prefix);
     scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
-    for result in session.backend.scan(&scan)? {
+    for result in session.backend()?.scan(&scan)? {
         mutate(session, table.clone(), result?.row, Mutation::Delete(vec![marker.clone()]))?;
     }
     Ok(Value::Nil)

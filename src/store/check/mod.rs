@@ -1,178 +1,246 @@
-//! `check` and `repair`: what of a store is as it was written, and the index made anew from the segments.
+//! `check` and `repair`: what of a store is as it was written, and what can be mended.
 
-mod kept;
 mod repair;
-mod rows;
+mod rewrite;
 mod walk;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use repair::{Repaired, repair};
-pub use walk::lookup;
-use walk::{Checker, Known};
 
+use super::collect::{Chunks, add_file};
 use super::damage::FirstDamage;
 use super::engine::Engine;
-use super::{catalogue, identity, lock, lost};
-use crate::Result;
+use super::layout::File;
+use super::progress::Progress;
+use super::{identity, lock, lost};
+use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
-use crate::index::{Index, Meta, Witness};
-use crate::model::{Catalogue, CheckEvent, CheckSummary, Finding, SeqNo, Severity};
-use crate::wal::Segments;
+use crate::format::StoreId;
+use crate::journal::{Journal, State};
+use crate::model::{CheckEvent, CheckSummary, Finding, SeqNo, Severity};
+use crate::segment::{Cache, Segment};
+use crate::{ErrorKind, Result};
+use walk::Checker;
 
 /// Told of everything.
 pub type Tell<'f> = dyn FnMut(CheckEvent) -> Result<()> + 'f;
+
+/// Memory for blocks while a store is checked that nobody has open.
+const CACHE: usize = 4 << 20;
 
 /// Checks a store that nobody has open; takes its lock, and changes nothing but the note of what it has found.
 pub fn check(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<CheckSummary> {
     let _lock = lock::take(&**env, dir)?;
     let mut first = FirstDamage::default();
-    let looked = look(env, dir, &mut |event| {
+    let summary = look(env, dir, &mut |event| {
         first.look(&event);
         tell(event)
-    })?;
-    let summary = looked.total();
+    })?
+    .summary;
     first.note(&**env, dir, summary.damages);
     tell(CheckEvent::End(summary))?;
     Ok(summary)
 }
 
-/// What was found, of the store and of each snapshot.
-struct Looked {
-    own: CheckSummary,
-    snapshots: Vec<(String, CheckSummary)>,
-}
+/// Gives no names: nothing is written.
+struct NoNames;
 
-impl Looked {
-    /// What was read of the store, and what was found anywhere.
-    fn total(&self) -> CheckSummary {
-        let mut total = self.own;
-        for (_, summary) in &self.snapshots {
-            total.damages += summary.damages;
-            total.notes += summary.notes;
-        }
-        total
+impl Naming for NoNames {
+    fn begin_blob(&self) -> Result<u64> {
+        Err(crate::Error::new(crate::ErrorKind::ReadOnlyStore, "a store that is checked is not written to"))
     }
 
-    fn damaged_snapshots(&self) -> Vec<String> {
-        self.snapshots.iter().filter(|(_, summary)| summary.damages > 0).map(|(name, _)| name.clone()).collect()
+    fn sealed(&self, _number: u64, _bytes: u64, _chunks: u32) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The blobs of a store that nobody has open.
+fn look_at_blobs(env: &Arc<dyn Env>, dir: &Path, store: StoreId, state: &State) -> Result<Blobs> {
+    let of = |(number, record): (&u64, &crate::journal::BlobRecord)| {
+        let (bytes, chunks) = record.sealed?;
+        Some(BlobState { number: *number, bytes, chunks, dead: Vec::new() })
+    };
+    let sealed = state.blobs.iter().filter_map(of).collect();
+    Blobs::open(Arc::clone(env), dir.join("blobs"), store, sealed, Arc::new(NoNames))
+}
+
+/// What a look at a store comes to.
+struct Looked {
+    summary: CheckSummary,
+    /// Segments that are damaged.
+    segments: BTreeSet<u64>,
+    /// Chunks that are, and that something refers to.
+    chunks: BTreeSet<(u64, u32)>,
+}
+
+impl From<Checker<'_>> for Looked {
+    fn from(checker: Checker<'_>) -> Self {
+        let Checker { summary, damaged: segments, chunks, .. } = checker;
+        Self { summary, segments, chunks }
     }
 }
 
 /// As [`check`], by the holder of the lock; does not tell the end.
 fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
-    let mut before = CheckSummary::default();
-    let (store, catalogue) = manifest(&**env, dir, &mut before, tell)?;
-    let segments = Arc::new(Segments::look(Arc::clone(env), dir.join("segments"), store)?);
-    let seen = Arc::new(Witness::look(&**env, dir));
-    let index =
-        Index::look(&env.index_dir(dir).map_err(|e| super::open::io(dir, "find the index of", &e))?, &store, &seen);
-    let index: Option<(Index, Meta)> = match index {
-        Ok(index) => Some(index),
-        Err(e) => {
-            before.damages += 1;
-            let text =
-                format!("the index cannot be used: {}. It is rebuilt from the segments at the next start", e.message);
-            let file = dir.join("index").join("index.db").display().to_string();
-            let severity = Severity::Damage;
-            tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
-            None
-        }
-    };
-    let view = index.as_ref().map(|(index, _)| index.view()).transpose()?;
-    let lost = lost_of(&**env, dir, &mut before, tell)?;
-    let known = Known { synced: seen.synced_seen(), covered: seen.covered_seen(), lost };
-    let mut checker = Checker::new((&segments, segments.ids()), view.as_ref(), &catalogue, known, tell);
-    checker.summary = before;
-    let own = checker.run()?;
-    Ok(Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? })
-}
-
-/// What is noted to be lost; what nobody has acknowledged counts as damage.
-fn lost_of(env: &dyn Env, dir: &Path, summary: &mut CheckSummary, tell: &mut Tell<'_>) -> Result<Vec<lost::Lost>> {
-    let lost = lost::read(env, dir)?;
-    for one in lost.iter().filter(|one| !one.acknowledged) {
-        summary.damages += 1;
-        let (file, severity) = (lost::path(dir).display().to_string(), Severity::Damage);
-        let text = format!("{}. `cellfs check --repair` acknowledges it", one.sentence());
-        tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
-    }
-    Ok(lost)
-}
-
-/// The files `format` and `catalogue`: which store it is, and what is declared.
-fn manifest(
-    env: &dyn Env,
-    dir: &Path,
-    summary: &mut CheckSummary,
-    tell: &mut Tell<'_>,
-) -> Result<(crate::wal::StoreId, Catalogue)> {
     let absent = || {
         let text = format!("{} holds no store", dir.display());
         crate::Error::new(crate::ErrorKind::NotFound, text)
     };
-    let identity = identity::find(env, dir)?.ok_or_else(absent)?;
-    let declared = catalogue::find(env, &dir.join("catalogue"))?;
-    let mut problems = identity.problems;
-    problems.extend(declared.iter().flat_map(|found| found.problems.clone()));
-    for (path, text) in problems {
-        summary.damages += 1;
-        let (file, severity) = (path.display().to_string(), Severity::Damage);
-        let text = format!("{text}; the next start writes it again from its other copy");
-        tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
+    let mut checker = Checker::new(tell);
+    let identity = identity::find(&**env, dir)?.ok_or_else(absent)?;
+    tell_problems(&mut checker, identity.problems)?;
+    let store = identity.value.store;
+    let edits = dir.join("edits");
+    let state = match Journal::look(&**env, &edits, &store) {
+        Ok(Some((state, problems))) => {
+            for problem in problems {
+                checker.damage(problem.path.display().to_string(), Some(problem.offset), problem.text)?;
+            }
+            state
+        }
+        Ok(None) => {
+            if let Err(e) = super::open::refuse_without_journal(&**env, dir) {
+                checker.damage(edits.display().to_string(), None, e.message)?;
+            }
+            State::default()
+        }
+        Err(e) => {
+            checker.damage(edits.display().to_string(), None, e.message)?;
+            return Ok(checker.into());
+        }
+    };
+    let noted = Progress::look(&**env, dir);
+    if noted.edit > state.edit {
+        let text = format!("it ends with edit {}, though edit {} was on the disk once", state.edit, noted.edit);
+        checker.damage(edits.display().to_string(), None, text)?;
     }
-    if declared.is_none() && has_segments(env, dir)? {
-        summary.damages += 1;
-        let (file, severity) = (dir.join("catalogue").display().to_string(), Severity::Damage);
-        let text = "it and its copy are missing: no table is known. Put one back; backups have it".to_owned();
-        tell(CheckEvent::Finding(Finding { severity, file, offset: None, cell: None, text }))?;
+    tell_lost(&mut checker, &**env, dir)?;
+    let cache = Cache::new(CACHE);
+    let open = |number: u64| {
+        let path = super::structure::segment_path(&dir.join("segments"), number);
+        Arc::new(File { number, segment: Segment::open(&**env, &path, store, number, &cache) })
+    };
+    let files: Vec<Arc<File>> = state.files().into_iter().map(open).collect();
+    let blobs = look_at_blobs(env, dir, store, &state)?;
+    for (number, _) in state.blobs.iter().filter(|(_, record)| record.sealed.is_none()) {
+        if let Err(e) = blobs.look(*number, 0) {
+            checker.damage(dir.join("blobs").display().to_string(), None, e.message)?;
+        }
     }
-    let mut catalogue = declared.map_or_else(catalogue::initial, |found| found.value);
-    // What was being restored when the store was closed is given up at the next start.
-    catalogue.staged.clear();
-    Ok((identity.value.store, catalogue))
+    checker.name_by(&Arc::new(state.clone()));
+    checker.expect(&files);
+    checker.segments(&dir.join("segments"), &files)?;
+    let mut live = Chunks::default();
+    for file in &files {
+        // Of what cannot be read nothing is known; it is told where it is checked.
+        add_file(&mut live, file);
+    }
+    add_log(&mut live, &mut checker, (&**env, &dir.join("log"), &store), (state.covered, noted.synced), &blobs)?;
+    checker.blobs(&dir.join("blobs"), &blobs, &live)?;
+    checker.log(&**env, &dir.join("log"), &store, (state.covered, noted.synced))?;
+    Ok(checker.into())
 }
 
-fn has_segments(env: &dyn Env, dir: &Path) -> Result<bool> {
-    match env.list(&dir.join("segments")) {
-        Ok(names) => Ok(names.iter().any(|name| name.ends_with(".seg"))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(super::open::io(dir, "list the segments of", &e)),
+/// Adds the chunks that records lead to which are in no extent and were on the disk.
+fn add_log(
+    live: &mut Chunks,
+    checker: &mut Checker<'_>,
+    (env, dir, store): (&dyn Env, &Path, &StoreId),
+    (covered, synced): Known,
+    blobs: &Blobs,
+) -> Result<()> {
+    for number in crate::log::list(env, dir)? {
+        // What is wrong with the file itself is told where it is checked.
+        let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
+        let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
+        let counted = records.filter(|record| record.seq > covered && record.seq <= synced);
+        for cell in counted.flat_map(|record| record.cells).filter(|cell| cell.root.is_some()) {
+            let Some(root) = Root::decode(&cell.value) else { continue };
+            let added = blobs.each_chunk(&root, &mut |blob, chunk| {
+                live.insert((blob, chunk));
+                Ok(())
+            });
+            match added {
+                Err(e) if e.kind == ErrorKind::Corrupt => {
+                    checker.damage(crate::log::path_of(dir, number).display().to_string(), None, e.message)?;
+                }
+                added => added?,
+            }
+        }
     }
+    Ok(())
+}
+
+/// What is wrong with files that are kept twice.
+fn tell_problems(checker: &mut Checker<'_>, problems: Vec<(PathBuf, String)>) -> Result<()> {
+    for (path, text) in problems {
+        let text = format!("{text}; the next start writes it again from its other copy");
+        checker.damage(path.display().to_string(), None, text)?;
+    }
+    Ok(())
+}
+
+/// What is noted to be lost; what nobody has acknowledged counts as damage.
+fn tell_lost(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path) -> Result<()> {
+    for one in lost::read(env, dir)?.iter().filter(|one| !one.acknowledged) {
+        let text = format!("{}. `cellfs check --repair` acknowledges it", one.sentence());
+        checker.damage(lost::path(dir).display().to_string(), None, text)?;
+    }
+    Ok(())
 }
 
 impl Engine {
-    /// Checks the open store, as of now; compactions wait.
+    /// Checks the open store, as of now.
     pub fn check(&self, tell: &mut Tell<'_>) -> Result<CheckSummary> {
         let (env, dir) = (&self.options.env, &self.options.path);
         let mut first = FirstDamage::default();
-        let mut tell = |event: CheckEvent| {
-            first.look(&event);
-            tell(event)
+        let summary = {
+            let mut tell = |event: CheckEvent| {
+                first.look(&event);
+                tell(event)
+            };
+            let mut checker = Checker::new(&mut tell);
+            tell_lost(&mut checker, &**env, dir)?;
+            // Memtables and files are held, so that nothing goes while it is looked at. Order: the memtables first: what
+            // is flushed in between is in both.
+            let tables = self.tables();
+            let (state, files) = self.structure.held();
+            checker.name_by(&state);
+            checker.expect(&files);
+            checker.segments(self.structure.directory(), &files)?;
+            let mut live = Chunks::default();
+            for file in &files {
+                add_file(&mut live, file);
+            }
+            for table in tables.all() {
+                // A large value whose lists cannot be read is told by the chunk.
+                match self.add_memory(&mut live, table) {
+                    Err(e) if e.kind == crate::ErrorKind::Corrupt => {}
+                    added => added?,
+                }
+            }
+            checker.blobs(&dir.join("blobs"), &self.values.blobs, &live)?;
+            checker.summary
         };
-        let tell: &mut Tell<'_> = &mut tell;
-        let own = {
-            let _alone = self.compacting.lock();
-            let mut before = CheckSummary::default();
-            let lost = lost_of(&**env, dir, &mut before, tell)?;
-            let known = Known { synced: self.log.synced(), covered: SeqNo(0), lost };
-            // Order: segments whose cells are all indexed by now, then the index, then what is declared, whose cells
-            // nobody drops meanwhile.
-            let segments = self.log.segments();
-            let filled = segments.filled();
-            #[cfg(test)]
-            let filled = if self.breaks(super::Broken::ChecksFilling) { segments.ids() } else { filled };
-            let view = self.index.view()?;
-            let catalogue = self.catalogue.load_full();
-            let mut checker = Checker::new((segments, filled), Some(&view), &catalogue, known, tell);
-            checker.summary = before;
-            checker.run()?
-        };
-        let store = *self.log.segments().store_id();
-        let looked = Looked { own, snapshots: kept::look_at_snapshots(env, dir, store, tell)? };
-        tell(CheckEvent::End(looked.total()))?;
-        self.met.checked(first.note(&**env, dir, looked.total().damages));
-        Ok(looked.total())
+        tell(CheckEvent::End(summary))?;
+        self.met.checked(first.note(&**env, dir, summary.damages));
+        Ok(summary)
     }
 }
+
+/// A finding that is damage.
+fn damage(file: String, offset: Option<u64>, cell: Option<String>, text: String) -> CheckEvent {
+    CheckEvent::Finding(Finding { severity: Severity::Damage, file, offset, cell, text })
+}
+
+/// What a crash may leave.
+fn note(file: String, offset: Option<u64>, text: String) -> CheckEvent {
+    CheckEvent::Finding(Finding { severity: Severity::Note, file, offset, cell: None, text })
+}
+
+/// What is known of the log beside what it says: covered by extents, on the disk once.
+type Known = (SeqNo, SeqNo);

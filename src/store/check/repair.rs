@@ -1,17 +1,18 @@
-//! Repair: the index made anew from the segments alone. No segment is changed, but for what a crash has left at the
-//! end of the log.
+//! Repair: what has a second copy is made whole again, damaged segments are written anew, what is lost for good is listed
+//! and acknowledged.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::damage::FirstDamage;
-use super::Tell;
-use super::kept::repair_snapshots;
+use super::rewrite::{needed_by, rewrite};
+use super::{Looked, Tell};
 use crate::env::Env;
-use crate::index::set_index_aside;
 use crate::model::{CheckEvent, CheckSummary};
+use crate::segment::Segment;
+use crate::store::engine::Engine;
 use crate::store::{StoreOptions, identity, lock, lost, open};
-use crate::wal::{Segments, StoreId};
 use crate::{Error, ErrorKind, Result};
 
 /// What a repair did.
@@ -19,11 +20,11 @@ use crate::{Error, ErrorKind, Result};
 pub struct Repaired {
     /// What was found before.
     pub before: CheckSummary,
-    /// What is left: damage in segments that no index can mend.
+    /// What is left: damage that has no second copy.
     pub after: Option<CheckSummary>,
     /// Whether the store's own index was made anew.
     pub rebuilt: bool,
-    /// Cells of the index.
+    /// Cells that are stored.
     pub cells: u64,
     /// Where the old index is.
     pub aside: Option<PathBuf>,
@@ -35,49 +36,79 @@ pub struct Repaired {
 pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     let (env, dir) = (Arc::clone(&options.env), options.path.clone());
     let mut repaired = Repaired::default();
-    let damaged;
+    let looked;
     {
         let _lock = lock::take(&*env, &dir)?;
         mend_identity(&env, &dir, &mut repaired)?;
-        let looked = super::look(&env, &dir, tell)?;
-        repaired.before = looked.total();
+        looked = super::look(&env, &dir, tell)?;
+        repaired.before = looked.summary;
         if repaired.before.damages + repaired.before.notes == 0 {
             FirstDamage::default().note(&*env, &dir, 0);
             return Ok(repaired);
         }
-        damaged = looked.damaged_snapshots();
-        if looked.own.damages + looked.own.notes > 0 {
-            repaired.rebuilt = true;
-            set_aside(&env, &dir, &mut repaired)?;
-        }
     }
-    // The same fold as at every start fills the index again.
+    // Opening makes whole what has a second copy.
     let (engine, lock) = open::open(options)?;
-    repaired.cells = engine.meta.lock().cells();
-    engine.index.make_durable()?;
+    engine.log.check_poison()?;
+    mend(&engine, looked, &mut repaired)?;
+    repaired.cells = engine.layout().cells();
     engine.sync_log()?;
-    repaired.done.extend(repair_snapshots(&engine, &damaged)?);
     drop(engine);
-    if lost::acknowledge(&*env, &dir)? > 0 {
-        repaired.done.push("the lost end of the log is acknowledged: it is not told any more".to_owned());
-    }
+    let lost = lost::acknowledge(&*env, &dir)?;
+    repaired.done.extend(lost.iter().map(|one| {
+        format!(
+            "lost of the log: what has numbers behind {} up to {}. It is acknowledged and not told any more",
+            one.after, one.upto
+        )
+    }));
     let mut first = FirstDamage::default();
     let mut quiet = |event: CheckEvent| {
         first.look(&event);
         if matches!(event, CheckEvent::Progress { .. }) { tell(event) } else { Ok(()) }
     };
-    let after = super::look(&env, &dir, &mut quiet)?.total();
+    let after = super::look(&env, &dir, &mut quiet)?.summary;
     first.note(&*env, &dir, after.damages);
     repaired.after = Some(after);
     drop(lock);
     Ok(repaired)
 }
 
-/// The old index is kept until the next repair.
-fn set_aside(env: &Arc<dyn Env>, dir: &Path, repaired: &mut Repaired) -> Result<()> {
-    let index = env.index_dir(dir).map_err(|e| Error::io("find the index", &e))?;
-    repaired.aside = set_index_aside(&index)?;
-    env.sync_dir(dir).map_err(|e| Error::io(format!("sync {}", dir.display()), &e))
+/// Segments that are damaged are written anew; the log is emptied, and its damage goes with it.
+fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> {
+    let Looked { summary, mut segments, chunks } = looked;
+    repaired.done.extend(rewrite(engine, &segments)?);
+    if !chunks.is_empty() {
+        let (told, lists) = needed_by(engine, &chunks)?;
+        repaired.done.extend(told);
+        segments = lists;
+        repaired.done.extend(rewrite(engine, &segments)?);
+    }
+    if summary.damages == 0 {
+        return Ok(());
+    }
+    let before = engine.layout().state.files();
+    engine.flush()?;
+    // What the log has lost stands there as cells without values.
+    let mut flushed = engine.layout().state.files();
+    flushed.retain(|number| !before.contains(number));
+    let mut lost = BTreeSet::new();
+    for number in flushed {
+        if let Ok(segment) = &engine.structure.file(number).segment
+            && has_lost_values(segment)?
+        {
+            lost.insert(number);
+        }
+    }
+    repaired.done.extend(rewrite(engine, &lost)?);
+    Ok(())
+}
+
+fn has_lost_values(segment: &Segment) -> Result<bool> {
+    let mut has = false;
+    for extent in segment.extents() {
+        extent.verify(&[], &mut |_| has = true)?;
+    }
+    Ok(has)
 }
 
 /// When both copies of `format` are damaged, the segments still say which store it is.
@@ -86,20 +117,15 @@ fn mend_identity(env: &Arc<dyn Env>, dir: &Path, repaired: &mut Repaired) -> Res
     if e.kind != ErrorKind::Corrupt {
         return Err(e);
     }
-    let Some(store) = of_segments(env, dir)? else { return Err(e) };
+    let Some(store) = crate::log::store_of(&**env, &dir.join("log"))? else { return Err(e) };
     let mut identity = identity::Identity { store, ..identity::Identity::default() };
     let random = env.random().map_err(|e| Error::io("read random bytes", &e))?;
     identity.hash_key.copy_from_slice(&random[..16]);
     identity::write(&**env, dir, &identity)?;
     repaired.done.push(format!(
-        "{} was damaged in both copies; it was made anew from the segments. Inode numbers and shortened names of the \
-         store are other ones now",
+        "{} was damaged in both copies; it was made anew from the log. Inode numbers and shortened names of the store \
+         are other ones now",
         identity::path(dir).display()
     ));
     Ok(())
-}
-
-fn of_segments(env: &Arc<dyn Env>, dir: &Path) -> Result<Option<StoreId>> {
-    let segments = Segments::look(Arc::clone(env), dir.join("segments"), StoreId::default())?;
-    Ok(segments.ids().into_iter().find_map(|id| segments.store_of(id)))
 }

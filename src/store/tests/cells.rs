@@ -34,7 +34,6 @@ fn what_was_put_is_read_before_and_after_flush_and_reopen() {
     let store = open(&env);
     assert_eq!(rows(&store), ["r1", "r2", "r3"]);
     store.close().unwrap();
-    env.lose_index();
     let store = open(&env);
     assert_eq!(rows(&store), ["r1", "r2", "r3"]);
     assert_eq!(value(&store, "r1", "a").unwrap(), b"two");
@@ -90,7 +89,6 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
     store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
     check(&store);
     drop(store);
-    env.lose_index();
     check(&open(&env));
 }
 
@@ -199,7 +197,6 @@ fn a_dropped_table_leaves_nothing_and_its_name_starts_anew() {
     store.engine.compact_as_needed().unwrap();
     assert_eq!(store.status().unwrap().cells, 0);
     drop(store);
-    env.lose_index();
     assert_eq!(value(&open(&env), "r", "q"), None);
 }
 

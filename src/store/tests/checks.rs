@@ -1,17 +1,18 @@
-//! What a check tells of snapshots, and of an end of the log that is gone.
+//! What a check tells: all damage by file, offset and cell, and none that is none.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::backend::CompactionKind::Major;
 use crate::env::Env;
 use crate::store::check;
 
-const LOG: &str = "/store/segments/00000001.seg";
-
-fn findings(env: &SimEnv) -> (CheckSummary, Vec<String>) {
+fn findings(env: &SimEnv) -> (CheckSummary, Vec<Finding>) {
     let env: Arc<dyn Env> = Arc::new(env.clone());
     let mut found = Vec::new();
     let mut tell = |event: CheckEvent| {
         if let CheckEvent::Finding(finding) = event {
-            found.push(finding.to_string());
+            found.push(finding);
         }
         Ok(())
     };
@@ -19,76 +20,99 @@ fn findings(env: &SimEnv) -> (CheckSummary, Vec<String>) {
     (summary, found)
 }
 
-fn repair(env: &SimEnv) -> check::Repaired {
-    check::repair(options(env), &mut |_| Ok(())).unwrap()
+fn segments(env: &SimEnv) -> Vec<String> {
+    let mut names = env.list("/store/segments".as_ref()).unwrap();
+    names.sort();
+    names.into_iter().filter(|name| name.ends_with(".seg")).map(|name| format!("/store/segments/{name}")).collect()
 }
 
-/// A store with a snapshot of it, and something written since.
-fn with_snapshot(env: &SimEnv) -> CellInfo {
-    let store = open(env);
+#[test]
+fn a_check_names_file_offset_and_cell() {
+    let env = SimEnv::new();
+    let store = open(&env);
     create(&store, FILES);
-    put(&store, "r", "q", b"old");
-    let newest = put(&store, "r", "q", b"new");
-    store.create_snapshot("s", None).unwrap();
-    put(&store, "r", "later", b"later");
+    put(&store, "r", "q", &[5; 700]);
     store.flush(None).unwrap();
     store.close().unwrap();
-    newest
-}
-
-fn in_snapshot(store: &Store, qualifier: &str) -> Result<Option<Vec<u8>>, ErrorKind> {
-    let kept = store.snapshot("s").map_err(|e| e.kind)?;
-    let newest = kept.newest(&column("r", qualifier), TimeRange::ALL).map_err(|e| e.kind)?;
-    newest.map(|cell| kept.read_value(&cell, 0, 100).map_err(|e| e.kind)).transpose()
+    assert_eq!(findings(&env).0.damages, 0);
+    let path = segments(&env).pop().unwrap();
+    let mut at = 0;
+    env.damage(path.as_ref(), |bytes| {
+        at = bytes.windows(700).position(|part| part == [5; 700]).unwrap();
+        bytes[at + 3] ^= 1;
+    })
+    .unwrap();
+    let (summary, found) = findings(&env);
+    assert_eq!((summary.damages, found.len()), (1, 1), "{found:?}");
+    assert_eq!((&found[0].file, found[0].offset), (&path, Some(at as u64)));
+    assert!(found[0].cell.as_ref().unwrap().contains("t:f, row r, column q, version"), "{found:?}");
+    let open = open(&env);
+    assert_eq!(open.check(&mut |_| Ok(())).unwrap().damages, 1, "the same of an open store");
 }
 
 #[test]
 fn a_check_looks_into_snapshots() {
     let env = SimEnv::new();
-    let cell = with_snapshot(&env);
-    assert_eq!(findings(&env).0.damages, 0);
-    // The snapshot keeps what the store has lost, and is damaged by itself.
-    let link = "/store/snapshots/s/segments/00000001.seg";
-    let whole = env.read_file(link.as_ref()).unwrap();
-    env.damage(link.as_ref(), |bytes| bytes[cell.value.offset as usize + 12] ^= 4).unwrap();
-    let (summary, found) = findings(&env);
-    assert!(summary.damages > 1, "{found:#?}");
-    assert!(found.iter().any(|text| text.starts_with(link)), "{found:#?}");
-    let repaired = repair(&env);
-    assert!(repaired.done.iter().any(|text| text.contains("snapshot s")), "{:?}", repaired.done);
     let store = open(&env);
-    assert_eq!(in_snapshot(&store, "q"), Err(ErrorKind::Corrupt));
-    assert_eq!(in_snapshot(&store, "later"), Ok(None));
-    assert_eq!(value(&store, "r", "later").unwrap(), b"later");
-    assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, findings_of(&store), "the same of an open store");
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    put(&store, "r", "q", b"the old one");
+    store.create_snapshot("s", None).unwrap();
+    put(&store, "r", "q", b"the new one");
+    store.flush(None).unwrap();
+    store.compact(&table(), None, Major).unwrap();
     store.close().unwrap();
-    let now = env.read_file(link.as_ref()).unwrap();
-    assert_eq!(now.iter().zip(&whole).filter(|(a, b)| a != b).count(), 1, "the segment itself is left alone");
-}
-
-fn findings_of(store: &Store) -> u64 {
-    let mut count = 0;
-    let mut tell = |event: CheckEvent| {
-        count += u64::from(matches!(event, CheckEvent::Finding(one) if one.severity == Severity::Damage));
-        Ok(())
-    };
-    store.check(&mut tell).unwrap();
-    count
+    let path = segments(&env).remove(0);
+    env.damage(path.as_ref(), |bytes| {
+        let at = bytes.windows(11).position(|part| part == b"the old one").unwrap();
+        bytes[at] ^= 1;
+    })
+    .unwrap();
+    let (summary, found) = findings(&env);
+    assert!(summary.damages > 0 && found.iter().all(|finding| finding.file == path), "{found:#?}");
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "q").unwrap(), b"the new one");
+    let kept = store.snapshot("s").unwrap();
+    assert_eq!(kept.newest(&column("r", "q"), TimeRange::ALL).unwrap_err().kind, ErrorKind::Corrupt);
 }
 
 #[test]
-fn the_index_of_a_snapshot_alone_is_made_anew() {
+fn a_check_beside_writes_tells_of_no_damage() {
     let env = SimEnv::new();
-    with_snapshot(&env);
-    let own = env.index_dir("/store".as_ref()).unwrap();
-    let index = env.index_dir("/store/snapshots/s".as_ref()).unwrap().join("index.db");
-    std::fs::write(&index, b"nonsense").unwrap();
-    assert_eq!(findings(&env).0.damages, 1);
-    let repaired = repair(&env);
-    assert!(!repaired.rebuilt && repaired.after.unwrap().damages == 0, "{repaired:?}");
-    assert!(own.join("index.db").exists() && !own.join("aside").exists(), "the store's own index stays");
-    assert_eq!(in_snapshot(&open(&env), "q"), Ok(Some(b"new".to_vec())));
-    assert_eq!(findings(&env).0.damages, 0);
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let done = AtomicBool::new(false);
+    let checks = std::thread::scope(|scope| {
+        let (store, done) = (&store, &done);
+        scope.spawn(move || {
+            for n in 0..250u8 {
+                let large: Vec<u8> =
+                    (0..20_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ n).collect();
+                put(store, "r", &format!("q{}", n % 7), &[n; 100]);
+                put(store, "r", "large", &large);
+                if n % 3 == 0 {
+                    store.flush(None).unwrap();
+                }
+                if n % 7 == 0 {
+                    store.compact(&table(), None, Major).unwrap();
+                }
+            }
+            done.store(true, Ordering::Release);
+        });
+        let mut checks = 0;
+        while !done.load(Ordering::Acquire) {
+            let mut found = Vec::new();
+            let mut tell = |event: CheckEvent| {
+                if let CheckEvent::Finding(finding) = event {
+                    found.push(finding.to_string());
+                }
+                Ok(())
+            };
+            assert_eq!(store.check(&mut tell).unwrap().damages, 0, "{found:?}");
+            checks += 1;
+        }
+        checks
+    });
+    assert!(checks > 0, "{checks}");
 }
 
 #[test]
@@ -98,21 +122,32 @@ fn a_lost_end_of_the_log_is_told_until_somebody_knows() {
     create(&store, FILES);
     put(&store, "r", "a", b"1");
     store.flush(None).unwrap();
-    let covered = env_bytes(&env, LOG.as_ref()).len();
+    let before: Vec<(String, Vec<u8>)> = logs(&env);
     put(&store, "r", "b", b"2");
     store.sync().unwrap();
     drop(store);
-    env.damage(LOG.as_ref(), |bytes| bytes.truncate(covered)).unwrap();
+    for (path, bytes) in logs(&env) {
+        let old = before.iter().find(|(other, _)| *other == path).map_or(0, |(_, bytes)| bytes.len());
+        assert!(bytes.len() >= old);
+        env.damage(path.as_ref(), |bytes| {
+            if let Some(at) = bytes.windows(4).rposition(|part| part == b"cRec") {
+                bytes[at..].fill(0);
+            }
+        })
+        .unwrap();
+    }
     for round in 0..3 {
         let store = open(&env);
-        let error = store.status().unwrap().last_error.unwrap_or_default();
-        assert!(error.contains("it was on the disk once") && error.contains("check"), "round {round}: {error}");
+        if round == 0 {
+            let error = store.status().unwrap().last_error.unwrap_or_default();
+            assert!(error.contains("it was on the disk once") && error.contains("check"), "{error}");
+        }
         put(&store, "r", &format!("after {round}"), b"3");
         store.close().unwrap();
         let (summary, found) = findings(&env);
-        assert!(summary.damages > 0 && found.iter().any(|text| text.contains("acknowledges")), "{found:#?}");
+        assert!(summary.damages > 0 && found.iter().any(|one| one.text.contains("acknowledges")), "{found:#?}");
     }
-    let repaired = repair(&env);
+    let repaired = check::repair(options(&env), &mut |_| Ok(())).unwrap();
     assert!(repaired.done.iter().any(|text| text.contains("acknowledged")), "{:?}", repaired.done);
     assert_eq!(findings(&env).0.damages, 0, "{:#?}", findings(&env).1);
     let store = open(&env);
@@ -122,21 +157,26 @@ fn a_lost_end_of_the_log_is_told_until_somebody_knows() {
     }
 }
 
+fn logs(env: &SimEnv) -> Vec<(String, Vec<u8>)> {
+    let names = env.list("/store/log".as_ref()).unwrap();
+    let path = |name: &String| format!("/store/log/{name}");
+    names.iter().map(|name| (path(name), env_bytes(env, path(name).as_ref()))).collect()
+}
+
 #[test]
-fn what_a_compaction_has_taken_out_of_the_log_is_no_loss() {
+fn what_a_compaction_has_taken_out_is_no_loss() {
     let env = SimEnv::new();
-    let store = Store::open(StoreOptions { segment_bytes: 600, ..options(&env) }).unwrap();
+    let store = open(&env);
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
     for n in 0..12 {
-        // The cells of segments in the middle are replaced, those before and behind are not.
+        // The cells in the middle are replaced, those before and behind are not.
         let name = if (4..8).contains(&n) { "same".to_owned() } else { format!("q{n}") };
         put(&store, "r", &name, &[n; 250]);
+        store.flush(None).unwrap();
     }
-    store.flush(None).unwrap();
     let before = store.status().unwrap().segments;
-    store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+    store.compact(&table(), None, Major).unwrap();
     assert!(store.status().unwrap().segments < before);
-    store.sync().unwrap();
     store.close().unwrap();
     assert_eq!(findings(&env).0.damages, 0, "{:#?}", findings(&env).1);
 }

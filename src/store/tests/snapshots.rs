@@ -196,7 +196,7 @@ fn a_stop_during_a_restoration_leaves_the_old_tables_or_the_new_ones() {
         let store = open(&env);
         if done.is_ok() {
             check_before(&store);
-            assert!(call > 5, "{call}");
+            assert!(call > 4, "{call}");
             break;
         }
         match value(&store, "r", "in memory") {

@@ -40,7 +40,7 @@ struct Stopped {
 
 /// The machine stops at call `k` of the history.
 fn stop(seed: u64, k: u64, mode: CrashMode, wrap: Wrap) -> Stopped {
-    let env = SimEnv::in_memory();
+    let env = SimEnv::new();
     let mut store = begin(&env, &(Arc::new(env.clone()) as Arc<dyn Env>), seed);
     if let Wrap::Careless(_) = wrap {
         store.close().unwrap();
@@ -74,7 +74,7 @@ impl Wrap {
 impl Stopped {
     /// Another one, to go on with.
     fn copy(&self) -> Self {
-        let (env, allowed, what) = (self.env.copy().unwrap(), self.allowed.clone(), self.what.clone());
+        let (env, allowed, what) = (self.env.copy(), self.allowed.clone(), self.what.clone());
         Self { env, allowed, what, ..*self }
     }
 
@@ -110,7 +110,7 @@ impl Stopped {
 
 /// Calls of the whole history.
 fn calls(seed: u64) -> u64 {
-    let env = SimEnv::in_memory();
+    let env = SimEnv::new();
     let wrapped: Arc<dyn Env> = Arc::new(env.clone());
     let store = begin(&env, &wrapped, seed);
     let before = env.calls();
@@ -227,7 +227,7 @@ fn torture_notices_what_is_not_synced() {
 
 /// The `k`-th call fails; the process goes on. What is refused is not there, what is acknowledged is.
 fn fail_at(seed: u64, k: u64, mode: FailMode, errno: i32, tally: &mut Tally) {
-    let env = SimEnv::in_memory();
+    let env = SimEnv::new();
     let wrapped: Arc<dyn Env> = Arc::new(env.clone());
     let store = begin(&env, &wrapped, seed);
     env.fail_call(k, mode, errno);

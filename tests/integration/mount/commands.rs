@@ -131,7 +131,7 @@ fn mount_follows_no_link_in_a_store() {
     let other = fixture.directory.path().join("other");
     fs::write(&other, "mine").unwrap();
     let store = fixture.store();
-    for name in ["reserve", "progress", "moving", "segments/00000009.seg", "index/index.db-wal"] {
+    for name in ["reserve", "progress", "lost", "segments/00000009.seg", "log/00000009.log", "edits/00000009.edits"] {
         let path = store.join(name);
         let before = fs::read(&path).ok();
         let _ = fs::remove_file(&path);

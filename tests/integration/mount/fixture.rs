@@ -110,7 +110,18 @@ impl Fixture {
     pub fn kill(&mut self) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.kill().unwrap();
-        daemon.wait().unwrap();
+        // A thread that tells the kernel of a change may wait for a directory whose holder waits for the daemon: the
+        // kernel ends neither before somebody ends the connection.
+        let patience = Instant::now() + Duration::from_secs(5);
+        while daemon.try_wait().unwrap().is_none() {
+            if Instant::now() > patience {
+                println!("the connection of {} is ended by force", self.mnt().display());
+                let _ = nix::mount::umount2(&self.mnt(), nix::mount::MntFlags::MNT_FORCE);
+                daemon.wait().unwrap();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// As [`Fixture::kill`], without waiting until the kernel has taken back what the daemon had.
@@ -178,6 +189,29 @@ impl Drop for Fixture {
 }
 
 /// Names in a directory, in the order of the listing.
+/// The file of a store, log or segment, in which a text stands, and where.
+pub fn holding(store: &Path, text: &[u8]) -> (PathBuf, usize) {
+    for directory in ["log", "segments", "blobs"] {
+        for entry in fs::read_dir(store.join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = fs::read(&path).unwrap();
+            if let Some(at) = bytes.windows(text.len()).position(|window| window == text) {
+                return (path, at);
+            }
+        }
+    }
+    panic!("{} is in no file of {}", text.escape_ascii(), store.display());
+}
+
+/// Changes a bit inside the only place where a text stands; which file that is.
+pub fn damage(store: &Path, text: &str) -> PathBuf {
+    let (path, at) = holding(store, text.as_bytes());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[at + 2] ^= 4;
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
 pub fn names(directory: &Path) -> Vec<String> {
     fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
 }

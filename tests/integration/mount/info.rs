@@ -69,7 +69,7 @@ fn mount_describe_columns_counts_the_same_mounted_or_not() {
 fn mount_status_counts_a_renamed_value_once() {
     let fixture = Fixture::new();
     let family = fixture.family("a");
-    fs::write(family.join("old"), vec![7; 100_000]).unwrap();
+    fs::write(family.join("old"), (0..1_000_000).map(|_| rand::random()).collect::<Vec<u8>>()).unwrap();
     fs::rename(family.join("old"), family.join("new")).unwrap();
     let status = || {
         let output = fixture.cellfs(&["status", "--json", fixture.store().to_str().unwrap()]);
@@ -78,9 +78,9 @@ fn mount_status_counts_a_renamed_value_once() {
         assert_eq!(number("live_bytes") + number("dead_bytes"), number("segment_bytes"));
         number("live_bytes")
     };
-    assert!((100_000..101_000).contains(&status()), "{}", status());
+    assert!((1_000_000..1_020_000).contains(&status()), "{}", status());
     fixture.backend().flush(None).unwrap();
-    assert!((100_000..101_000).contains(&status()), "{}", status());
+    assert!((1_000_000..1_020_000).contains(&status()), "{}", status());
     fs::remove_file(family.join("new")).unwrap();
     let table = cellfs::model::TableName::parse("t").unwrap();
     let output = fixture.cellfs(&["status", fixture.store().to_str().unwrap()]);
@@ -88,5 +88,6 @@ fn mount_status_counts_a_renamed_value_once() {
     fs::write(fixture.path("t/.schema/f/PURGE_DELETED_AFTER"), "0").unwrap();
     fixture.backend().flush(None).unwrap();
     fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
-    assert!(status() < 1000, "{}", status());
+    // Filesystems give room back in pages.
+    assert!(status() < 20_000, "{}", status());
 }

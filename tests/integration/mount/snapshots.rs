@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::fixture::{CELLFS, Fixture, errno, history, names, suffixed};
+use super::fixture::{CELLFS, Fixture, damage, errno, history, names, suffixed};
 
 fn store(fixture: &Fixture) -> String {
     fixture.store().display().to_string()
@@ -266,14 +266,12 @@ fn a_backup_deletes_nothing_that_is_no_backup() {
 fn a_backup_names_the_cell_that_it_cannot_read_and_takes_the_rest() {
     let mut fixture = Fixture::new();
     for n in 0..5 {
-        fs::write(fixture.family("r").join(format!("q {n}")), format!("value number {n}")).unwrap();
+        // Shorter ones stand among the keys, and are damaged with them.
+        fs::write(fixture.family("r").join(format!("q {n}")), format!("value number {n}").repeat(50)).unwrap();
     }
+    fixture.backend().flush(None).unwrap();
     fixture.unmount();
-    let segment = fixture.store().join("segments/00000001.seg");
-    let mut bytes = fs::read(&segment).unwrap();
-    let at = bytes.windows(14).position(|window| window == b"value number 2").unwrap();
-    bytes[at] ^= 1;
-    fs::write(&segment, bytes).unwrap();
+    damage(&fixture.store(), "value number 2");
     let backup = fixture.directory.path().join("b");
     let output = script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap();
     let text = words(&output);

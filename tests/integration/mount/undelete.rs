@@ -100,11 +100,15 @@ fn mount_refusals_are_told_with_their_path() {
     assert_eq!(errno(fs::metadata(fixture.path("t/.hidden"))), libc::ENOENT);
     assert_eq!(errno(fs::metadata(fixture.path("t/.at/some-day"))), libc::ENOENT);
     assert_eq!(errno(fs::write(fixture.path("t/.schema/f/VERSIONS"), "many\n")), libc::EINVAL);
+    assert_eq!(errno(std::os::unix::fs::symlink("q", fixture.path("t/r/f/link"))), libc::EPERM);
+    assert_eq!(errno(fs::hard_link(fixture.path("t/r/f/q"), fixture.path("t/r/f/hard"))), libc::EPERM);
     let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
     let pid = format!("uid={} pid=", nix::unistd::geteuid());
     for (path, what) in [
         ("/default/t/r rmdir: ", "not empty"),
         ("/default/t/r/g mkdir: ", "families=auto"),
+        ("/default/t/r/f/link symlink: ", "symbolic links"),
+        ("/default/t/r/f/hard link: ", "hard links"),
         ("/default/t/.hidden lookup: ", "%2Ehidden"),
         ("/default/t/.at/some-day lookup: ", "-10min"),
         ("/default/t/.schema/f/VERSIONS write: ", "VERSIONS"),
@@ -115,8 +119,8 @@ fn mount_refusals_are_told_with_their_path() {
     }
     assert_eq!(fs::read_to_string(fixture.path("t/.info/errors")).unwrap().lines().count(), errors.lines().count());
     let (status, said) = run(&fixture, &["why", &text(&fixture.path("t/r"))]);
-    assert_eq!((status, said.lines().count()), (0, 2), "{said}");
+    assert_eq!((status, said.lines().count()), (0, 4), "{said}");
     let (status, said) = run(&fixture, &["why", "-n", "1", &text(&fixture.store())]);
-    assert!(status == 0 && said.contains("VERSIONS") && said.lines().count() == 1, "{said}");
+    assert!(status == 0 && said.contains("hard links") && said.lines().count() == 1, "{said}");
     assert_eq!(run(&fixture, &["why", &text(&fixture.path("other"))]).0, 1);
 }

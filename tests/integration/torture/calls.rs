@@ -143,7 +143,13 @@ fn shell(directory: &Path, steps: &[Step], strace: &[String]) -> (Option<ExitSta
     let text: String = steps.iter().map(|step| step.statement() + "\n").collect();
     fs::write(&script, text).unwrap();
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq"]).args(strace).arg(CELLFS).arg("shell").arg(directory.join("store")).arg(&script);
+    command
+        .args(["-f", "-qq"])
+        .args(strace)
+        .arg(CELLFS)
+        .args(["shell", "--make"])
+        .arg(directory.join("store"))
+        .arg(&script);
     let output = File::create(&said).unwrap();
     command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
     let mut child = command.spawn().unwrap();

@@ -122,8 +122,6 @@ fn open(path: &Path, env: &Arc<dyn Env>) -> cellfs::Result<Store> {
     let mut options = StoreOptions::new(path.join("store"));
     options.env = Arc::clone(env);
     options.memtable_bytes = 256 << 10;
-    options.segment_bytes = 512 << 10;
-    options.compaction_cells = 50;
     Store::open(options)
 }
 

@@ -1,10 +1,10 @@
 //! `cellfs check` and its repair, on a store that is mounted and on one that is not.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
-use crate::mount::fixture::{Fixture, errno};
+use crate::mount::fixture::{Fixture, damage, errno, holding};
 
 fn check(fixture: &Fixture, more: &[&str]) -> Output {
     let store = fixture.store();
@@ -19,10 +19,15 @@ fn words(output: &Output) -> String {
 
 /// Ten cells, flushed, and ten more in the log alone.
 fn filled() -> Fixture {
+    filled_with(1)
+}
+
+/// The same with longer values.
+fn filled_with(times: usize) -> Fixture {
     let fixture = Fixture::new();
     let family = fixture.family("r");
     for n in 0..20 {
-        fs::write(family.join(format!("q{n:02}")), format!("value number {n:02}")).unwrap();
+        fs::write(family.join(format!("q{n:02}")), format!("value number {n:02}").repeat(times)).unwrap();
         if n == 9 {
             assert!(fixture.cellfs(&["flush", fixture.store().to_str().unwrap()]).status.success());
         }
@@ -30,34 +35,28 @@ fn filled() -> Fixture {
     fixture
 }
 
-fn segment(fixture: &Fixture) -> PathBuf {
-    fixture.store().join("segments/00000001.seg")
-}
-
-/// Changes a byte inside the only place where `text` stands.
-fn damage(path: &Path, text: &str) {
-    let mut bytes = fs::read(path).unwrap();
-    let at = bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
-    bytes[at + 2] ^= 4;
-    fs::write(path, bytes).unwrap();
+/// The files of a directory of the store.
+fn files(fixture: &Fixture, name: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(fixture.store().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
 }
 
 #[test]
-fn check_is_content_with_a_log_whose_cells_were_all_copied() {
+fn check_is_content_with_what_compactions_have_left() {
     let mut fixture = Fixture::new();
     let store = fixture.store();
     let store = store.to_str().unwrap();
     let family = fixture.family("r");
     assert!(fixture.cellfs(&["alter", store, "t", "f,VERSIONS=1"]).status.success());
-    for _ in 0..10 {
-        fs::write(family.join("q"), vec![7; 3 << 20]).unwrap();
+    for n in 0..10u8 {
+        fs::write(family.join("q"), vec![n; 3 << 20]).unwrap();
+        fs::write(family.join("small"), [n]).unwrap();
+        assert!(fixture.cellfs(&["flush", store]).status.success());
     }
-    // The next daemon goes on in another segment; then the first has nothing that is not elsewhere too.
-    fixture.kill();
-    fixture.mount("");
-    for command in [&["flush", store][..], &["compact", "--major", store, "t"]] {
-        assert!(fixture.cellfs(command).status.success());
-    }
+    let before = files(&fixture, "segments");
+    assert!(fixture.cellfs(&["compact", "--major", store, "t"]).status.success());
     for _ in 0..2 {
         let output = check(&fixture, &[]);
         assert_eq!(output.status.code(), Some(0), "{}", words(&output));
@@ -65,7 +64,7 @@ fn check_is_content_with_a_log_whose_cells_were_all_copied() {
             fixture.unmount();
         }
     }
-    assert!(!segment(&fixture).exists(), "the test does not reach what it is for");
+    assert!(!before.iter().any(|path| path.exists()), "what was merged is gone");
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn check_of_a_good_store_finds_nothing_mounted_or_not() {
     }
     let output = check(&fixture, &["--json"]);
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&summary["summary"]["entries"], &summary["summary"]["rows"]), (&20.into(), &10.into()));
+    assert_eq!((&summary["summary"]["entries"], &summary["summary"]["rows"]), (&20.into(), &1.into()));
     let output = check(&fixture, &["--repair"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(words(&output).contains("nothing to repair"), "{}", words(&output));
@@ -91,17 +90,22 @@ fn check_of_a_good_store_finds_nothing_mounted_or_not() {
 
 #[test]
 fn check_names_the_cell_whose_value_is_damaged_and_others_are_read() {
-    let mut fixture = filled();
+    // Shorter values stand among the keys, and are damaged with them.
+    let mut fixture = filled_with(50);
+    assert!(fixture.cellfs(&["flush", fixture.store().to_str().unwrap()]).status.success());
     fixture.unmount();
-    damage(&segment(&fixture), "value number 03");
-    damage(&segment(&fixture), "value number 13");
+    let one = damage(&fixture.store(), "value number 03");
+    let other = damage(&fixture.store(), "value number 13");
+    let names = [one, other].map(|path| format!("{}, offset ", path.display()));
     for _ in 0..2 {
         let output = check(&fixture, &[]);
         assert_eq!(output.status.code(), Some(1), "{}", words(&output));
-        for name in ["row r, column f:q03", "row r, column f:q13", "00000001.seg, offset "] {
+        for name in &names {
             assert!(words(&output).contains(name), "{}", words(&output));
         }
-        assert!(!words(&output).contains("f:q04"), "{}", words(&output));
+        for name in ["t:f, row r, column q03", "t:f, row r, column q13"] {
+            assert!(words(&output).contains(name), "{}", words(&output));
+        }
         if !fixture.is_mounted() {
             fixture.mount("");
         }
@@ -112,7 +116,7 @@ fn check_names_the_cell_whose_value_is_damaged_and_others_are_read() {
         if n == 3 || n == 13 {
             assert_eq!(errno(read), libc::EIO);
         } else {
-            assert_eq!(read.unwrap(), format!("value number {n:02}").as_bytes());
+            assert_eq!(read.unwrap(), format!("value number {n:02}").repeat(50).as_bytes());
         }
     }
     let output = check(&fixture, &["--repair"]);
@@ -134,55 +138,52 @@ fn check_names_the_cell_whose_value_is_damaged_and_others_are_read() {
 }
 
 #[test]
-fn check_repairs_the_index_and_keeps_the_old_one() {
+fn check_tells_of_a_damaged_record_of_the_log() {
     let mut fixture = filled();
     fixture.unmount();
-    damage(&segment(&fixture), "value number 03");
-    let index = fixture.store().join("index/index.db");
-    let mut bytes = fs::read(&index).unwrap();
-    let len = bytes.len();
-    bytes[len / 2..].fill(0x5A);
-    fs::write(&index, &bytes).unwrap();
-    let output = check(&fixture, &["--repair"]);
-    // One value stays damaged, which no index can mend.
+    let log = damage(&fixture.store(), "value number 13");
+    let output = check(&fixture, &[]);
     assert_eq!(output.status.code(), Some(1), "{}", words(&output));
-    assert!(words(&output).contains("made anew from the segments: "), "{}", words(&output));
-    assert_eq!(fs::read(fixture.store().join("index/aside/index.db")).unwrap(), bytes);
+    assert!(words(&output).contains(&format!("{}, offset ", log.display())), "{}", words(&output));
     fixture.mount("");
-    let told = || words(&fixture.cellfs(&["status", fixture.store().to_str().unwrap()]));
-    // Before any read has met it.
-    assert!(told().contains("damages, the first: ") && told().contains("00000001.seg"), "{}", told());
     let family = fixture.path("t/r/f");
-    assert_eq!(fs::read_dir(&family).unwrap().count(), 20);
-    assert_eq!(fs::read(family.join("q04")).unwrap(), b"value number 04");
-    assert_eq!(errno(fs::read(family.join("q03"))), libc::EIO);
-    fs::write(family.join("q03"), "again").unwrap();
-    assert_eq!(fs::read(family.join("q03")).unwrap(), b"again");
+    assert!(fs::read(family.join("q13")).is_err());
+    assert_eq!(fs::read(family.join("q12")).unwrap(), b"value number 12");
+    assert_eq!(fs::read(family.join("q14")).unwrap(), b"value number 14");
+    let store = fixture.store();
+    let told = words(&fixture.cellfs(&["status", store.to_str().unwrap()]));
+    assert!(told.contains("f:q13") || told.contains("r:q13"), "{told}");
+    fixture.unmount();
+    assert_eq!(check(&fixture, &[]).status.code(), Some(1), "until somebody acknowledges it");
+    assert_eq!(check(&fixture, &["--repair"]).status.code(), Some(0));
+    assert_eq!(check(&fixture, &[]).status.code(), Some(0));
 }
 
 #[test]
 fn check_leaves_a_note_of_damage_until_there_is_none() {
     let mut fixture = filled();
     fixture.unmount();
-    let good = fs::read(segment(&fixture)).unwrap();
-    damage(&segment(&fixture), "value number 03");
+    let damaged = holding(&fixture.store(), b"value number 03").0;
+    let good = fs::read(&damaged).unwrap();
+    damage(&fixture.store(), "value number 03");
     let store = fixture.store();
     let told = || words(&fixture.cellfs(&["status", store.to_str().unwrap()]));
     assert!(!told().contains("damages, the first"), "{}", told());
     assert_eq!(check(&fixture, &[]).status.code(), Some(1));
     assert!(told().contains("damages, the first: "), "{}", told());
-    fs::write(segment(&fixture), good).unwrap();
+    fs::write(&damaged, good).unwrap();
     assert_eq!(check(&fixture, &[]).status.code(), Some(0));
     assert!(!told().contains("damages, the first"), "{}", told());
     assert!(!store.join("damage").exists());
 }
 
 #[test]
-fn check_mends_the_manifest_from_its_other_copy() {
+fn check_mends_what_is_kept_twice_from_its_other_copy() {
     let mut fixture = filled();
     fixture.unmount();
-    for name in ["format", "catalogue"] {
-        let path = fixture.store().join(name);
+    for name in [".edits", ".copy", "format"] {
+        let journal = files(&fixture, "edits").into_iter().find(|path| path.to_str().unwrap().ends_with(name));
+        let path = journal.unwrap_or_else(|| fixture.store().join(name));
         let good = fs::read(&path).unwrap();
         fs::write(&path, "nonsense").unwrap();
         let output = check(&fixture, &[]);
@@ -190,7 +191,11 @@ fn check_mends_the_manifest_from_its_other_copy() {
         assert!(words(&output).contains(path.to_str().unwrap()), "{}", words(&output));
         let output = check(&fixture, &["--repair"]);
         assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-        assert_eq!(fs::read(&path).unwrap(), good);
+        if path.ends_with("format") {
+            assert_eq!(fs::read(&path).unwrap(), good);
+        }
+        let got = fixture.cellfs(&["get", fixture.store().to_str().unwrap(), "t", "r", "f:q04"]);
+        assert!(words(&got).contains("value number 04"), "{}", words(&got));
     }
     for name in ["format", "format.copy"] {
         fs::write(fixture.store().join(name), "nonsense").unwrap();
@@ -199,23 +204,27 @@ fn check_mends_the_manifest_from_its_other_copy() {
     assert_eq!(output.status.code(), Some(2), "{}", words(&output));
     assert!(words(&output).contains("--repair"), "{}", words(&output));
     let output = check(&fixture, &["--repair"]);
-    assert!(words(&output).contains("made anew from the segments. Inode"), "{}", words(&output));
+    assert!(words(&output).contains("made anew from the log. Inode"), "{}", words(&output));
     fixture.mount("");
     assert_eq!(fs::read(fixture.path("t/r/f/q04")).unwrap(), b"value number 04");
 }
 
 #[test]
-fn check_misses_a_catalogue_that_is_gone() {
+fn check_misses_a_journal_that_is_gone() {
     let mut fixture = filled();
     fixture.unmount();
-    let copies = ["catalogue", "catalogue.copy"].map(|name| fixture.store().join(name));
-    let kept = fs::read(&copies[0]).unwrap();
-    for copy in &copies {
-        fs::remove_file(copy).unwrap();
+    let kept: Vec<(PathBuf, Vec<u8>)> =
+        files(&fixture, "edits").into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    for (path, _) in &kept {
+        fs::remove_file(path).unwrap();
     }
     let found = check(&fixture, &[]);
     assert_eq!(found.status.code(), Some(1), "{}", words(&found));
-    assert!(words(&found).contains("no table is known"), "{}", words(&found));
-    copies.iter().for_each(|copy| fs::write(copy, &kept).unwrap());
+    assert!(words(&found).contains("the journal, which says what the store has, is gone"), "{}", words(&found));
+    let got = fixture.cellfs(&["get", fixture.store().to_str().unwrap(), "t", "r"]);
+    assert_eq!(got.status.code(), Some(2), "{}", words(&got));
+    kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     assert_eq!(check(&fixture, &[]).status.code(), Some(0));
+    fixture.mount("");
+    assert_eq!(fs::read(fixture.path("t/r/f/q04")).unwrap(), b"value number 04");
 }

@@ -79,12 +79,13 @@ fn security_a_directory_that_is_exchanged_for_a_link_leads_nowhere() {
     fixture.unmount();
     let store = fixture.store();
     let rounds: usize = std::env::var("CELLFS_EXCHANGES").map_or(10, |text| text.parse().unwrap());
-    for name in ["snapshots", "index", "segments"] {
+    for name in ["edits", "log", "blobs", "segments"] {
         let outside = fixture.directory.path().join("outside");
         // What a store would take for a leftover of its own.
         fs::create_dir_all(outside.join("half")).unwrap();
         fs::write(outside.join("half/file"), "someone's").unwrap();
-        for file in ["index.db", "index.db-wal", "index.db-shm", "index.db-journal", "00000001.moved", "pending.drop"] {
+        for file in ["00000001.seg", "00000001.log", "00000099.log", "00000001.blob", "00000001.edits", "00000001.copy"]
+        {
             fs::write(outside.join(file), "someone's").unwrap();
         }
         fs::create_dir(outside.join("aside")).unwrap();

@@ -92,7 +92,8 @@ fn fill(family: &Path, from: u32, kept: &mut BTreeMap<String, Vec<u8>>) -> u32 {
 
 fn check(family: &Path, kept: &BTreeMap<String, Vec<u8>>) {
     for (name, value) in kept {
-        assert!(fs::read(family.join(name)).unwrap() == *value, "{name} is not what was acknowledged");
+        let read = fs::read(family.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(read == *value, "{name} is not what was acknowledged");
     }
 }
 
@@ -191,6 +192,65 @@ fn full_disk_is_refused_when_the_write_is_made() {
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     put(&family.join("small"), b"goes on").unwrap();
     small.fixture.unmount();
+}
+
+/// Bytes that nothing can make shorter.
+fn noise(len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    rand::fill(&mut bytes[..]);
+    bytes
+}
+
+/// How a program that makes or overwrites a file by open, write and close fared: the call that failed, and its errno.
+fn overwrite(path: &Path, value: &[u8]) -> Result<(), (&'static str, i32)> {
+    let failed = |call: &'static str| move |e: std::io::Error| (call, e.raw_os_error().unwrap_or(0));
+    let mut file = File::create(path).map_err(failed("open"))?;
+    let written = file.write_all(value).map_err(failed("write"));
+    let closed = nix::unistd::close(file).map_err(|e| ("close", e as i32));
+    written.and(closed)
+}
+
+#[test]
+fn full_disk_tells_four_writers_that_it_is_full() {
+    let Some(mut small) = Small::new("64m") else { return };
+    let (family, mut refusals) = (small.family.clone(), BTreeMap::new());
+    let write = |writer: u32| {
+        let one = |n| overwrite(&family.join(format!("q{}", n % 40)), &value(writer * 10_000 + n, 200_000)).err();
+        // All write the same files, so that who is refused takes a file from another that has it open; then new ones.
+        let many = |n| overwrite(&family.join(format!("w{writer}-{n}")), &noise(200_000)).err();
+        (0..200).filter_map(one).chain((0..400).filter_map(many)).chain((0..200).filter_map(one)).collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|writer| scope.spawn(move || write(writer))).collect();
+        for refusal in writers.into_iter().flat_map(|writer| writer.join().unwrap()) {
+            *refusals.entry(refusal).or_insert(0) += 1;
+        }
+    });
+    println!("refusals by call and errno: {refusals:?}");
+    assert!(refusals.keys().all(|(_, errno)| *errno == libc::ENOSPC), "{refusals:?}");
+    let at_close = refusals.get(&("close", libc::ENOSPC)).copied().unwrap_or(0);
+    let sooner = refusals.get(&("write", libc::ENOSPC)).copied().unwrap_or(0)
+        + refusals.get(&("open", libc::ENOSPC)).copied().unwrap_or(0);
+    assert!(sooner > 100 && at_close * 20 < sooner, "shells ignore close(2): {refusals:?}");
+    small.fixture.unmount();
+}
+
+#[test]
+fn full_disk_of_garbage_refuses_no_put() {
+    // What is kept is 10 versions of 50 cells: 2, 10 and 20 MB.
+    for len in [4_000, 20_000, 40_000] {
+        let Some(mut small) = Small::new("57m") else { return };
+        let (family, began, mut slowest) = (small.family.clone(), Instant::now(), Duration::ZERO);
+        let puts = 16_000.min(100_000_000 / len as u32);
+        for n in 0..puts {
+            let since = Instant::now();
+            let put = overwrite(&family.join(format!("q{}", n % 50)), &noise(len));
+            assert_eq!(put, Ok(()), "put {n} of {len} bytes: {}", small.fixture.log());
+            slowest = slowest.max(since.elapsed());
+        }
+        println!("{puts} puts of {len} bytes, 0 refused, the slowest {slowest:?}; {} s", began.elapsed().as_secs());
+        small.fixture.unmount();
+    }
 }
 
 /// Takes all room; the file that does.

@@ -55,7 +55,7 @@ fn rights_to_long_files_that_are_missing_end_no_daemon() {
     let family = fixture.family("r");
     let refused = (0..50).any(|n| {
         let written = File::create(family.join(format!("q{n}"))).and_then(|mut file| {
-            file.write_all(&[7; 100_000])?;
+            file.write_all(&(0..100_000).map(|_| rand::random()).collect::<Vec<u8>>())?;
             file.sync_all()
         });
         written.is_err()

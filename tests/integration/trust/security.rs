@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::mount::fixture::{CELLFS, Fixture, errno};
+use crate::mount::fixture::{CELLFS, Fixture, damage, errno, holding};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
@@ -65,12 +65,15 @@ fn security_nobody_else_can_look_into_a_store_or_talk_to_its_daemon() {
 #[test]
 fn security_links_in_a_store_are_not_followed() {
     let mut fixture = Fixture::new();
-    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fs::write(fixture.family("r").join("q"), "the value").unwrap();
     fixture.unmount();
     let elsewhere = fixture.directory.path().join("elsewhere");
-    for name in
-        ["segments/00000001.seg", "format", "catalogue", "index/index.db", "LOCK", "progress", "segments", "index"]
-    {
+    let log = holding(&fixture.store(), b"the value").0;
+    let edits = fs::read_dir(fixture.store().join("edits")).unwrap().map(|entry| entry.unwrap().path());
+    let files = edits.chain([log]).map(|path| path.strip_prefix(fixture.store()).unwrap().to_owned());
+    let others = ["format", "LOCK", "progress", "segments", "log", "blobs", "edits"].map(PathBuf::from);
+    for name in files.chain(others).collect::<Vec<PathBuf>>() {
+        let name = name.to_str().unwrap();
         let path = fixture.store().join(name);
         fs::rename(&path, &elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
@@ -91,7 +94,7 @@ fn security_links_in_a_store_are_not_followed() {
         fs::rename(&elsewhere, &path).unwrap();
     }
     fixture.mount("");
-    assert_eq!(fs::read(fixture.path("t/r/f/q")).unwrap(), b"v");
+    assert_eq!(fs::read(fixture.path("t/r/f/q")).unwrap(), b"the value");
 }
 
 #[test]
@@ -179,14 +182,12 @@ fn security_messages_and_logs_have_no_control_characters() {
     let evil = "row\u{1b}[31mred\nforged line";
     let output = fixture.cellfs(&["get", &store, evil, "r"]);
     assert!(!output.stderr.contains(&0x1b), "{}", String::from_utf8_lossy(&output.stderr));
-    let put = fixture.cellfs(&["put", &store, "t", evil, "f:q\u{7}", "value that is found again"]);
+    let long = "value that is found again".repeat(50);
+    let put = fixture.cellfs(&["put", &store, "t", evil, "f:q\u{7}", &long]);
     assert!(put.status.success());
+    assert!(fixture.cellfs(&["flush", &store]).status.success());
     fixture.unmount();
-    let segment = fixture.store().join("segments/00000001.seg");
-    let mut bytes = fs::read(&segment).unwrap();
-    let at = bytes.windows(9).position(|window| window == b"that is f").unwrap();
-    bytes[at] ^= 1;
-    fs::write(&segment, bytes).unwrap();
+    damage(&fixture.store(), "that is f");
     let check = fixture.cellfs(&["check", &store]);
     assert_eq!(check.status.code(), Some(1));
     let text = String::from_utf8_lossy(&check.stdout).into_owned();

@@ -75,8 +75,8 @@ impl Setting {
             disk: chance.of(&disks()),
             background: chance.of(&[Background::On, Background::On, Background::Off]),
             memtable_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
-            segment_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
-            value_bytes: chance.of(&[20, 20, 600, 5_000]),
+            segment_bytes: chance.of(&[1, 20_000, 256 << 20]),
+            value_bytes: chance.of(&[20, 20, 600, 5_000, 40_000]),
             actors: 2 + chance.below(5),
             deeds: 10 + chance.below(40),
             lives: 1 + chance.below(3),
@@ -124,7 +124,7 @@ impl Run {
     fn new(seed: u64, broken: Option<Broken>) -> Self {
         let mut chance = Chance::new(seed);
         let setting = Setting::new(&mut chance, broken);
-        let world = Arc::new(World::new(SimEnv::in_memory(), setting.value_bytes, chance.one_in(4)));
+        let world = Arc::new(World::new(SimEnv::new(), setting.value_bytes, chance.one_in(4)));
         Self { setting, chance, world }
     }
 
@@ -288,8 +288,6 @@ fn run(seed: u64, broken: Option<Broken>) -> Outcome {
     let mut run = Run::new(seed, broken);
     let (world, setting) = (Arc::clone(&run.world), run.setting);
     let result = simulate(seed, LIMITS, move || run.all_lives());
-    // A run that has failed leaves its threads where they are; its files go.
-    world.env.lose_index();
     let (report, failure) = match result {
         Ok(report) => (report, None),
         Err(failure) => (failure.report, Some(format!("seed {seed}, {setting:?}: {}", failure.text))),
@@ -352,10 +350,9 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn no_interleaving_loses_or_shows_a_wrong_cell() {
-    let fresh = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
     let (first, count) = match number("CELLFS_SEED") {
         Some(seed) => (seed, number("CELLFS_SEEDS").unwrap_or(1)),
-        None => (fresh / 1_000_000 * 1_000_000, number("CELLFS_SEEDS").unwrap_or(200)),
+        None => (1_000_000, number("CELLFS_SEEDS").unwrap_or(200)),
     };
     let began = Instant::now();
     let until = number("CELLFS_SECONDS").map(|seconds| began + Duration::from_secs(seconds));
@@ -383,9 +380,10 @@ fn noticed(broken: Broken) -> Option<String> {
 }
 
 #[test]
+#[ignore = "minutes: run by name"]
 fn every_rule_that_is_broken_is_noticed() {
-    use Broken::{ChecksFilling, ForgetsUnknown, LinksLater, TakesFilling, WritesUndeclared};
-    for broken in [TakesFilling, ForgetsUnknown, ChecksFilling, WritesUndeclared, LinksLater] {
+    use Broken::{ForgetsSnapshots, ForgetsUnknown, FreesLogFirst, WritesUndeclared};
+    for broken in [ForgetsSnapshots, FreesLogFirst, ForgetsUnknown, WritesUndeclared] {
         let found = noticed(broken).unwrap_or_else(|| panic!("{broken:?} is not noticed in {CONTROLS} seeds"));
         println!("{broken:?}: {}", found.lines().next().unwrap_or_default());
     }

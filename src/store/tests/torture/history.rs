@@ -109,9 +109,9 @@ pub fn small(env: Arc<dyn Env>) -> StoreOptions {
     let mut options = StoreOptions::new("/store");
     options.env = env;
     options.background = Background::Off;
-    options.compaction_cells = 3;
-    options.segment_bytes = 1500;
     options.memtable_bytes = 3000;
+    // A slice of a compaction is a row.
+    options.segment_bytes = 1;
     options
 }
 

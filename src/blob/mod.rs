@@ -1,0 +1,39 @@
+//! Large values: chunks in blob files, and the roots that cells hold instead of them.
+//!
+//! A value is cut where its bytes say so, so that versions share what they have in common; a chunk never moves, and the
+//! dead part of a file is punched out. Which chunks are live is told by others, who read the roots. A root that this
+//! room gives keeps its chunks until it is dropped; a decoded one does not.
+//!
+//! Must not know cells, families, the log or the journal: new files are named through [`Naming`].
+
+mod blobs;
+mod cache;
+mod chunk;
+mod collect;
+mod edit;
+mod files;
+mod header;
+mod lists;
+mod read;
+mod recover;
+mod root;
+mod settings;
+mod shares;
+mod spine;
+mod sync;
+mod table;
+mod verify;
+mod walk;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use blobs::Blobs;
+pub use collect::Collected;
+pub use recover::Recovered;
+pub use root::{Reference, Root, TAIL_MAX};
+pub use settings::{BlobState, Naming, Options, Stats};
+pub use shares::Mark;
+pub use verify::{Finding, Verified};
+pub use writer::ValueWriter;

@@ -1,0 +1,245 @@
+//! An example or two of every command, and the pages beside it: for the man pages. Each line is tried by a test.
+
+/// What the page of a command has besides its grammar.
+pub struct Beside {
+    /// Words of the command, as in the name of its page: `cellfs-snapshot-create`.
+    pub page: &'static str,
+    /// Each what it is for, and the line.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// Pages to read on, besides cellfs(1).
+    pub see_also: &'static [&'static str],
+}
+
+const fn beside(
+    page: &'static str,
+    examples: &'static [(&'static str, &'static str)],
+    see_also: &'static [&'static str],
+) -> Beside {
+    Beside { page, examples, see_also }
+}
+
+/// Of every page of section 1.
+pub const BESIDE: &[Beside] = &[
+    beside(
+        "cellfs",
+        &[
+            ("Mount a store and use it with the tools that there are:", "cellfs mount /srv/store /mnt/cells"),
+            ("The same without a mount:", "cellfs get /srv/store webtable com.cnn.www"),
+        ],
+        &[
+            "cellfs-mount(1)",
+            "cellfs-shell(1)",
+            "cellfs-backup(8)",
+            "mount.cellfs(8)",
+            "cellfs-store(5)",
+            "cellfs-tree(7)",
+        ],
+    ),
+    beside(
+        "cellfs-alter",
+        &[
+            ("Keep five versions in f1, and make a family f2:", "cellfs alter /srv/store t f1,VERSIONS=5 f2"),
+            ("Refuse writes:", "cellfs alter /srv/store t --set READONLY=true"),
+        ],
+        &["cellfs-create(1)", "cellfs-describe(1)", "cellfs-undrop(1)"],
+    ),
+    beside(
+        "cellfs-append",
+        &[("Add a line to a value, whoever else does so now:", r"cellfs append /srv/store t r f:log 'started\x0A'")],
+        &["cellfs-put(1)", "cellfs-incr(1)"],
+    ),
+    beside("cellfs-bench", &[("Measure the disk under /srv:", "cellfs bench /srv")], &["cellfs-stats(1)"]),
+    beside(
+        "cellfs-check",
+        &[
+            ("Look for damage:", "cellfs check /srv/store"),
+            ("Mend what has a second copy, and say what is lost:", "cellfs check --repair /srv/store"),
+        ],
+        &["cellfs-status(1)", "cellfs-store(5)"],
+    ),
+    beside(
+        "cellfs-compact",
+        &[("Drop what is deleted and superseded now:", "cellfs compact --major /srv/store t")],
+        &["cellfs-flush(1)", "cellfs-purge(1)"],
+    ),
+    beside("cellfs-count", &[("How many rows there are:", "cellfs count /srv/store shop/orders")], &["cellfs-scan(1)"]),
+    beside(
+        "cellfs-create",
+        &[(
+            "A table of two families, and the store if it is absent:",
+            "cellfs create /srv/store t f1,VERSIONS=3,TTL=86400 f2",
+        )],
+        &["cellfs-alter(1)", "cellfs-describe(1)", "cellfs-drop(1)"],
+    ),
+    beside(
+        "cellfs-delete",
+        &[
+            ("A column:", "cellfs delete /srv/store t r f:q"),
+            (
+                "One version of it, only while another column says so:",
+                "cellfs delete /srv/store t r f:q 1416300000123 --if-column f:lock --if-value mine",
+            ),
+        ],
+        &["cellfs-deleteall(1)", "cellfs-undelete(1)"],
+    ),
+    beside(
+        "cellfs-deleteall",
+        &[
+            ("A row:", "cellfs deleteall /srv/store t r"),
+            ("What of a family is not newer than a time:", "cellfs deleteall /srv/store t r f 1416300000123"),
+        ],
+        &["cellfs-delete(1)", "cellfs-undelete(1)"],
+    ),
+    beside("cellfs-demo", &[("In the directory demo:", "cellfs demo demo")], &["cellfs-tree(7)", "cellfs-umount(1)"]),
+    beside(
+        "cellfs-describe",
+        &[
+            ("Attributes of a table, as JSON:", "cellfs --json describe /srv/store t"),
+            ("What is stored in each column:", "cellfs describe --columns /srv/store t"),
+        ],
+        &["cellfs-alter(1)", "cellfs-list(1)"],
+    ),
+    beside(
+        "cellfs-drop",
+        &[("Into the trash:", "cellfs drop /srv/store t"), ("For good:", "cellfs drop --now /srv/store t")],
+        &["cellfs-undrop(1)", "cellfs-truncate(1)"],
+    ),
+    beside("cellfs-flush", &[("All tables:", "cellfs flush /srv/store")], &["cellfs-compact(1)"]),
+    beside(
+        "cellfs-get",
+        &[
+            ("Two columns of a row:", "cellfs get /srv/store t r f:a f:b"),
+            (
+                "Several rows, one of them with bytes in its key:",
+                r"cellfs get /srv/store t r1 --row r2 --row '\x00\xFF'",
+            ),
+            ("A value into a file:", "cellfs get --value /srv/store t r f:q"),
+        ],
+        &["cellfs-scan(1)", "cellfs-log(1)"],
+    ),
+    beside(
+        "cellfs-incr",
+        &[("Count one more, and say how many:", "cellfs incr /srv/store t r f:hits")],
+        &["cellfs-append(1)"],
+    ),
+    beside(
+        "cellfs-list",
+        &[("Tables:", "cellfs list /srv/store"), ("What can be brought back:", "cellfs list --dropped /srv/store")],
+        &["cellfs-undrop(1)"],
+    ),
+    beside(
+        "cellfs-log",
+        &[
+            ("Every version of a cell of a mount:", "cellfs log /mnt/cells/default/t/r/f/q"),
+            ("The same of a store, with bytes in its names:", r"cellfs log /srv/store 't/\x00row/f/q'"),
+        ],
+        &["cellfs-undelete(1)", "cellfs-tree(7)"],
+    ),
+    beside(
+        "cellfs-mount",
+        &[(
+            "For all users, with every change on the disk before it is acknowledged:",
+            "cellfs mount /srv/store /mnt/cells -o allow_other,durability=fsync",
+        )],
+        &["cellfs-umount(1)", "mount.cellfs(8)", "cellfs-tree(7)"],
+    ),
+    beside(
+        "cellfs-mv",
+        &[("A row of any size, with its history:", "cellfs mv /srv/store t/old t/new")],
+        &["cellfs-log(1)"],
+    ),
+    beside(
+        "cellfs-purge",
+        &[("What was deleted in a row, for good:", "cellfs purge /srv/store t r")],
+        &["cellfs-undelete(1)", "cellfs-compact(1)"],
+    ),
+    beside(
+        "cellfs-put",
+        &[
+            ("A value of bytes:", r"cellfs put /srv/store t r f:q '\x00\x01'"),
+            ("Only if nobody has it:", "cellfs put /srv/store t r f:lock mine --if-absent"),
+            ("Cells from standard input, as scan --json has printed them:", "cellfs put --json /srv/store t -"),
+        ],
+        &["cellfs-get(1)", "cellfs-append(1)"],
+    ),
+    beside(
+        "cellfs-scan",
+        &[
+            (
+                "The last ten rows that begin with a prefix:",
+                "cellfs scan /srv/store t --prefix com. --reversed --limit 10",
+            ),
+            ("By a filter, as JSON:", r#"cellfs --json scan /srv/store t --filter "ValueFilter(=,'substring:CNN')""#),
+        ],
+        &["cellfs-get(1)", "cellfs-count(1)"],
+    ),
+    beside(
+        "cellfs-shell",
+        &[
+            ("A session:", "cellfs shell /srv/store"),
+            ("A statement, for a program:", r#"cellfs --json shell /srv/store -e "get 't', 'r'""#),
+            ("A script, of which only the findings are wanted:", "cellfs shell -q -n /srv/store load.rb"),
+        ],
+        &["cellfs-scan(1)"],
+    ),
+    beside(
+        "cellfs-snapshot",
+        &[("Before something dangerous:", "cellfs snapshot create /srv/store before-upgrade")],
+        &["cellfs-snapshot-create(1)", "cellfs-snapshot-restore(1)", "cellfs-backup(8)"],
+    ),
+    beside(
+        "cellfs-snapshot-create",
+        &[("Of one table:", "cellfs snapshot create /srv/store monday --table t")],
+        &["cellfs-snapshot-list(1)", "cellfs-tree(7)"],
+    ),
+    beside(
+        "cellfs-snapshot-list",
+        &[("As JSON:", "cellfs --json snapshot list /srv/store")],
+        &["cellfs-snapshot-create(1)"],
+    ),
+    beside(
+        "cellfs-snapshot-delete",
+        &[("One:", "cellfs snapshot delete /srv/store monday")],
+        &["cellfs-snapshot-list(1)"],
+    ),
+    beside(
+        "cellfs-snapshot-clone",
+        &[("Beside what it was made of:", "cellfs snapshot clone /srv/store monday t t-of-monday")],
+        &["cellfs-snapshot-restore(1)"],
+    ),
+    beside(
+        "cellfs-snapshot-restore",
+        &[("One table of it:", "cellfs snapshot restore /srv/store monday t")],
+        &["cellfs-snapshot-clone(1)"],
+    ),
+    beside("cellfs-stats", &[("For a scraper:", "cellfs stats --prometheus /srv/store")], &["cellfs-status(1)"]),
+    beside(
+        "cellfs-status",
+        &[("Whether it is mounted, by whom, and what it does:", "cellfs status /srv/store")],
+        &["cellfs-stats(1)", "cellfs-check(1)"],
+    ),
+    beside(
+        "cellfs-truncate",
+        &[("All rows, into the trash:", "cellfs truncate /srv/store t")],
+        &["cellfs-undrop(1)", "cellfs-drop(1)"],
+    ),
+    beside("cellfs-umount", &[("A mount:", "cellfs umount /mnt/cells")], &["cellfs-mount(1)", "mount.cellfs(8)"]),
+    beside(
+        "cellfs-undelete",
+        &[
+            ("What would come back of a row:", "cellfs undelete --list /mnt/cells/default/t/r"),
+            ("As it was an hour ago:", "cellfs undelete --at -1h /srv/store t/r"),
+        ],
+        &["cellfs-log(1)", "cellfs-undrop(1)"],
+    ),
+    beside(
+        "cellfs-undrop",
+        &[("A table:", "cellfs undrop /srv/store t"), ("A family of it:", "cellfs undrop /srv/store t f")],
+        &["cellfs-drop(1)", "cellfs-undelete(1)"],
+    ),
+    beside(
+        "cellfs-why",
+        &[("After an error here:", "cellfs why ."), ("The last three of a mount:", "cellfs why -n 3 /mnt/cells")],
+        &["cellfs-tree(7)"],
+    ),
+];

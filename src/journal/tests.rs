@@ -1,0 +1,109 @@
+//! Whatever stops it, the journal comes back with every edit that was answered, and with each as a whole.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::env::{CrashMode, Env, FailMode, SimEnv};
+use crate::model::{FamilyId, SeqNo};
+
+const DIR: &str = "/store/edits";
+
+fn item(n: u64) -> Item {
+    let reference = Reference { family: FamilyId(n as u32 % 7), file: n, extent: 0 };
+    Item::Add { reference, first_layer: n as u32, last_layer: n as u32 }
+}
+
+fn open(env: &SimEnv) -> Opened {
+    let env: Arc<dyn Env> = Arc::new(env.clone());
+    env.create_dir(Path::new(DIR)).unwrap();
+    Journal::open(&env, Path::new(DIR), [3; 16], false, State::default).unwrap()
+}
+
+fn covered(n: u64) -> Edit {
+    Edit::from(item(n)).with(Item::Covered(SeqNo(n)))
+}
+
+#[test]
+fn edits_come_back_after_any_power_cut() {
+    for crash in 1..200 {
+        let env = SimEnv::new();
+        let mut opened = open(&env);
+        let mut done = 0;
+        env.fail_call(crash, FailMode::Forever, libc::EIO);
+        for n in 1..40 {
+            match opened.journal.commit(&opened.state, &covered(n)) {
+                Ok(state) => (opened.state, done) = (state, n),
+                Err(_) => break,
+            }
+        }
+        let mode = if crash % 2 == 0 { CrashMode::LoseUnsynced } else { CrashMode::KeepSome { seed: crash } };
+        env.crash(mode);
+        let again = open(&env);
+        let found = again.state.covered.0;
+        assert!(found == done || found == done + 1, "{found} of {done} after {crash} calls");
+        assert_eq!(again.state.references.len() as u64, found);
+    }
+}
+
+#[test]
+fn every_damaged_bit_of_either_file_is_made_good() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    for n in 1..4 {
+        opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+    }
+    let bytes = env.read_file(Path::new(&format!("{DIR}/00000001.edits"))).unwrap().len();
+    for name in ["edits", "copy"] {
+        for at in (0..bytes * 8).step_by(3) {
+            let copy = env.copy();
+            let path = format!("{DIR}/00000001.{name}");
+            copy.damage(Path::new(&path), |bytes| bytes[at / 8] ^= 1 << (at % 8)).unwrap();
+            let again = open(&copy);
+            assert_eq!(again.state.covered, SeqNo(3), "bit {at} of {name}");
+            assert_eq!(again.state.references, opened.state.references);
+            let third = open(&copy);
+            assert!(third.problems.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_a_snapshot_holds_counts_until_it_goes() {
+    let mut state = State::default();
+    let of = |n| Reference { family: FamilyId(n as u32 % 7), file: n, extent: 0 };
+    state.fold(&item(1).into());
+    state.fold(&item(2).into());
+    let record = SnapshotRecord {
+        made_at: crate::model::Timestamp(1),
+        table: None,
+        catalogue: crate::model::Catalogue::default(),
+        cells: 0,
+        bytes: 0,
+    };
+    state.fold(&Item::Snapshot { name: "s".into(), record: Arc::new(record) }.into());
+    state.fold(&Edit::from(Item::Remove(of(1))).with(item(3)));
+    state.fold(&Item::Remove(of(3)).into());
+    let at = state.snapshots["s"].0;
+    assert_eq!(state.counted_at(at).map(|(r, _)| r.file).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(state.live().map(|(r, _)| r.file).collect::<Vec<_>>(), [2]);
+    assert_eq!(state.files().into_iter().collect::<Vec<_>>(), [1, 2]);
+    state.fold(&Item::SnapshotGone { name: "s".into() }.into());
+    assert_eq!(state.files().into_iter().collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn a_new_base_takes_the_place_of_many_edits() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    let text = "x".repeat(10_000);
+    for n in 1..300 {
+        let edit = covered(n).with(Item::SnapshotGone { name: text.clone() });
+        opened.state = opened.journal.commit(&opened.state, &edit).unwrap();
+    }
+    let names = env.list(Path::new(DIR)).unwrap();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(!names.contains(&"00000001.edits".to_owned()));
+    env.crash(CrashMode::LoseUnsynced);
+    assert_eq!(open(&env).state.covered, SeqNo(299));
+}

@@ -1,0 +1,22 @@
+//! The write-ahead log: records of cells that are in no extent yet, one file for each memtable.
+//!
+//! A record is one atomic batch; each of its cells verifies itself. Must not know the memtable, nor when a file is
+//! covered.
+
+mod cell;
+mod file;
+mod nothing;
+mod record;
+mod replay;
+mod whole;
+mod writer;
+
+pub use cell::{FoundCell, LogCell, LogValue};
+pub use file::{FileHeader, HEADER, list, path_of, store_of};
+pub use record::RECORD_HEADER;
+pub use replay::{Damage, Record, Walk, is_void, read};
+pub use whole::{Whole, write_whole};
+pub use writer::Log;
+
+#[cfg(test)]
+mod tests;

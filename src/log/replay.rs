@@ -1,0 +1,157 @@
+//! Reading a file of the log from front to back: the one walk of recovery, check and rebuild.
+
+use std::path::Path;
+
+use super::cell::{FoundCell, take_cell};
+use super::file::{FileHeader, HEADER, path_of};
+use super::record::{MAGIC, Place, RECORD_HEADER, RecordHeader};
+use crate::env::Env;
+use crate::format::StoreId;
+use crate::model::SeqNo;
+use crate::{Error, Result};
+
+/// A record that is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub offset: u64,
+    pub seq: SeqNo,
+    /// Known to be on the disk when it was written.
+    pub synced: SeqNo,
+    pub cells: Vec<FoundCell>,
+}
+
+/// Bytes that are no whole record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    pub offset: u64,
+    /// Where the next whole header is; `None`: nowhere.
+    pub resume: Option<u64>,
+    /// Of the record, if its header is whole.
+    pub seq: Option<SeqNo>,
+    /// Cells of it: those whose values are not whole have none.
+    pub cells: Vec<FoundCell>,
+    /// Whether a cell of it cannot even be named.
+    pub nameless: bool,
+}
+
+/// A file of the log in memory: at most a memtable's cells and one batch.
+pub struct Walk<'a> {
+    store: &'a StoreId,
+    pub header: FileHeader,
+    /// The header was damaged; what stands there instead is as much as the records say.
+    pub is_headless: bool,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+/// Whether nothing was ever written to a file.
+pub fn is_void(env: &dyn Env, dir: &Path, number: u64) -> Result<bool> {
+    let path = path_of(dir, number);
+    let bytes = env.read_file(&path).map_err(|e| Error::io(format!("read {}", path.display()), &e))?;
+    Ok(bytes.iter().all(|byte| *byte == 0))
+}
+
+/// Reads a file; `None`: it was never begun, or neither its header nor a record of it is whole.
+pub fn read<'a>(env: &dyn Env, dir: &Path, store: &'a StoreId, number: u64) -> Result<Option<Walk<'a>>> {
+    let path = path_of(dir, number);
+    let bytes = env.read_file(&path).map_err(|e| Error::io(format!("read {}", path.display()), &e))?;
+    Walk::of(bytes, number, store)
+}
+
+impl<'a> Walk<'a> {
+    /// A walk over the bytes of a file.
+    pub fn of(bytes: Vec<u8>, number: u64, store: &'a StoreId) -> Result<Option<Self>> {
+        let decoded = FileHeader::decode(&bytes, number, store)?;
+        let is_headless = decoded.is_none();
+        let header = decoded.unwrap_or(FileHeader { number, before: SeqNo(0), edit: 0 });
+        let mut walk = Self { store, header, is_headless, bytes, at: HEADER as usize };
+        if is_headless {
+            // Each record is bound to store, file and place by itself.
+            let Some(first) = walk.first_number() else { return Ok(None) };
+            walk.header.before = SeqNo(first.0.saturating_sub(1));
+            walk.at = HEADER as usize;
+        }
+        Ok(Some(walk))
+    }
+
+    /// The number of the first record whose header is whole.
+    fn first_number(&mut self) -> Option<SeqNo> {
+        while let Some(found) = self.next_found() {
+            match found {
+                Ok(record) => return Some(record.seq),
+                Err(Damage { seq: Some(seq), .. }) => return Some(seq),
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    fn place(&self, at: usize) -> Place<'a> {
+        Place { store: self.store, file: self.header.number, offset: at as u64 }
+    }
+
+    fn header_at(&self, at: usize) -> Option<RecordHeader> {
+        RecordHeader::decode(self.bytes.get(at..)?, self.place(at))
+    }
+
+    /// The next record, or what stands there instead; `None` at the end.
+    pub fn next_found(&mut self) -> Option<std::result::Result<Record, Damage>> {
+        let at = self.at;
+        if at >= self.bytes.len() {
+            return None;
+        }
+        let Some(header) = self.header_at(at) else { return self.headless(at).map(Err) };
+        let end = at + RECORD_HEADER + header.length as usize;
+        let (cells, nameless) = self.cells(at, &header);
+        if nameless || cells.iter().any(|cell| !cell.whole) {
+            let from = if end <= self.bytes.len() { end } else { at + RECORD_HEADER };
+            let damage = self.damage(at, from, Some(header.seq))?;
+            return Some(Err(Damage { cells, nameless, ..damage }));
+        }
+        self.at = end;
+        Some(Ok(Record { offset: at as u64, seq: header.seq, synced: header.synced, cells }))
+    }
+
+    /// What stands where no record's header is: its cells name themselves.
+    fn headless(&mut self, at: usize) -> Option<Damage> {
+        let damage = self.damage(at, at + 1, None)?;
+        let end = damage.resume.map_or(self.bytes.len(), |resume| resume as usize);
+        let (mut cells, mut next) = (Vec::new(), at + RECORD_HEADER);
+        while let Some((cell, len)) = self.bytes.get(next..end).and_then(|inside| take_cell(inside, self.place(next))) {
+            cells.push(cell);
+            next += len;
+        }
+        let rest = self.bytes.get(next.min(end)..end).unwrap_or_default();
+        let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
+        Some(Damage { nameless: cells.is_empty() || !is_all, cells, ..damage })
+    }
+
+    /// The cells of a record, and whether some cannot be named.
+    fn cells(&self, at: usize, header: &RecordHeader) -> (Vec<FoundCell>, bool) {
+        let mut cells = Vec::new();
+        let end = at + RECORD_HEADER + header.length as usize;
+        let mut next = at + RECORD_HEADER;
+        for _ in 0..header.count {
+            let inside = self.bytes.get(next..end.min(self.bytes.len())).unwrap_or_default();
+            let Some((cell, len)) = take_cell(inside, self.place(next)) else { return (cells, true) };
+            cells.push(cell);
+            next += len;
+        }
+        (cells, next != end)
+    }
+
+    /// What is damaged from `at` on; where a record begins again, no earlier than `from`.
+    fn damage(&mut self, at: usize, from: usize, seq: Option<SeqNo>) -> Option<Damage> {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        let starts = rest.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);
+        let resume = starts.map(|(n, _)| from + n).find(|&start| self.header_at(start).is_some());
+        self.at = resume.unwrap_or(self.bytes.len());
+        let nothing_there = resume.is_none() && seq.is_none() && self.bytes[at..].iter().all(|&byte| byte == 0);
+        // Room that was taken ahead.
+        if nothing_there {
+            return None;
+        }
+        let resume = resume.map(|start| start as u64);
+        Some(Damage { offset: at as u64, resume, seq, cells: Vec::new(), nameless: true })
+    }
+}

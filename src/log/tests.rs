@@ -1,0 +1,111 @@
+//! What is appended comes back; what is damaged is told, and costs no neighbour.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::env::{Env, SimEnv};
+use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp};
+
+const DIR: &str = "/store/log";
+const STORE: crate::format::StoreId = [5; 16];
+
+fn begun(env: &SimEnv) -> Log {
+    let env: Arc<dyn Env> = Arc::new(env.clone());
+    env.create_dir(Path::new(DIR)).unwrap();
+    let header = FileHeader { number: 1, before: SeqNo(0), edit: 1 };
+    let whole = write_whole(&*env, Path::new(DIR), &STORE, (header, SeqNo(u64::MAX)), &mut |_| Ok(())).unwrap();
+    Log::open(env, Path::new(DIR), STORE, (whole, SeqNo(0)), Vec::new())
+}
+
+fn cell<'a>(row: &'a [u8], value: &'a [u8], tags: &'a Tags) -> LogCell<'a> {
+    let (family, timestamp, kind) = (FamilyId(2), Timestamp(77), CellKind::Put);
+    LogCell { family, row, qualifier: b"q", timestamp, kind, tags, value: LogValue::Bytes(value) }
+}
+
+fn bytes_of(env: &SimEnv, number: u64) -> Vec<u8> {
+    env.read_file(&path_of(Path::new(DIR), number)).unwrap()
+}
+
+fn walked(bytes: Vec<u8>, number: u64) -> (Vec<Record>, Vec<Damage>) {
+    let (mut records, mut damages) = (Vec::new(), Vec::new());
+    if let Some(mut walk) = Walk::of(bytes, number, &STORE).unwrap() {
+        while let Some(found) = walk.next_found() {
+            match found {
+                Ok(record) => records.push(record),
+                Err(damage) => damages.push(damage),
+            }
+        }
+    }
+    (records, damages)
+}
+
+#[test]
+fn records_come_back_over_several_files() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    let tags = Tags { ttl_ms: Some(9), ..Tags::default() };
+    for n in 0..20u8 {
+        if n == 10 {
+            assert!(log.roll(1, |_| ()).unwrap().is_none());
+            log.make_spare(2).unwrap();
+            assert_eq!(log.roll(1, |last| last).unwrap(), Some(SeqNo(10)));
+        }
+        log.append(&[cell(&[n], &[n; 100], &tags), cell(&[n, 1], b"", &tags)], |_| ()).unwrap();
+    }
+    log.sync_to(log.written(), &|| Ok(())).unwrap();
+    assert_eq!(log.synced(), SeqNo(20));
+    for number in [1, 2] {
+        let (records, damages) = walked(bytes_of(&env, number), number);
+        assert!(damages.is_empty());
+        assert_eq!(records.len(), 10);
+        assert_eq!(records[3].cells[0].value.len(), 100);
+        assert_eq!(records[3].cells[0].tags, tags);
+    }
+    log.remove_covered(SeqNo(10));
+    assert_eq!(list(&env, Path::new(DIR)).unwrap(), [2]);
+}
+
+#[test]
+fn every_damaged_bit_costs_at_most_its_record() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    for n in 0..4u8 {
+        log.append(&[cell(&[n], &[n; 9], &Tags::default()), cell(&[n, 1], b"xy", &Tags::default())], |_| ()).unwrap();
+    }
+    let bytes = bytes_of(&env, 1);
+    let (whole, _) = walked(bytes.clone(), 1);
+    for at in HEADER as usize * 8..bytes.len() * 8 {
+        let mut damaged = bytes.clone();
+        damaged[at / 8] ^= 1 << (at % 8);
+        let (records, damages) = walked(damaged, 1);
+        assert_eq!((records.len(), damages.len()), (3, 1), "bit {at}");
+        assert!(records.iter().all(|record| whole.contains(record)));
+        let cells = damages[0].cells.iter().filter(|cell| cell.whole);
+        assert!(cells.into_iter().all(|cell| whole.iter().any(|record| record.cells.contains(cell))));
+    }
+}
+
+#[test]
+fn records_of_another_place_are_none() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    log.append(&[cell(b"a", b"b", &Tags::default())], |_| ()).unwrap();
+    let bytes = bytes_of(&env, 1);
+    let (head, record) = bytes.split_at(HEADER as usize);
+    let twice = [head, record, record].concat();
+    assert_eq!(walked(twice, 1).0.len(), 1);
+    assert!(Walk::of(bytes.clone(), 2, &STORE).unwrap().is_none());
+    assert!(Walk::of(bytes, 1, &[6; 16]).unwrap().is_none());
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let header = FileHeader { number: 1, before: SeqNo(0), edit: 1 }.encode(&STORE);
+        bytes.splice(0..0, header);
+        walked(bytes, 1);
+    }
+}

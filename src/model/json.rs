@@ -1,0 +1,31 @@
+//! Cells as JSON, one object each: what programs read.
+
+use base64::Engine as _;
+use serde_json::{Map, Value as Json, json};
+
+use super::{Cell, CellKind};
+
+/// UTF-8 as text, anything else as `{"base64": ...}`.
+pub fn json_bytes(bytes: &[u8]) -> Json {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!(text),
+        Err(_) => json!({ "base64": base64::engine::general_purpose::STANDARD.encode(bytes) }),
+    }
+}
+
+/// One cell of a row: row, family, qualifier, timestamp, value or kind of tombstone, TTL.
+pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
+    let mut object = Map::new();
+    object.insert("row".into(), json_bytes(row));
+    object.insert("family".into(), json!(cell.family));
+    object.insert("qualifier".into(), json_bytes(&cell.qualifier));
+    object.insert("timestamp".into(), json!(cell.timestamp.0));
+    match cell.kind {
+        CellKind::Put => object.insert("value".into(), json_bytes(&cell.value)),
+        CellKind::Tombstone(kind) => object.insert("type".into(), json!(kind.name())),
+    };
+    if let Some(ttl) = cell.tags.ttl_ms {
+        object.insert("ttl".into(), json!(ttl));
+    }
+    Json::Object(object)
+}

@@ -1,0 +1,392 @@
+//! Reads the cells of an extent in order: seeks, steps, skips rows. Nothing is allocated for a cell.
+//!
+//! A damaged block is an error where it is met, never passed over in silence. Must not know which cells are visible.
+
+mod seek;
+
+use std::sync::Arc;
+
+use super::block::{Block, Shape};
+use super::cache::Held;
+use super::cell::{CellRef, Form, StoredValue, TagsRef, ValuePlace};
+use super::entry::{At, Entry};
+use super::extent::Extent;
+use super::facts::Place;
+use super::index::{Groups, Index};
+use super::piece::{HEADER, Kind};
+use super::window::{MOST, Window};
+use crate::format::{Codec, key};
+use crate::{Error, ErrorKind, Result};
+
+/// Cells that a seek steps before it asks the index.
+const STEPS: usize = 16;
+
+/// Keys, from the first to before the second, and the group and block behind them.
+type DamagedRange = (Vec<u8>, Option<Vec<u8>>, Option<(usize, usize)>);
+
+/// What a cursor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// A few cells here and there: block by block, through the cache.
+    Point,
+    /// Many cells in order: reads ahead, leaves the cache to others.
+    Walk,
+}
+
+/// Where the bytes of the block are that a cursor is in.
+enum Bytes {
+    None,
+    Shared(Arc<Block>),
+    /// In the window.
+    Window(std::ops::Range<usize>),
+    /// Expanded.
+    Own(Vec<u8>),
+}
+
+/// The block that a cursor is in.
+struct Open {
+    bytes: Bytes,
+    shape: Shape,
+    group: usize,
+    n: usize,
+    place: Place,
+}
+
+/// See the module. It holds what it needs.
+pub struct ExtentCursor {
+    extent: Arc<Extent>,
+    reading: Reading,
+    window: Window,
+    groups: Option<Arc<Groups>>,
+    index: Option<(usize, Arc<Index>)>,
+    open: Open,
+    /// Whether it is at a cell.
+    valid: bool,
+    key: Vec<u8>,
+    entry: Option<Entry>,
+    /// Where its entry begins, and where the next row does in the block; 0: not in it.
+    at: usize,
+    next_row: usize,
+    /// What a walk has read ahead of the value areas.
+    values: Window,
+    /// The value block that was read last, and where it is.
+    packed: Option<(u64, Arc<Block>)>,
+    /// Used again.
+    target: Vec<u8>,
+}
+
+impl ExtentCursor {
+    pub(super) fn new(extent: Arc<Extent>, reading: Reading) -> Self {
+        let (shape, place) = (Shape::default(), Place::default());
+        Self {
+            extent,
+            reading,
+            window: Window::default(),
+            groups: None,
+            index: None,
+            open: Open { bytes: Bytes::None, shape, group: 0, n: 0, place },
+            valid: false,
+            key: Vec::new(),
+            entry: None,
+            at: 0,
+            next_row: 0,
+            values: Window::default(),
+            packed: None,
+            target: Vec::new(),
+        }
+    }
+
+    /// The extent that it reads.
+    pub fn extent(&self) -> &Arc<Extent> {
+        &self.extent
+    }
+
+    /// The key of the cell that it is at.
+    #[inline]
+    pub fn key(&self) -> Option<&[u8]> {
+        self.valid.then_some(self.key.as_slice())
+    }
+
+    /// The cell that it is at.
+    #[inline]
+    pub fn cell(&self) -> Option<CellRef<'_>> {
+        let entry = self.entry.as_ref().filter(|_| self.valid)?;
+        let raw = self.raw();
+        let value = match entry.value {
+            At::None => StoredValue::Inline(&[]),
+            At::Here { from, to } => StoredValue::Inline(raw.get(from..to)?),
+            At::Root { from, to } => StoredValue::Root { len: entry.len, bytes: raw.get(from..to)? },
+            At::Plain { .. } | At::Packed { .. } => StoredValue::Area(self.value_place(entry)?),
+        };
+        let tags = TagsRef::new(entry.tag_flags, raw.get(entry.tags.clone())?);
+        Some(CellRef { key: &self.key, tags, value })
+    }
+
+    fn value_place(&self, entry: &Entry) -> Option<ValuePlace> {
+        let area = self.open.place.end();
+        let (at, form) = match entry.value {
+            At::Plain { from, check } => (
+                area.saturating_add(HEADER as u64).saturating_add(from),
+                Form::Plain { block: self.open.place.at, from, check },
+            ),
+            At::Packed { block, from } => (area.saturating_add(block), Form::Packed { from }),
+            _ => return None,
+        };
+        Some(ValuePlace { at, len: entry.len, form })
+    }
+
+    /// The value of the cell that it is at, wherever it stands, into a buffer; of a root the root's bytes.
+    pub fn read_value(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let place = match self.cell().map(|cell| cell.value) {
+            None => {
+                out.clear();
+                return Ok(());
+            }
+            Some(StoredValue::Inline(bytes) | StoredValue::Root { bytes, .. }) => {
+                out.clear();
+                out.extend_from_slice(bytes);
+                return Ok(());
+            }
+            Some(StoredValue::Area(place)) => place,
+        };
+        if let Form::Plain { block, from, check } = place.form
+            && self.reading == Reading::Walk
+            && place.len <= MOST as u64
+        {
+            let len = place.len as usize;
+            let range = match self.values.range(place.at, len) {
+                Some(range) => range,
+                None => self.values.fill(&self.extent.source, place.at, len, self.extent.facts().end, true)?,
+            };
+            let value = self.values.bytes().get(range).unwrap_or_default();
+            self.extent.check_plain(block, from, check, place.at, value)?;
+            out.clear();
+            out.extend_from_slice(value);
+            return Ok(());
+        }
+        let Form::Packed { from } = place.form else { return self.extent.read_whole_value(&place, out) };
+        let block = match &self.packed {
+            Some((at, block)) if *at == place.at => block.clone(),
+            _ => self.extent.value_block(place.at, self.reading == Reading::Point)?,
+        };
+        out.clear();
+        out.extend_from_slice(self.extent.packed(block.raw(), &place, from)?);
+        self.packed = Some((place.at, block));
+        Ok(())
+    }
+
+    #[inline]
+    fn raw(&self) -> &[u8] {
+        match &self.open.bytes {
+            Bytes::None => &[],
+            Bytes::Shared(block) => block.raw(),
+            Bytes::Window(range) => self.window.bytes().get(range.clone()).unwrap_or_default(),
+            Bytes::Own(bytes) => bytes,
+        }
+    }
+
+    fn nonsense(&self) -> Error {
+        self.extent.source.damaged(self.open.place.at, "the block does not make sense")
+    }
+
+    /// To the entry at a place of the block, whose key builds on the one that the cursor is at.
+    #[inline]
+    fn enter(&mut self, at: usize) -> Result<()> {
+        self.valid = false;
+        let shape = self.open.shape;
+        let raw = match &self.open.bytes {
+            Bytes::None => &[],
+            Bytes::Shared(block) => block.raw(),
+            Bytes::Window(range) => self.window.bytes().get(range.clone()).unwrap_or_default(),
+            Bytes::Own(bytes) => bytes.as_slice(),
+        };
+        let entry = shape.entry(raw, at);
+        let Some(entry) = entry else { return Err(self.nonsense()) };
+        let front = self.key.len().saturating_sub(key::SUFFIX);
+        let Some(rest) = raw.get(entry.rest.clone()).filter(|_| entry.shared <= front) else {
+            return Err(self.nonsense());
+        };
+        self.key.truncate(entry.shared);
+        self.key.extend_from_slice(rest);
+        self.key.extend_from_slice(&entry.suffix);
+        if let Some(next) = entry.next_row {
+            self.next_row = next as usize;
+        }
+        self.at = at;
+        self.entry = Some(entry);
+        self.valid = true;
+        Ok(())
+    }
+
+    /// To a restart's entry.
+    fn enter_restart(&mut self, at: Option<usize>) -> Result<()> {
+        self.valid = false;
+        let Some(at) = at else { return Err(self.nonsense()) };
+        self.key.clear();
+        self.next_row = 0;
+        self.enter(at)
+    }
+
+    /// Where the next entry of the block begins.
+    fn next_at(&self) -> Option<usize> {
+        self.entry.as_ref().map(|entry| entry.end).filter(|end| *end < self.open.shape.entries_end)
+    }
+
+    /// To the next cell, if it is at one.
+    #[inline]
+    pub fn advance(&mut self) -> Result<()> {
+        if !self.valid {
+            return Ok(());
+        }
+        match self.next_at() {
+            Some(at) => self.enter(at),
+            None => self.enter_next_block(),
+        }
+    }
+
+    /// To the first cell of the next block, or behind the last.
+    fn enter_next_block(&mut self) -> Result<()> {
+        self.valid = false;
+        let (mut group, mut n) = (self.open.group, self.open.n + 1);
+        let groups = self.groups()?;
+        if n >= self.index(&groups, group)?.len() {
+            (group, n) = (group + 1, 0);
+        }
+        if group >= groups.len() {
+            return Ok(());
+        }
+        self.enter_block(&groups, group, n)
+    }
+
+    /// To the first cell of a block.
+    pub(super) fn enter_block(&mut self, groups: &Groups, group: usize, n: usize) -> Result<()> {
+        self.load(groups, group, n)?;
+        let first = self.open.shape.restart(self.raw(), 0);
+        self.enter_restart(first)
+    }
+
+    /// To the next cell of the block; whether there is one.
+    pub(super) fn advance_in_block(&mut self) -> Result<bool> {
+        match self.next_at() {
+            Some(at) => self.enter(at).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// After damage was met: to the first cell behind it. The keys that are passed over, from the first to before the
+    /// second; `None`: to the end.
+    pub fn pass_damage(&mut self) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let mut first = None;
+        loop {
+            let (from, to, next) = self.damaged_range()?;
+            let first = first.get_or_insert(from);
+            self.open.bytes = Bytes::None;
+            let Some((group, n)) = next else { return Ok((std::mem::take(first), None)) };
+            let groups = self.groups()?;
+            match self.enter_block(&groups, group, n) {
+                // Damage lies beside damage.
+                Err(e) if e.kind == ErrorKind::Corrupt => {}
+                entered => return entered.map(|()| (std::mem::take(first), to)),
+            }
+        }
+    }
+
+    /// The keys of the block that it is in, or of the group if that has no index; where the next block is.
+    fn damaged_range(&mut self) -> Result<DamagedRange> {
+        self.valid = false;
+        let groups = self.groups()?;
+        let (group, n) = (self.open.group, self.open.n);
+        let last = group + 1 >= groups.len();
+        let (to, next) = ((!last).then(|| groups.separator(group + 1).to_vec()), (!last).then_some((group + 1, 0)));
+        Ok(match self.index(&groups, group) {
+            Ok(index) if n + 1 < index.len() => {
+                (index.separator(n).to_vec(), Some(index.separator(n + 1).to_vec()), Some((group, n + 1)))
+            }
+            Ok(index) if n < index.len() => (index.separator(n).to_vec(), to, next),
+            // The whole group is lost with its index.
+            Ok(_) | Err(_) => (groups.separator(group).to_vec(), to, next),
+        })
+    }
+
+    fn groups(&mut self) -> Result<Arc<Groups>> {
+        if let Some(groups) = &self.groups {
+            return Ok(groups.clone());
+        }
+        let groups = self.extent.groups()?;
+        self.groups = Some(groups.clone());
+        Ok(groups)
+    }
+
+    fn index(&mut self, groups: &Groups, group: usize) -> Result<Arc<Index>> {
+        if let Some((n, index)) = &self.index
+            && *n == group
+        {
+            return Ok(index.clone());
+        }
+        let index = self.extent.index(groups, group, self.reading == Reading::Point)?;
+        self.index = Some((group, index.clone()));
+        Ok(index)
+    }
+
+    /// Makes a block the one that the cursor is in.
+    fn load(&mut self, groups: &Groups, group: usize, n: usize) -> Result<()> {
+        self.valid = false;
+        if !matches!(self.open.bytes, Bytes::None) && (self.open.group, self.open.n) == (group, n) {
+            return Ok(());
+        }
+        // What is read into is no block any more until it is checked.
+        self.open.bytes = Bytes::None;
+        (self.open.group, self.open.n) = (group, n);
+        let index = self.index(groups, group)?;
+        let Some(place) = index.block(n) else { return Err(self.nonsense()) };
+        self.open.place = place;
+        let (bytes, count) = match self.reading {
+            Reading::Point => self.load_shared(place)?,
+            Reading::Walk => self.load_window(place)?,
+        };
+        self.open.bytes = bytes;
+        let Some(shape) = Shape::of(self.raw(), count) else {
+            self.open.bytes = Bytes::None;
+            return Err(self.nonsense());
+        };
+        self.open.shape = shape;
+        Ok(())
+    }
+
+    fn load_shared(&self, place: Place) -> Result<(Bytes, u16)> {
+        let extent = &self.extent;
+        if let Some(Held::Block(block)) = extent.cache.get(extent.file(), place.at) {
+            let count = block.header.count;
+            return Ok((Bytes::Shared(block), count));
+        }
+        let spare = extent.cache.spare(extent.file(), place.at);
+        let block = Arc::new(extent.source.read_piece_into(Kind::Keys, place, spare)?);
+        extent.cache.put(extent.file(), place.at, Held::Block(block.clone()));
+        let count = block.header.count;
+        Ok((Bytes::Shared(block), count))
+    }
+
+    fn load_window(&mut self, place: Place) -> Result<(Bytes, u16)> {
+        let extent = &self.extent;
+        let len = HEADER + place.stored as usize;
+        let range = match self.window.range(place.at, len) {
+            Some(range) => range,
+            None => {
+                if let Some(Held::Block(block)) = extent.cache.get(extent.file(), place.at) {
+                    let count = block.header.count;
+                    return Ok((Bytes::Shared(block), count));
+                }
+                // Values have a window of their own.
+                let ahead = extent.facts().area_bytes < extent.facts().stored_bytes / 4;
+                self.window.fill(&extent.source, place.at, len, extent.facts().end, ahead)?
+            }
+        };
+        let bytes = self.window.bytes().get(range.clone()).unwrap_or_default();
+        let header = extent.source.check(Kind::Keys, place, bytes)?;
+        if header.codec == Codec::None {
+            return Ok((Bytes::Window(range.start + HEADER..range.end), header.count));
+        }
+        let bytes = extent.source.expand_bytes(place.at, &header, bytes.get(HEADER..).unwrap_or_default())?;
+        Ok((Bytes::Own(bytes), header.count))
+    }
+}

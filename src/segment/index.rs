@@ -1,0 +1,258 @@
+//! Which block has a key: the index of a group, and the list of an extent's groups.
+//!
+//! Both go by separators: the shortest bytes above the last key before and not above the first key in it. Pure.
+
+use super::facts::Place;
+use super::piece::HEADER;
+use crate::format::{put_varint, take, take_varint};
+
+/// Bytes of a group's index, at which the group ends.
+pub(super) const INDEX_BYTES: usize = 4096;
+/// Most blocks of a group.
+pub(super) const GROUP_BLOCKS: usize = 1024;
+
+/// The shortest bytes that are above `before` and not above `key`.
+pub(super) fn separator<'a>(before: &[u8], key: &'a [u8]) -> &'a [u8] {
+    let shared = common(before, key);
+    &key[..(shared + 1).min(key.len())]
+}
+
+/// How many bytes two keys share at their front.
+#[inline]
+pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
+    let mut shared = 0;
+    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        if a != b {
+            break;
+        }
+        shared += 8;
+    }
+    shared + a[shared..].iter().zip(&b[shared..]).take_while(|(a, b)| a == b).count()
+}
+
+/// Sorted bytes, one after the other.
+#[derive(Debug, Default)]
+struct Separators {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Separators {
+    fn get(&self, n: usize) -> &[u8] {
+        let from = n.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[from..self.ends[n]]
+    }
+
+    fn push(&mut self, separator: &[u8]) {
+        self.bytes.extend_from_slice(separator);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The last one that is not above `key`, else the first.
+    fn find(&self, key: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.ends.len());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.get(middle) <= key { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// Appends one that is stored as what it does not share with the one before; takes it from `bytes`.
+    fn take(&mut self, bytes: &mut &[u8]) -> Option<()> {
+        let shared = usize::try_from(take_varint(bytes)?).ok()?;
+        let rest = usize::try_from(take_varint(bytes)?).ok()?;
+        let rest = take(bytes, rest)?;
+        let from = self.ends.len().checked_sub(2).map_or(0, |before| self.ends[before]);
+        let last = self.ends.last().copied().unwrap_or(0);
+        if shared > last - from {
+            return None;
+        }
+        self.bytes.extend_from_within(from..from + shared);
+        self.bytes.extend_from_slice(rest);
+        self.ends.push(self.bytes.len());
+        // Two that are the same could not be told apart.
+        let n = self.ends.len() - 1;
+        (n == 0 || self.get(n - 1) < self.get(n)).then_some(())
+    }
+
+    fn put(out: &mut Vec<u8>, before: &[u8], separator: &[u8]) {
+        let shared = common(before, separator);
+        put_varint(out, shared as u64);
+        put_varint(out, (separator.len() - shared) as u64);
+        out.extend_from_slice(&separator[shared..]);
+    }
+
+    fn weight(&self) -> usize {
+        self.bytes.len() + self.ends.len() * 8
+    }
+}
+
+/// The index of a group.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    separators: Separators,
+    blocks: Vec<Place>,
+}
+
+impl Index {
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub(super) fn block(&self, n: usize) -> Option<Place> {
+        self.blocks.get(n).copied()
+    }
+
+    pub(super) fn separator(&self, n: usize) -> &[u8] {
+        self.separators.get(n)
+    }
+
+    /// The block that has a key, if any has.
+    pub(super) fn find(&self, key: &[u8]) -> usize {
+        self.separators.find(key)
+    }
+
+    pub(super) fn push(&mut self, separator: &[u8], block: Place) {
+        self.separators.push(separator);
+        self.blocks.push(block);
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Bytes that it would have, about.
+    pub(super) fn encoded_len(&self) -> usize {
+        self.separators.bytes.len() + self.blocks.len() * 8
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.separators.weight() + self.blocks.len() * size_of::<Place>()
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(INDEX_BYTES);
+        put_varint(&mut out, self.blocks.len() as u64);
+        let mut end = 0;
+        for (n, block) in self.blocks.iter().enumerate() {
+            let before = n.checked_sub(1).map_or(&[][..], |before| self.separators.get(before));
+            Separators::put(&mut out, before, self.separators.get(n));
+            put_varint(&mut out, block.at - end);
+            put_varint(&mut out, u64::from(block.stored));
+            end = block.end();
+        }
+        out
+    }
+
+    /// The inverse; the blocks lie from `start` to `end`.
+    pub(super) fn decode(mut bytes: &[u8], start: u64, end: u64) -> Option<Self> {
+        let bytes = &mut bytes;
+        let count = take_varint(bytes)?;
+        if count == 0 || count > GROUP_BLOCKS as u64 {
+            return None;
+        }
+        let mut index = Index::default();
+        let mut before = 0u64;
+        for n in 0..count {
+            index.separators.take(bytes)?;
+            let at = before.checked_add(take_varint(bytes)?)?;
+            let block = Place { at, stored: u32::try_from(take_varint(bytes)?).ok()? };
+            if n == 0 && at != start || block.checked_end()? > end {
+                return None;
+            }
+            before = block.end();
+            index.blocks.push(block);
+        }
+        bytes.is_empty().then_some(index)
+    }
+}
+
+/// One group of an extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Where its first block is.
+    pub(super) start: u64,
+    pub(super) index: Place,
+    /// Lines of its filter, and of the one of rows with family tombstones.
+    pub(super) lines: u32,
+    pub(super) tombstone_lines: u32,
+}
+
+/// The list of an extent's groups.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    separators: Separators,
+    groups: Vec<Group>,
+}
+
+impl Groups {
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    pub(super) fn get(&self, n: usize) -> Option<Group> {
+        self.groups.get(n).copied()
+    }
+
+    pub(super) fn separator(&self, n: usize) -> &[u8] {
+        self.separators.get(n)
+    }
+
+    /// The group that has a key, if any has.
+    pub(super) fn find(&self, key: &[u8]) -> usize {
+        self.separators.find(key)
+    }
+
+    pub(super) fn push(&mut self, separator: &[u8], group: Group) {
+        self.separators.push(separator);
+        self.groups.push(group);
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.separators.weight() + self.groups.len() * size_of::<Group>()
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint(&mut out, self.groups.len() as u64);
+        let mut end = 0;
+        for (n, group) in self.groups.iter().enumerate() {
+            let before = n.checked_sub(1).map_or(&[][..], |before| self.separators.get(before));
+            Separators::put(&mut out, before, self.separators.get(n));
+            put_varint(&mut out, group.start - end);
+            put_varint(&mut out, group.index.at - group.start);
+            put_varint(&mut out, u64::from(group.index.stored));
+            put_varint(&mut out, u64::from(group.lines));
+            put_varint(&mut out, u64::from(group.tombstone_lines));
+            end = group.index.end();
+        }
+        out
+    }
+
+    /// The inverse; the groups lie from `start` to `end`.
+    pub(super) fn decode(mut bytes: &[u8], start: u64, end: u64) -> Option<Self> {
+        let bytes = &mut bytes;
+        // Each has seven bytes at least.
+        let count = take_varint(bytes).filter(|count| *count > 0 && *count <= bytes.len() as u64)?;
+        let mut groups = Groups::default();
+        let mut before = 0u64;
+        for n in 0..count {
+            groups.separators.take(bytes)?;
+            let at = before.checked_add(take_varint(bytes)?)?;
+            let index_at = at.checked_add(take_varint(bytes)?)?;
+            let index = Place { at: index_at, stored: small(bytes)? };
+            let group = Group { start: at, index, lines: small(bytes)?, tombstone_lines: small(bytes)? };
+            if n == 0 && at != start || group.index.checked_end()? > end || index_at < at + HEADER as u64 {
+                return None;
+            }
+            before = group.index.end();
+            groups.groups.push(group);
+        }
+        bytes.is_empty().then_some(groups)
+    }
+}
+
+fn small(bytes: &mut &[u8]) -> Option<u32> {
+    u32::try_from(take_varint(bytes)?).ok()
+}

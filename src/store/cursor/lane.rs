@@ -1,0 +1,160 @@
+//! The sorted sources that a walk merges: a memtable's cells, page by page, and a run's extents.
+
+use std::sync::Arc;
+
+use super::{PAGE, PAGE_BYTES};
+use crate::Result;
+use crate::model::{Generation, SeqNo};
+use crate::segment::{ExtentCursor, Reading};
+use crate::store::layout::Run;
+use crate::store::memtable::{self, FamilyTable, MemCell, MemValue};
+
+/// One sorted source.
+pub(super) enum Lane {
+    Memory(MemoryLane),
+    Run(Box<RunLane>),
+}
+
+pub(super) struct MemoryLane {
+    pub(super) table: Arc<FamilyTable>,
+    pub(super) page: Vec<(Box<[u8]>, MemCell)>,
+    pub(super) at: usize,
+    /// Where the next page starts; `None`: there is none.
+    pub(super) next: Option<Vec<u8>>,
+    pub(super) size: usize,
+}
+
+impl MemoryLane {
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        self.page.get(self.at).map(|(key, _)| &**key)
+    }
+
+    pub(super) fn fill(&mut self, end: &[u8], read_point: SeqNo) {
+        while self.at == self.page.len()
+            && let Some(from) = self.next.take()
+        {
+            self.page.clear();
+            self.at = 0;
+            let (mut last, mut bytes) = (None, 0);
+            let size = self.size;
+            let (page, limit) = (&mut self.page, self.size);
+            let count = self.table.page(&from, Some(end), limit, &mut |key, cell| {
+                if bytes > PAGE_BYTES {
+                    return;
+                }
+                if let MemValue::Bytes(value) = &cell.value {
+                    bytes += value.len();
+                }
+                last = Some(key.to_vec());
+                if memtable::seq_of(key) <= read_point {
+                    page.push((key.into(), cell.clone()));
+                }
+            });
+            if (count == size || bytes > PAGE_BYTES)
+                && let Some(mut last) = last
+            {
+                last.push(0);
+                self.next = Some(last);
+            }
+            self.size = (self.size * 4).min(PAGE);
+        }
+    }
+
+    pub(super) fn seek(&mut self, target: &[u8]) {
+        self.at += self.page[self.at..].partition_point(|(key, _)| &**key < target);
+        if self.at == self.page.len()
+            && let Some(next) = &mut self.next
+            && next.as_slice() < target
+        {
+            *next = target.to_vec();
+        }
+    }
+}
+
+/// A run: its extents one after the other.
+pub(super) struct RunLane {
+    pub(super) run: Arc<Run>,
+    pub(super) generation: Generation,
+    pub(super) reading: Reading,
+    /// The extent that is read.
+    pub(super) at: usize,
+    pub(super) cursor: Option<ExtentCursor>,
+}
+
+impl RunLane {
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        self.cursor.as_ref().and_then(ExtentCursor::key)
+    }
+
+    pub(super) fn seek(&mut self, target: &[u8]) -> Result<()> {
+        let at = self.run.extents.partition_point(|extent| extent.last_key() < target).max(self.at);
+        if at != self.at || self.cursor.is_none() {
+            self.at = at;
+            self.cursor = None;
+            let Some(extent) = self.run.extents.get(at) else { return Ok(()) };
+            self.cursor = Some(extent.readable()?.cursor(self.reading));
+        }
+        if let Some(cursor) = &mut self.cursor {
+            // What was trimmed away is not there.
+            cursor.seek(self.run.extents.get(at).map_or(target, |extent| extent.first_key().max(target)))?;
+        }
+        self.pass_ends()
+    }
+
+    /// From a cell to the first one of the next row.
+    pub(super) fn next_row(&mut self) -> Result<()> {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.next_row()?;
+        }
+        self.pass_ends()
+    }
+
+    /// From the end of an extent to the first cell of the next.
+    pub(super) fn pass_ends(&mut self) -> Result<()> {
+        while self.cursor.as_ref().is_some_and(|cursor| cursor.key().is_none()) {
+            self.at += 1;
+            self.cursor = None;
+            let Some(extent) = self.run.extents.get(self.at) else { return Ok(()) };
+            let mut cursor = extent.readable()?.cursor(self.reading);
+            cursor.seek(extent.first_key())?;
+            self.cursor = Some(cursor);
+        }
+        Ok(())
+    }
+}
+
+impl Lane {
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Memory(lane) => lane.key(),
+            Self::Run(lane) => lane.key(),
+        }
+    }
+
+    pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<()> {
+        match self {
+            Self::Memory(lane) => {
+                lane.at += 1;
+                lane.fill(end, read_point);
+                Ok(())
+            }
+            Self::Run(lane) => {
+                if let Some(cursor) = &mut lane.cursor {
+                    cursor.advance()?;
+                }
+                lane.pass_ends()
+            }
+        }
+    }
+
+    pub(super) fn seek(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) -> Result<()> {
+        match self {
+            Self::Memory(lane) => {
+                lane.seek(target);
+                lane.fill(end, read_point);
+                Ok(())
+            }
+            Self::Run(lane) => lane.seek(target),
+        }
+    }
+}

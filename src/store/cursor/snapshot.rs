@@ -1,0 +1,42 @@
+//! What a read sees, and whether that may be less than what was acknowledged.
+
+use std::sync::Arc;
+
+use crate::model::SeqNo;
+use crate::store::layout::Layout;
+use crate::store::memtable::Memtables;
+use crate::{Error, ErrorKind, Result};
+
+/// What a read sees: everything up to a sequence number, and the files that hold it.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub read_point: SeqNo,
+    pub tables: Arc<Memtables>,
+    pub layout: Arc<Layout>,
+    /// Up to which number the log has lost records that cannot be named: what a read finds may have been replaced by
+    /// one of them, what it does not find may have been in one.
+    pub doubt: Option<SeqNo>,
+}
+
+impl Snapshot {
+    /// Errors: it is not known what was lost.
+    pub fn check_doubt(&self) -> Result<()> {
+        self.doubt.map_or(Ok(()), |upto| Err(in_doubt(upto)))
+    }
+
+    /// For those who have looked at each column themselves.
+    pub fn without_doubt(&self) -> Self {
+        Self { doubt: None, ..self.clone() }
+    }
+}
+
+/// The refusal of a read that a lost record might have changed.
+pub(super) fn in_doubt(upto: SeqNo) -> Error {
+    let text = format!(
+        "the log was damaged and has lost records up to number {}, of which it is not known what they wrote: what is \
+         stored may not be the newest. Restore from a backup what was written last, or go on without: \
+         cellfs check --repair STORE",
+        upto.0
+    );
+    Error::new(ErrorKind::Corrupt, text)
+}

@@ -1,0 +1,118 @@
+//! How far journal and log have come, noted outside of both: so a journal or a log that ends too early is told.
+//!
+//! The file `progress` has two places, at 0 and at 512, that are written in turn, so that a torn write leaves the other.
+//! Each has 28 bytes: its turn u64, number u64 of the last edit, sequence number u64 up to which the log is on the disk,
+//! CRC-32C u32 of all; little-endian. It is written after either and not synced: after a power cut it may say less than
+//! was, never more.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::env::sync::Mutex;
+use crate::env::{Env, EnvFile};
+use crate::model::SeqNo;
+use crate::{Error, Result};
+
+const BYTES: usize = 28;
+/// Where the second place is: in another sector.
+const OTHER: u64 = 512;
+
+/// What was known to be on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    turn: u64,
+    pub edit: u64,
+    pub synced: SeqNo,
+}
+
+/// See the module.
+pub struct Progress {
+    /// `None`: nothing is noted.
+    file: Option<Arc<dyn EnvFile>>,
+    /// What an earlier process has noted.
+    pub seen: Noted,
+    now: Mutex<Noted>,
+}
+
+impl Progress {
+    /// Opens or makes `progress` in a store's directory; the file is on the disk when this returns.
+    pub fn open(env: &Arc<dyn Env>, store: &Path) -> Result<Self> {
+        let path = store.join("progress");
+        let io = |e: std::io::Error| Error::io(format!("open {}", path.display()), &e);
+        let (file, seen) = if env.exists(&path).map_err(io)? {
+            let file = env.open(&path).map_err(io)?;
+            let seen = read(&*file);
+            (file, seen)
+        } else {
+            (make(&**env, &path).map_err(io)?, None)
+        };
+        let seen = seen.unwrap_or_default();
+        Ok(Self { file: Some(file), seen, now: Mutex::new(seen) })
+    }
+
+    /// What was noted, without a change.
+    pub fn look(env: &dyn Env, store: &Path) -> Noted {
+        env.open(&store.join("progress")).ok().and_then(|file| read(&*file)).unwrap_or_default()
+    }
+
+    /// For what is never written to.
+    pub fn of_snapshot() -> Self {
+        Self { file: None, seen: Noted::default(), now: Mutex::default() }
+    }
+
+    /// An edit is on the disk.
+    pub fn note_edit(&self, edit: u64) {
+        self.note(|now| now.edit = now.edit.max(edit));
+    }
+
+    /// The log is on the disk up to a number.
+    pub fn note_synced(&self, seq: SeqNo) {
+        self.note(|now| now.synced = now.synced.max(seq));
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Noted)) {
+        let mut now = self.now.lock();
+        let before = *now;
+        change(&mut now);
+        if *now == before {
+            return;
+        }
+        now.turn += 1;
+        let place = now.turn % 2 * OTHER;
+        let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), place));
+        if let Err(e) = written {
+            // What it says is true all the same, only less than it could be.
+            log::warn!("note the progress of the store: {e}");
+        }
+    }
+}
+
+fn make(env: &dyn Env, path: &Path) -> std::io::Result<Arc<dyn EnvFile>> {
+    let file = env.create_new(path)?;
+    file.write_at(&[0; OTHER as usize + BYTES], 0)?;
+    file.sync()?;
+    path.parent().map_or(Ok(()), |dir| env.sync_dir(dir))?;
+    Ok(file)
+}
+
+fn encode(noted: Noted) -> [u8; BYTES] {
+    let mut out = [0; BYTES];
+    for (place, number) in out.chunks_exact_mut(8).zip([noted.turn, noted.edit, noted.synced.0]) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    let check = crc32c::crc32c(&out[..24]);
+    out[24..].copy_from_slice(&check.to_le_bytes());
+    out
+}
+
+fn read(file: &dyn EnvFile) -> Option<Noted> {
+    [0, OTHER].into_iter().filter_map(|place| read_at(file, place)).max_by_key(|noted| noted.turn)
+}
+
+fn read_at(file: &dyn EnvFile, place: u64) -> Option<Noted> {
+    let mut bytes = [0; BYTES];
+    file.read_at(&mut bytes, place).ok()?;
+    let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
+    let noted = Noted { turn: number(0), edit: number(8), synced: SeqNo(number(16)) };
+    (encode(noted) == bytes).then_some(noted)
+}

@@ -1,0 +1,282 @@
+//! Recovery: the fold over the log that fills the memtable with what is in no extent yet.
+//!
+//! A file of the log counts up to where a later one takes over. What nobody has ever known to be on the disk ends at the
+//! first record that is not whole; what was known to be there and is gone is told.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::StoreOptions;
+use super::damage::Damages;
+use super::lost;
+use super::memtable::{MemCell, MemValue, Memtable};
+use super::progress::Progress;
+use super::structure::Structure;
+use crate::blob::{Blobs, Root};
+use crate::env::Env;
+use crate::format::{StoreId, key};
+use crate::log::{self as cells, Damage, FileHeader, FoundCell, Log, LogCell, Record, write_whole};
+use crate::model::{FamilyId, SeqNo};
+use crate::{Error, Result};
+
+/// What recovery comes to.
+pub struct Recovered {
+    pub memtable: Memtable,
+    pub log: Log,
+    /// The last sequence number that was given.
+    pub last: SeqNo,
+    /// Up to which number columns that cannot be named have lost versions.
+    pub doubt: Option<SeqNo>,
+}
+
+/// A file of the log, read.
+struct Read {
+    header: FileHeader,
+    is_headless: bool,
+    path: PathBuf,
+    found: Vec<std::result::Result<Record, Damage>>,
+}
+
+/// The files of the log, oldest first.
+#[derive(Default)]
+struct Files {
+    read: Vec<Read>,
+    /// Numbers of those that nothing was written to.
+    empty: Vec<u64>,
+    /// Numbers of those that make no sense.
+    damaged: Vec<u64>,
+}
+
+/// Reads all files of the log.
+fn read_files(env: &dyn Env, dir: &Path, store: &StoreId, damages: &mut Damages) -> Result<Files> {
+    let mut files = Files::default();
+    for number in cells::list(env, dir)? {
+        let path = cells::path_of(dir, number);
+        match cells::read(env, dir, store, number) {
+            Ok(Some(mut walk)) => {
+                let (header, is_headless) = (walk.header, walk.is_headless);
+                if is_headless {
+                    damages.add(&format!("{}: its header is damaged; its records are used", path.display()));
+                }
+                let found = std::iter::from_fn(|| walk.next_found()).collect();
+                files.read.push(Read { header, is_headless, path, found });
+            }
+            // Made ahead, or its header was never on the disk.
+            Ok(None) if cells::is_void(env, dir, number)? => files.empty.push(number),
+            // It is left for whoever can make something of it.
+            Ok(None) => {
+                damages.add(&format!("{}: it is no file of this log, or damaged all over", path.display()));
+                files.damaged.push(number);
+            }
+            Err(e) if e.kind == crate::ErrorKind::Corrupt => {
+                damages.add(&e.message);
+                files.damaged.push(number);
+            }
+            // What it has may be there all the same: nothing that was acknowledged is said to be absent.
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(files)
+}
+
+/// The greatest number that the records say was on the disk.
+fn known_synced(files: &[Read]) -> SeqNo {
+    let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
+    records.map(|record| record.synced).max().unwrap_or_default()
+}
+
+fn greatest(files: &[Read]) -> SeqNo {
+    let records = files.iter().flat_map(|file| &file.found);
+    let numbers = records.filter_map(|found| match found {
+        Ok(record) => Some(record.seq),
+        Err(damage) => damage.seq,
+    });
+    numbers.max().unwrap_or_default()
+}
+
+/// What counts of the log.
+pub struct Replay {
+    /// Records that are in no extent, ascending.
+    pub records: Vec<Record>,
+    /// The last number of a record that counts, or that is covered.
+    pub last: SeqNo,
+    /// What was on the disk once and is gone.
+    pub lost: Vec<Loss>,
+}
+
+/// A part of the log that was on the disk once and is gone.
+pub struct Loss {
+    /// The numbers behind `after` up to `upto`.
+    after: SeqNo,
+    upto: SeqNo,
+    /// Where it was, for people.
+    text: String,
+    /// Whether it is known which columns it was about.
+    is_named: bool,
+}
+
+/// Follows the files. `synced`: known to have been on the disk; `damaged`: numbers of files that make no sense.
+fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> Replay {
+    let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new() };
+    let befores: Vec<SeqNo> = files.iter().map(|file| file.header.before).collect();
+    'files: for (at, file) in files.into_iter().enumerate() {
+        let later = &befores[at + 1..];
+        let takes_over = later.iter().min().copied().unwrap_or(SeqNo(u64::MAX));
+        // All of it is in a later file.
+        if takes_over <= file.header.before {
+            continue;
+        }
+        // Without a header, numbers that are missing may never have been written.
+        let tells_gaps = !file.is_headless || damaged.iter().any(|number| *number < file.header.number);
+        if file.header.before > replay.last && tells_gaps {
+            if file.header.before > synced {
+                // What came before was never known to be on the disk, and neither is this.
+                break;
+            }
+            let text = format!("{}: what was written before it is gone", file.path.display());
+            let (after, upto) = (replay.last, file.header.before);
+            replay.lost.push(Loss { after, upto, text, is_named: false });
+        }
+        for found in file.found {
+            match found {
+                Ok(record) if record.seq > takes_over => continue 'files,
+                Ok(record) if record.seq <= replay.last => {}
+                Ok(record) => {
+                    replay.last = record.seq;
+                    replay.records.push(record);
+                }
+                // What follows is in a later file.
+                Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
+                Err(damage) if replay.last < synced => take_rest(&mut replay, &file.path, damage, synced),
+                Err(_) => break 'files,
+            }
+        }
+    }
+    replay
+}
+
+/// What is left of a record that was on the disk.
+fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
+    let Damage { offset, seq, cells, nameless, .. } = damage;
+    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(synced);
+    let names: Vec<String> = cells
+        .iter()
+        .filter(|cell| !cell.whole)
+        .take(3)
+        .map(|cell| format!("{}:{}", cell.row.escape_ascii(), cell.qualifier.escape_ascii()))
+        .collect();
+    let what = match (nameless, names.is_empty()) {
+        (false, false) => format!("the values of {} are damaged", names.join(", ")),
+        _ => "a record is damaged".to_owned(),
+    };
+    let text = format!("{}, offset {offset}: {what}", path.display());
+    replay.lost.push(Loss { after: replay.last, upto, text, is_named: !nameless });
+    // Without a header, any number before that of the next record keeps the order.
+    let seq = if nameless { seq } else { Some(upto) };
+    if let Some(seq) = seq.filter(|seq| *seq > replay.last) {
+        replay.records.push(Record { offset, seq, synced: SeqNo(0), cells });
+        replay.last = seq;
+    }
+}
+
+/// Makes memtable and log.
+pub fn recover(
+    options: &StoreOptions,
+    structure: &Arc<Structure>,
+    blobs: &Blobs,
+    progress: &Progress,
+    damages: &mut Damages,
+) -> Result<Recovered> {
+    let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
+    let state = Arc::clone(&structure.layout().state);
+    let Files { read: files, empty, damaged } = read_files(&**env, &dir, &store, damages)?;
+    let old: Vec<(FileHeader, PathBuf)> = files.iter().map(|file| (file.header, file.path.clone())).collect();
+    let synced = known_synced(&files).max(progress.seen.synced);
+    let greatest = greatest(&files).max(synced).max(state.covered);
+    let mut replay = follow(files, &damaged, state.covered, synced);
+    end_at_missing_chunks(&mut replay, blobs, synced, damages);
+    tell_lost(options, &mut replay, synced, damages)?;
+    let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
+    let memtable = Memtable::default();
+    for record in &replay.records {
+        options.recovered.fetch_add(1, Ordering::Relaxed);
+        for cell in record.cells.iter().filter(|cell| families.contains(&cell.family)) {
+            insert(&memtable, cell, record.seq);
+        }
+    }
+    // Order: what may not be on the disk is, before anything is acknowledged that builds on it.
+    let before = synced.min(replay.last).max(state.covered);
+    let header = FileHeader { number: structure.next_number()?, before, edit: state.edit };
+    let whole = write_whole(&**env, &dir, &store, (header, SeqNo(u64::MAX)), &mut |add| {
+        for record in replay.records.iter().filter(|record| record.seq > before) {
+            let cells: Vec<LogCell<'_>> = record.cells.iter().map(FoundCell::to_write).collect();
+            add(record.seq, &cells)?;
+        }
+        Ok(())
+    })?;
+    let mut complete = Vec::new();
+    for number in empty {
+        let path = cells::path_of(&dir, number);
+        env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+    }
+    for (FileHeader { number, before: begins, .. }, path) in old {
+        // What is covered by extents or by the new file is not read again.
+        if before <= state.covered || begins >= before {
+            env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+        } else {
+            complete.push((number, before));
+        }
+    }
+    let log = Log::open(Arc::clone(env), &dir, store, (whole, greatest), complete);
+    let doubt = lost::in_doubt(&**env, &options.path)?;
+    Ok(Recovered { memtable, log, last: greatest, doubt })
+}
+
+/// A record whose chunks never came to the disk ends the log there, as a torn record does.
+fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, synced: SeqNo, damages: &mut Damages) {
+    let mut is_whole = |record: &Record| {
+        let roots = record.cells.iter().filter(|cell| cell.root.is_some());
+        roots.map(|cell| Root::decode(&cell.value)).all(|root| match root.map(|root| blobs.is_whole(&root, &|_| 0)) {
+            Some(Ok(whole)) => whole,
+            Some(Err(e)) => {
+                damages.add(&e.message);
+                true
+            }
+            None => false,
+        })
+    };
+    let first = replay.records.partition_point(|record| record.seq <= synced);
+    if let Some(at) = replay.records[first..].iter().position(|record| !is_whole(record)) {
+        replay.records.truncate(first + at);
+        replay.last = replay.records.last().map_or(synced.min(replay.last), |record| record.seq);
+    }
+}
+
+fn tell_lost(options: &StoreOptions, replay: &mut Replay, synced: SeqNo, damages: &mut Damages) -> Result<()> {
+    let (env, dir) = (&*options.env, &options.path);
+    if replay.last < synced {
+        let text =
+            format!("the log ends with number {}, though up to {} it was on the disk once", replay.last.0, synced.0);
+        replay.lost.push(Loss { after: replay.last, upto: synced, text, is_named: false });
+    }
+    for Loss { after, upto, text, is_named } in &replay.lost {
+        let known = lost::read(env, dir)?;
+        if !known.iter().any(|one| one.explains(*after, *upto)) {
+            damages.add(&format!("{text}. Restore what is missing from a backup"));
+            lost::note(env, dir, (*after, *upto), *is_named)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert(memtable: &Memtable, cell: &FoundCell, seq: SeqNo) {
+    let key = key::cell_key(&cell.row, &cell.qualifier, cell.timestamp, cell.kind, seq);
+    let bytes = cell.value.as_slice().into();
+    let value = match cell.root {
+        Some(len) => MemValue::Root { len, bytes },
+        None => MemValue::Bytes(bytes),
+    };
+    memtable.insert(cell.family, key, MemCell::new(&cell.tags, value));
+}

@@ -1,0 +1,142 @@
+//! Compactions in slices: each is whole by itself, whatever ends the compaction, and needs little room.
+
+use super::*;
+use crate::backend::CompactionKind::Major;
+use crate::backend::{Existing, Restoration};
+
+const ROWS: usize = 40;
+
+fn sliced(env: &SimEnv, segment_bytes: u64) -> Store {
+    let mut options = options(env);
+    options.segment_bytes = segment_bytes;
+    Store::open(options).unwrap()
+}
+
+/// Three runs that all reach over all rows; every third row is deleted.
+fn filled(env: &SimEnv, segment_bytes: u64) -> Store {
+    let store = sliced(env, segment_bytes);
+    create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    for round in 0..3_u8 {
+        for n in 0..ROWS {
+            put(&store, &format!("r{n:02}"), "q", &[round; 600]);
+        }
+        store.flush(None).unwrap();
+    }
+    (0..ROWS).step_by(3).for_each(|n| unlink(&store, &format!("r{n:02}"), "q"));
+    store.flush(None).unwrap();
+    store
+}
+
+/// Versions of a row, each with its time.
+type ShownRow = Vec<(i64, Vec<u8>)>;
+
+fn shown(store: &dyn Backend, table: &TableName) -> Vec<(usize, ShownRow)> {
+    let of_row = |n: usize| {
+        let column = ColumnKey {
+            table: table.clone(),
+            row: format!("r{n:02}").into(),
+            family: "f".into(),
+            qualifier: "q".into(),
+        };
+        let versions = store.list_versions(&column, Versions::Live, None, 9).unwrap();
+        let read = |cell: &CellInfo| store.read_value(cell, 0, 1000).unwrap();
+        (n, versions.iter().map(|cell| (cell.timestamp.0, read(cell))).collect())
+    };
+    (0..ROWS).map(of_row).collect()
+}
+
+fn is_half_merged(store: &Store) -> bool {
+    store.engine.layout().families().any(|(_, runs)| runs.is_half_merged())
+}
+
+#[test]
+fn slices_come_to_what_one_merge_comes_to() {
+    let of = |segment_bytes| {
+        let env = SimEnv::new();
+        let store = filled(&env, segment_bytes);
+        let before = shown(&store, &table());
+        store.compact(&table(), None, Major).unwrap();
+        assert_eq!(shown(&store, &table()), before);
+        assert!(!is_half_merged(&store));
+        let extents = store.engine.layout().extents().count();
+        (before, store.status().unwrap().cells, extents)
+    };
+    let (whole, slices) = (of(256 << 20), of(4000));
+    assert_eq!(whole.1, slices.1);
+    assert_eq!(whole.1, (ROWS - ROWS.div_ceil(3)) as u64 * 2);
+    assert!(whole.2 == 1 && slices.2 > 5, "{} and {} extents", whole.2, slices.2);
+}
+
+#[test]
+fn a_compaction_that_ends_in_the_middle_shows_the_same_and_goes_on_later() {
+    let calls = {
+        let env = SimEnv::new();
+        let store = filled(&env, 4000);
+        let before = env.calls();
+        store.compact(&table(), None, Major).unwrap();
+        env.calls() - before
+    };
+    let mut halves = 0;
+    for call in 1..=calls {
+        let env = SimEnv::new();
+        let store = filled(&env, 4000);
+        let before = shown(&store, &table());
+        env.fail_call(call, FailMode::Once, libc::ENOENT);
+        let done = store.compact(&table(), None, Major);
+        env.heal();
+        if store.status().unwrap().poisoned.is_some() {
+            continue;
+        }
+        assert_eq!(shown(&store, &table()), before, "call {call}");
+        if done.is_err() && is_half_merged(&store) {
+            halves += 1;
+            // What a snapshot has seen half merged it always has.
+            store.create_snapshot("half", None).unwrap();
+            let existing = Existing::Refuse;
+            let copy = TableName::parse("copy").unwrap();
+            let restoration = Restoration { snapshot: "half".into(), tables: vec![(table(), copy.clone())], existing };
+            store.restore(&restoration, Origin(0)).unwrap();
+            store.engine.compact_as_needed().unwrap();
+            assert!(!store.engine.layout().runs(FamilyId(1)).is_some_and(|runs| runs.is_half_merged()));
+            assert_eq!(shown(&store, &table()), before, "call {call}, gone on");
+            assert_eq!(shown(&*store.snapshot("half").unwrap(), &table()), before, "call {call}, snapshot");
+            assert_eq!(shown(&store, &copy), before, "call {call}, copy");
+            drop(store);
+            let store = sliced(&env, 4000);
+            assert_eq!(shown(&store, &table()), before, "call {call}, opened");
+            assert_eq!(shown(&store, &copy), before, "call {call}, copy, opened");
+            assert_eq!(shown(&*store.snapshot("half").unwrap(), &table()), before, "call {call}, snapshot, opened");
+        }
+    }
+    assert!(halves > 10, "{halves} compactions ended in the middle");
+}
+
+#[test]
+fn a_compaction_needs_room_for_slices_only() {
+    let env = SimEnv::new();
+    let store = filled(&env, 4000);
+    // All of the table a second time in one run of many extents: of these each goes as it is read.
+    store.compact(&table(), None, Major).unwrap();
+    (0..ROWS).for_each(|n| drop(put(&store, &format!("r{n:02}"), "q", &[9; 600])));
+    store.flush(None).unwrap();
+    let before = shown(&store, &table());
+    let status = store.status().unwrap();
+    env.set_space(Some(status.disk_total - status.disk_free + status.segment_bytes / 2));
+    assert!(status.segment_bytes > 60_000);
+    store.compact(&table(), None, Major).unwrap();
+    env.set_space(None);
+    assert_eq!(shown(&store, &table()), before);
+}
+
+#[test]
+fn a_file_that_is_full_takes_the_chunks_of_its_last_cell() {
+    let env = SimEnv::new();
+    let store = sliced(&env, 1);
+    create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let large =
+        |n: u8| (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ n).collect::<Vec<u8>>();
+    (0..3).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &large(n))));
+    store.flush(None).unwrap();
+    store.compact(&table(), None, Major).unwrap();
+    (0..3).for_each(|n| assert_eq!(value(&store, "r", &format!("q{n}")).unwrap(), large(n)));
+}

@@ -1,0 +1,43 @@
+//! Bytes of values, wherever they are.
+
+use std::sync::Arc;
+
+use super::memtable::{MemCell, MemValue};
+use crate::blob::{Blobs, Root};
+use crate::segment::{Extent, StoredValue};
+use crate::{Error, ErrorKind, Result};
+
+/// See the module.
+pub struct Values {
+    pub blobs: Arc<Blobs>,
+}
+
+fn part(bytes: &[u8], offset: u64, len: usize) -> Vec<u8> {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    bytes[start..start + len.min(bytes.len() - start)].to_vec()
+}
+
+impl Values {
+    /// At most `len` bytes from `offset` of the value of a cell in memory.
+    pub fn of_memory(&self, cell: &MemCell, offset: u64, len: usize) -> Result<Vec<u8>> {
+        match &cell.value {
+            MemValue::Bytes(bytes) => Ok(part(bytes, offset, len)),
+            MemValue::Root { bytes, .. } => self.of_root(bytes, offset, len),
+        }
+    }
+
+    /// As [`Values::of_memory`], of a cell of an extent.
+    pub fn of_extent(&self, extent: &Arc<Extent>, value: &StoredValue<'_>, offset: u64, len: usize) -> Result<Vec<u8>> {
+        match value {
+            StoredValue::Inline(bytes) => Ok(part(bytes, offset, len)),
+            StoredValue::Area(place) => extent.read_value(place, offset, len),
+            StoredValue::Root { bytes, .. } => self.of_root(bytes, offset, len),
+        }
+    }
+
+    fn of_root(&self, bytes: &[u8], offset: u64, len: usize) -> Result<Vec<u8>> {
+        let damaged = || Error::new(ErrorKind::Corrupt, "a cell does not say where its large value is");
+        let root = Root::decode(bytes).ok_or_else(damaged)?;
+        self.blobs.read(&root, offset, len)
+    }
+}
