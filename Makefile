@@ -68,7 +68,8 @@ simulate:
 torture: setup-test
 	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
 	@$(MAKE) --no-print-directory simulate
-	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture store::tests::damage store::tests::torture
+	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture --include-ignored \
+	    store::tests::damage store::tests::torture store::tests::concurrent::every_rule_that_is_broken
 	CELLFS_TORTURE=full CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-2500} \
 	    CELLFS_SERVICE_KILLS=$${CELLFS_SERVICE_KILLS:-100} CELLFS_SERVICE_CELLS=$${CELLFS_SERVICE_CELLS:-1000000} \
 	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \

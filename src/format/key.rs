@@ -5,6 +5,8 @@
 
 use crate::model::{CellKind, Qualifier, RowKey, SeqNo, Timestamp};
 
+/// Bytes of an empty row or qualifier: its end mark.
+pub const EMPTY: usize = 2;
 /// Bytes after the qualifier: timestamp, kind, sequence number.
 pub const SUFFIX: usize = 16;
 const SEQ_BITS: u32 = 56;
@@ -83,12 +85,19 @@ pub fn column_prefix(row_prefix: &[u8], qualifier: &[u8]) -> Vec<u8> {
 
 /// First key that is past all keys with a prefix made by [`row_prefix`] or [`column_prefix`].
 pub fn prefix_end(prefix: &[u8]) -> Vec<u8> {
-    let mut out = prefix.to_vec();
+    let mut out = Vec::new();
+    set_prefix_end(prefix, &mut out);
+    out
+}
+
+/// As [`prefix_end`], into a buffer.
+pub fn set_prefix_end(prefix: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(prefix);
     if let Some(last) = out.last_mut() {
         // It is the 01 of an end mark; what is escaped continues with FF.
         *last += 1;
     }
-    out
 }
 
 /// The key of a cell.

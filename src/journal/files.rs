@@ -299,9 +299,11 @@ impl Journal {
         Ok(after)
     }
 
+    /// Takes back what was written of an edit. A copy of it that the system has written to the disk meanwhile would count
+    /// after a power cut, so the disk has to have the cut too.
     fn undo(&mut self, source: &std::io::Error) -> Unsaved {
         let error = io("write the journal in", &self.dir, source);
-        match self.pair.iter().try_for_each(|file| file.set_len(self.end)) {
+        match self.pair.iter().try_for_each(|file| file.set_len(self.end).and_then(|()| file.sync())) {
             Ok(()) => Unsaved { error, is_unknown: false },
             Err(e) => self.set_poison(io("cut off what was written to the journal in", &self.dir, &e)),
         }

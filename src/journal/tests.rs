@@ -47,6 +47,31 @@ fn edits_come_back_after_any_power_cut() {
 }
 
 #[test]
+fn a_refused_edit_does_not_come_back() {
+    for call in 1..200 {
+        for seed in 0..8 {
+            let env = SimEnv::new();
+            let mut opened = open(&env);
+            let mut done = 0;
+            env.fail_call(call, FailMode::Once, libc::ENOSPC);
+            for n in 1..40 {
+                match opened.journal.commit(&opened.state, &covered(n)) {
+                    Ok(state) => (opened.state, done) = (state, n),
+                    Err(unsaved) if unsaved.is_unknown => done = u64::MAX,
+                    Err(_) => {}
+                }
+                if done < n {
+                    break;
+                }
+            }
+            env.crash(CrashMode::KeepSome { seed });
+            let found = open(&env).state.covered.0;
+            assert!(done == u64::MAX || found == done, "{found} instead of {done}: call {call}, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn every_damaged_bit_of_either_file_is_made_good() {
     let env = SimEnv::new();
     let mut opened = open(&env);

@@ -1,9 +1,10 @@
 //! Cells of one row on their way into results: limits of versions and of families, batches.
 
+use super::ValueLoader;
 use super::filter::{Direction, Included};
 use super::row::RowRequest;
 use crate::Result;
-use crate::model::{Cell, FamilySchema, Piece, ReadSpec, StoredCell, VALUE_PIECE};
+use crate::model::{Cell, FamilySchema, Piece, ReadSpec, StoredCell, TakePiece, VALUE_PIECE};
 
 /// Place in the cells of one row and family, counted after the filter.
 pub(super) struct FamilyCursor {
@@ -110,30 +111,35 @@ impl<'a> Batches<'a> {
         }
         self.open += 1;
         self.emitted = true;
-        emit(included, request)?;
+        emit_included(included, request.loader, request.emit)?;
         if self.size.is_some_and(|size| self.open >= size) { self.end(request) } else { Ok(()) }
     }
 }
 
-fn emit<S>(included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
+/// Shows a stored cell of a family with its value.
+pub fn emit_stored(family: &str, cell: StoredCell, loader: &mut dyn ValueLoader, emit: TakePiece<'_>) -> Result<()> {
+    emit_included(Included { family: family.to_owned(), cell, value: None, key_only: false }, loader, emit)
+}
+
+fn emit_included(included: Included, loader: &mut dyn ValueLoader, emit: TakePiece<'_>) -> Result<()> {
     let Included { family, cell: stored, value, key_only } = included;
     let empty = key_only || !stored.kind.is_put();
     let len = if empty { 0 } else { stored.value.len() as usize };
     let value = match value {
         _ if empty => Vec::new(),
         Some(value) if len <= VALUE_PIECE => value,
-        _ if len <= VALUE_PIECE => request.loader.load(&stored)?,
+        _ if len <= VALUE_PIECE => loader.load(&stored)?,
         _ => Vec::new(),
     };
     let (qualifier, tags) = (stored.qualifier.clone(), stored.tags.clone());
     let cell = Cell { family, qualifier, timestamp: stored.timestamp, kind: stored.kind, tags, value };
     if len <= VALUE_PIECE {
-        return (request.emit)(Piece::Cell(cell));
+        return emit(Piece::Cell(cell));
     }
-    (request.emit)(Piece::Head(cell, len as u64))?;
+    emit(Piece::Head(cell, len as u64))?;
     for offset in (0..len).step_by(VALUE_PIECE) {
-        let bytes = request.loader.load_part(&stored, offset as u64, VALUE_PIECE)?;
-        (request.emit)(Piece::Value(bytes))?;
+        let bytes = loader.load_part(&stored, offset as u64, VALUE_PIECE)?;
+        emit(Piece::Value(bytes))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ mod value_filters;
 mod wrap_filters;
 
 pub use build::FILTER_NAMES;
+pub use collect::emit_stored;
 pub use compare::condition_holds;
 pub use filter::ValueLoader;
 pub use parse::{Argument, Expression, parse};

@@ -1,5 +1,7 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
+mod plain;
+
 use super::build::build;
 use super::collect::{Batches, FamilyCursor, Showing};
 use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};

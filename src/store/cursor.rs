@@ -3,6 +3,8 @@
 //! Holds no lock between calls, and keeps the files that it reads by its view.
 
 mod lane;
+mod lent;
+mod row_place;
 mod snapshot;
 
 use std::borrow::Cow;
@@ -12,78 +14,22 @@ use std::sync::Arc;
 use crate::env::sync::Mutex;
 
 use self::lane::{Lane, MemoryLane, RunLane};
+pub use self::lent::{HERE, Lent};
+pub use self::row_place::RowPlace;
 pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
 use super::layout::Run;
 use super::memtable::{MemCell, MemValue};
 use crate::Result;
 use crate::format::key;
-use crate::model::{FamilyId, Generation, SeqNo, StoredCell, Tags, ValueRef};
-use crate::segment::{CellRef, Extent, ExtentCursor, Reading, StoredValue};
+use crate::model::{FamilyId, Generation, SeqNo, StoredCell};
+use crate::segment::{Extent, ExtentCursor, Reading};
 use crate::visibility::CellSource;
 
 /// Most cells that are copied out of a memtable at once.
 const PAGE: usize = 256;
 /// Most bytes of values of these.
 const PAGE_BYTES: usize = 1 << 20;
-/// Longest value that a cell carries with it.
-pub const HERE: u64 = 512;
-
-/// A cell that stands before a cursor, lent.
-pub enum Lent<'c> {
-    Memory(&'c MemCell),
-    Stored(CellRef<'c>),
-}
-
-impl Lent<'_> {
-    /// Length of the value as the user sees it.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) => bytes.len() as u64,
-            Self::Memory(MemCell { value: MemValue::Root { len, .. }, .. }) => *len,
-            Self::Stored(cell) => cell.value.len(),
-        }
-    }
-
-    /// What rides along.
-    pub fn tags(&self) -> Tags {
-        match self {
-            Self::Memory(cell) => cell.tags.as_deref().cloned().unwrap_or_default(),
-            Self::Stored(cell) => cell.tags.decode().unwrap_or_default(),
-        }
-    }
-
-    /// Whether nothing rides along.
-    pub fn is_plain(&self) -> bool {
-        match self {
-            Self::Memory(cell) => cell.tags.is_none(),
-            Self::Stored(cell) => cell.tags.is_empty(),
-        }
-    }
-
-    /// Whether its value is lost.
-    pub fn is_damaged(&self) -> bool {
-        match self {
-            Self::Memory(cell) => cell.is_damaged(),
-            Self::Stored(cell) => cell.tags.is_damaged(),
-        }
-    }
-
-    /// The value, for those who see no more than the cell.
-    fn value(&self, family: FamilyId, key: &[u8]) -> ValueRef {
-        match self {
-            _ if self.is_damaged() => ValueRef::Of { len: self.len(), family, key: key.into() },
-            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) if bytes.len() as u64 <= HERE => {
-                ValueRef::Here(Arc::clone(bytes))
-            }
-            Self::Stored(CellRef { value: StoredValue::Inline(bytes), .. }) if bytes.len() as u64 <= HERE => {
-                ValueRef::Here((*bytes).into())
-            }
-            _ => ValueRef::Of { len: self.len(), family, key: key.into() },
-        }
-    }
-}
-
 /// See the module.
 pub struct Cursor {
     family: FamilyId,
@@ -312,11 +258,17 @@ impl Cursor {
     /// The next cell as the rules of visibility see it, if it is before `end`; `row_len`: of the key's part that names
     /// the row.
     pub fn next_before(&mut self, end: &[u8], row_len: usize) -> Result<Option<StoredCell>> {
-        let Some(key) = self.key().filter(|key| *key < end) else { return Ok(None) };
-        let generation = self.generation();
-        let stored = self.cell().and_then(|cell| stored_cell(self.family, key, &cell, row_len, generation));
+        if self.key().is_none_or(|key| key >= end) {
+            return Ok(None);
+        }
+        let stored = self.stored(row_len);
         self.advance()?;
         Ok(stored)
+    }
+
+    /// As [`Cursor::next_before`], without moving.
+    pub fn stored(&self, row_len: usize) -> Option<StoredCell> {
+        stored_cell(self.family, self.key()?, &self.cell()?, row_len, self.generation())
     }
 
     /// The cells of one row, from where the cursor is.
@@ -360,6 +312,13 @@ pub type SharedCursor = Arc<Mutex<Cursor>>;
 impl SharedRow {
     pub fn new(cursor: &SharedCursor, prefix: Vec<u8>) -> Self {
         Self { cursor: Arc::clone(cursor), end: key::prefix_end(&prefix), prefix }
+    }
+}
+
+impl<'c> RowCells<'c> {
+    /// The cells of a row, whose keys begin with `prefix`, before `end`.
+    pub fn until(cursor: &'c mut Cursor, prefix: Vec<u8>, end: Vec<u8>) -> Self {
+        Self { cursor, prefix, end }
     }
 }
 

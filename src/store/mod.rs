@@ -28,6 +28,7 @@ mod memtable;
 mod merge;
 mod open;
 mod pace;
+mod plain;
 mod plan;
 mod policy;
 mod progress;

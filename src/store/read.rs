@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use super::cursor::{Cursor, End, FAR, Snapshot};
+use super::cursor::{Cursor, End, FAR, RowPlace, Snapshot};
 use super::engine::{Engine, family};
 use crate::Result;
 use crate::backend::{RowListing, Versions};
 use crate::format::key;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
+    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
 };
-use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
+use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};
 
 /// Cells of the first page of a read of one row.
 const FEW: usize = 16;
@@ -23,12 +23,6 @@ struct FamilyWalk {
     cursor: Cursor,
     /// See [`Engine::is_plain`].
     plain: bool,
-}
-
-/// Whether a column that begins with this cell shows it, in a plain family: tombstones that cover a put
-/// sort before it.
-fn shows_by_itself(kind: CellKind, tags: &Tags) -> bool {
-    kind.is_put() && tags.ttl_ms.is_none() && tags.ended_at.is_none()
 }
 
 impl Engine {
@@ -59,7 +53,7 @@ impl Engine {
             let mut cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
             let cell = cursor.next_before(&key::prefix_end(&column), prefix.len())?;
             let Some(cell) = cell else { return Ok(None) };
-            if shows_by_itself(cell.kind, &cell.tags) {
+            if shows_by_itself(&ReadRules::plain(&family.rules, now), (cell.timestamp, cell.kind), &cell.tags) {
                 return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
             }
         }
@@ -223,29 +217,28 @@ impl Engine {
             let plain = self.is_plain(schema, listing.time_range);
             walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
         }
-        let mut last = None;
+        let mut place = RowPlace::default();
         for _ in 0..SNAPSHOT_ROWS {
             if rows.len() >= listing.limit {
                 return Ok(None);
             }
-            let Some(row) = next_row(&mut walks)? else { return Ok(None) };
-            if self.row_shows(&mut walks, &row, (listing.time_range, listing.which))? {
-                rows.push(row.clone());
+            if !place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
+                return Ok(None);
             }
-            last = Some(row);
+            if self.row_shows(&mut walks, &place, (listing.time_range, listing.which))? {
+                rows.extend(place.row());
+            }
         }
-        Ok(last)
+        Ok(place.row())
     }
 
-    fn row_shows(&self, walks: &mut [FamilyWalk], row: &[u8], range: (TimeRange, Versions)) -> Result<bool> {
+    fn row_shows(&self, walks: &mut [FamilyWalk], row: &RowPlace, range: (TimeRange, Versions)) -> Result<bool> {
         let mut shows = false;
-        let prefix = key::row_prefix(row);
-        let end = key::prefix_end(&prefix);
         for walk in walks {
-            if !shows && walk.cursor.key().is_some_and(|key| key < end.as_slice()) {
-                shows = self.family_shows(walk, &prefix, range)?;
+            if !shows && walk.cursor.key().is_some_and(|key| key < row.end()) {
+                shows = self.family_shows(walk, row.prefix(), range)?;
             }
-            walk.cursor.pass_row(&end)?;
+            walk.cursor.pass_row(row.end())?;
         }
         Ok(shows)
     }
@@ -254,13 +247,14 @@ impl Engine {
 impl Engine {
     /// As [`Engine::shows`], with no more than a look at the first cell where that tells.
     fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], range: (TimeRange, Versions)) -> Result<bool> {
-        let kind = walk.cursor.key().and_then(key::decode_suffix).map(|(_, kind, _)| kind);
-        if !walk.plain || kind != Some(CellKind::Put) {
-            return self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), range);
-        }
-        let flags = walk.cursor.cell().map(|cell| (cell.is_plain(), cell.tags()));
-        if flags.is_some_and(|(is_plain, tags)| is_plain || shows_by_itself(CellKind::Put, &tags)) {
-            return Ok(true);
+        if walk.plain
+            && let Some((timestamp, kind, _)) = walk.cursor.key().and_then(key::decode_suffix)
+            && let Some(cell) = walk.cursor.cell()
+        {
+            let tags = if cell.is_plain() { Tags::default() } else { cell.tags() };
+            if shows_by_itself(&ReadRules::plain(&walk.schema.rules, self.now()), (timestamp, kind), &tags) {
+                return Ok(true);
+            }
         }
         self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), range)
     }
@@ -271,18 +265,4 @@ fn view(which: Versions) -> View {
         Versions::Live => View::Plain,
         Versions::LiveAndKept => View::WithKept,
     }
-}
-
-/// The smallest row at which any of the cursors stands.
-fn next_row(walks: &mut [FamilyWalk]) -> Result<Option<RowKey>> {
-    let mut least: Option<RowKey> = None;
-    for walk in walks {
-        let row = walk.cursor.peek()?.and_then(key::row_of);
-        if let Some(row) = row
-            && least.as_ref().is_none_or(|l| row < *l)
-        {
-            least = Some(row);
-        }
-    }
-    Ok(least)
 }

@@ -104,6 +104,8 @@ pub struct Replay {
     pub last: SeqNo,
     /// What was on the disk once and is gone.
     pub lost: Vec<Loss>,
+    /// Damage by which nothing is lost.
+    pub made_good: Vec<String>,
 }
 
 /// A part of the log that was on the disk once and is gone.
@@ -119,7 +121,7 @@ pub struct Loss {
 
 /// Follows the files. `synced`: known to have been on the disk; `damaged`: numbers of files that make no sense.
 fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> Replay {
-    let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new() };
+    let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
     let befores: Vec<SeqNo> = files.iter().map(|file| file.header.before).collect();
     'files: for (at, file) in files.into_iter().enumerate() {
         let later = &befores[at + 1..];
@@ -159,7 +161,7 @@ fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> R
 
 /// What is left of a record that was on the disk.
 fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
-    let Damage { offset, seq, cells, nameless, .. } = damage;
+    let Damage { offset, seq, cells, nameless, resume } = damage;
     let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(synced);
     let names: Vec<String> = cells
         .iter()
@@ -171,8 +173,13 @@ fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
         (false, false) => format!("the values of {} are damaged", names.join(", ")),
         _ => "a record is damaged".to_owned(),
     };
-    let text = format!("{}, offset {offset}: {what}", path.display());
-    replay.lost.push(Loss { after: replay.last, upto, text, is_named: !nameless });
+    let place = format!("{}, offset {offset}", path.display());
+    // Where no record follows, cells of it may be missing at its end.
+    if nameless || !names.is_empty() || resume.is_none() {
+        replay.lost.push(Loss { after: replay.last, upto, text: format!("{place}: {what}"), is_named: !nameless });
+    } else {
+        replay.made_good.push(format!("{place}: the header of a record is damaged; its cells are used"));
+    }
     // Without a header, any number before that of the next record keeps the order.
     let seq = if nameless { seq } else { Some(upto) };
     if let Some(seq) = seq.filter(|seq| *seq > replay.last) {
@@ -256,6 +263,7 @@ fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, synced: SeqNo, dama
 
 fn tell_lost(options: &StoreOptions, replay: &mut Replay, synced: SeqNo, damages: &mut Damages) -> Result<()> {
     let (env, dir) = (&*options.env, &options.path);
+    replay.made_good.iter().for_each(|text| damages.add(text));
     if replay.last < synced {
         let text =
             format!("the log ends with number {}, though up to {} it was on the disk once", replay.last.0, synced.0);

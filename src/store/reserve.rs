@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::StoreOptions;
 use super::engine::Engine;
+use super::{Background, StoreOptions};
 use crate::env::Env;
 use crate::env::sync::Instant;
 use crate::{Error, ErrorKind, Result};
@@ -129,7 +129,11 @@ impl Engine {
         let (last, deletes) = self.disk.sizes.reserved(stored);
         // Order: what makes room in the end first.
         for (path, bytes) in [(last_path(store), last), (deletes_path(store), deletes)] {
-            let file = if env.exists(&path).map_err(io)? { Some(env.open(&path).map_err(io)?) } else { None };
+            let file = match env.open(&path) {
+                Ok(file) => Some(file),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+                Err(e) => return Err(io(e)),
+            };
             let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
             // Not anew for each cell.
             if len > 0 && bytes < len + len / 4 {
@@ -142,8 +146,10 @@ impl Engine {
             }
             let filled = file.map_or_else(|| env.create_new(&path), Ok);
             if let Err(e) = filled.and_then(|file| file.allocate(bytes)) {
-                // A part of it is of no use to anyone.
-                let _ = env.remove(&path);
+                // What was reserved before stays; an empty file is of no use to anyone.
+                if len == 0 {
+                    let _ = env.remove(&path);
+                }
                 return Err(io(e));
             }
             available -= more;
@@ -161,16 +167,18 @@ impl Engine {
     }
 
     /// Deletes on a full disk: with the part of the reserve that is for that, and then with what a compaction gives back
-    /// in a moment, which has taken the rest.
+    /// in a moment, which has taken the rest. Who writes to the same rows waits with it, as for any write.
     pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
         let is_full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
         let mut done = action();
         if is_full(&done) && self.release_reserve(Use::Deletes) {
             done = action();
         }
-        let until = Instant::now() + GIVES_BACK;
-        while is_full(&done) && self.disk.await_moment(until) {
-            done = action();
+        if self.options.background == Background::On {
+            let until = Instant::now() + GIVES_BACK;
+            while is_full(&done) && self.disk.await_moment(until) {
+                done = action();
+            }
         }
         if is_full(&done) {
             self.look_at_room();

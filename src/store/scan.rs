@@ -7,6 +7,7 @@ use crate::env::sync::Mutex;
 
 use super::cursor::{Cursor, End, FAR, SharedCursor, SharedRow, Snapshot};
 use super::engine::{Engine, family};
+use super::plain::{PlainRow, Taker};
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
 use crate::Result;
@@ -33,7 +34,7 @@ impl ValueLoader for Loader<'_> {
 
 /// A family that is read, and where its cursor is.
 struct Lane {
-    family: FamilyId,
+    family: FamilySchema,
     cursor: Option<SharedCursor>,
 }
 
@@ -43,6 +44,8 @@ struct Scanner<'s> {
     scan: Scan,
     query: RowQuery,
     lanes: Vec<Lane>,
+    /// `Some`: the rows are read by a look at each column's first cell.
+    plain: Option<PlainRow>,
     /// Only rows after (before, if reversed) this one.
     passed: Option<RowKey>,
     /// Rows since the snapshot was taken.
@@ -102,7 +105,6 @@ impl Engine {
     }
 
     fn scanner(&self, scan: &Scan) -> Result<Scanner<'_>> {
-        self.snapshot().check_doubt()?;
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &scan.table)?;
         let query = RowQuery::scan(scan, table, self.now())?;
@@ -110,15 +112,18 @@ impl Engine {
         if let Some(hint) = query.start_hint() {
             skip_to(&mut scan, hint);
         }
-        let lanes = query.families().map(|schema| Lane { family: schema.id, cursor: None }).collect();
+        let lanes = query.families().map(|schema| Lane { family: schema.clone(), cursor: None }).collect();
+        let snapshot = self.snapshot();
+        snapshot.check_doubt()?;
         Ok(Scanner {
             engine: self,
             scan,
+            plain: query.is_plain().then(PlainRow::default),
             query,
             lanes,
             passed: None,
             looked: SNAPSHOT_ROWS,
-            snapshot: self.snapshot(),
+            snapshot,
             ready: VecDeque::new(),
             ended: false,
         })
@@ -208,27 +213,38 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// The next row that has a stored cell.
-    fn next_row(&mut self) -> Result<Option<RowKey>> {
+    /// Looks at one more row; after many with what is stored then.
+    fn renew(&mut self) {
         if self.looked >= SNAPSHOT_ROWS {
             self.looked = 0;
             self.snapshot = self.engine.snapshot();
             self.lanes.iter_mut().for_each(|lane| lane.cursor = None);
         }
         self.looked += 1;
+    }
+
+    /// Lends each family's cursor, which is at `lower` or behind it.
+    fn open_lane(&mut self, at: usize, lower: &[u8]) -> Result<SharedCursor> {
+        if let Some(cursor) = &self.lanes[at].cursor {
+            return Ok(Arc::clone(cursor));
+        }
+        let cursor = Cursor::new(&self.snapshot, self.lanes[at].family.id, lower, self.upper(), 64)?;
+        let cursor = Arc::new(Mutex::new(cursor));
+        self.lanes[at].cursor = Some(Arc::clone(&cursor));
+        Ok(cursor)
+    }
+
+    /// The next row that has a stored cell.
+    fn next_row(&mut self) -> Result<Option<RowKey>> {
+        self.renew();
         if self.scan.reversed { self.next_reversed() } else { self.next_forward() }
     }
 
     fn next_forward(&mut self) -> Result<Option<RowKey>> {
         let mut least: Option<RowKey> = None;
+        let lower = self.lower();
         for at in 0..self.lanes.len() {
-            let family = self.lanes[at].family;
-            let lower = self.lower();
-            if self.lanes[at].cursor.is_none() {
-                let cursor = Cursor::new(&self.snapshot, family, &lower, self.upper(), 64)?;
-                self.lanes[at].cursor = Some(Arc::new(Mutex::new(cursor)));
-            }
-            let Some(cursor) = &self.lanes[at].cursor else { continue };
+            let cursor = self.open_lane(at, &lower)?;
             let mut cursor = cursor.lock();
             cursor.seek(&lower)?;
             if let Some(row) = cursor.peek()?.and_then(key::row_of)
@@ -244,11 +260,11 @@ impl<'s> Scanner<'s> {
         let mut greatest = None;
         for lane in &self.lanes {
             let (lower, upper) = (self.lower(), self.upper());
-            greatest = greatest.max(self.engine.last_row(&self.snapshot, lane.family, &lower, &upper)?);
+            greatest = greatest.max(self.engine.last_row(&self.snapshot, lane.family.id, &lower, &upper)?);
         }
         let Some(row) = &greatest else { return Ok(None) };
         for lane in &mut self.lanes {
-            let cursor = self.engine.row_cursor(&self.snapshot, lane.family, &key::row_prefix(row), 16)?;
+            let cursor = self.engine.row_cursor(&self.snapshot, lane.family.id, &key::row_prefix(row), 16)?;
             lane.cursor = Some(Arc::new(Mutex::new(cursor)));
         }
         Ok(greatest)
@@ -269,6 +285,9 @@ impl<'s> Scanner<'s> {
 
     /// Reads the next row, or finds that the scan is over.
     fn step(&mut self, emit: TakePiece<'_>) -> Result<()> {
+        if let Some(row) = self.plain.take() {
+            return self.step_plain(row, emit);
+        }
         let Some(row) = self.next_row()? else {
             self.ended = true;
             return Ok(());
@@ -282,12 +301,36 @@ impl<'s> Scanner<'s> {
         Ok(())
     }
 
+    fn step_plain(&mut self, mut row: PlainRow, emit: TakePiece<'_>) -> Result<()> {
+        if self.looked >= SNAPSHOT_ROWS {
+            self.passed = row.row().or(self.passed.take());
+            let lower = self.lower();
+            self.renew();
+            (0..self.lanes.len()).try_for_each(|at| self.open_lane(at, &lower).map(drop))?;
+        } else {
+            self.renew();
+        }
+        self.ended = self.query.is_over() || !row.enter(self.lanes.iter().filter_map(|lane| lane.cursor.as_ref()));
+        if !self.ended {
+            let mut taker = Taker { loader: &mut Loader(self.engine, &self.snapshot), emit };
+            for lane in &self.lanes {
+                let Some(cursor) = &lane.cursor else { continue };
+                row.read((&lane.family, self.query.now()), &mut cursor.lock(), &mut taker)?;
+            }
+            if row.finish(taker.emit)? {
+                self.ended = self.query.count_row() == Step::Stop;
+            }
+        }
+        self.plain = Some(row);
+        Ok(())
+    }
+
     fn read_row(&mut self, row: &[u8], emit: TakePiece<'_>) -> Result<Step> {
         let lanes = &self.lanes;
         let (engine, snapshot) = (self.engine, &self.snapshot);
         let mut open = |family: &FamilySchema| {
             let prefix = key::row_prefix(row);
-            let lane = lanes.iter().find(|lane| lane.family == family.id).and_then(|lane| lane.cursor.as_ref());
+            let lane = lanes.iter().find(|lane| lane.family.id == family.id).and_then(|lane| lane.cursor.as_ref());
             Ok(match lane {
                 Some(cursor) => SharedRow::new(cursor, prefix),
                 None => {

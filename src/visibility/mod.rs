@@ -21,7 +21,7 @@ pub use source::{CellSource, SliceSource};
 
 use std::collections::BTreeSet;
 
-use crate::model::{FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp};
+use crate::model::{CellKind, FamilyRules, Qualifier, StoredCell, Tags, TimeRange, Timestamp};
 
 /// What a read of one family asks for.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,18 @@ impl<'a> ReadRules<'a> {
     pub(crate) fn oldest(&self) -> i64 {
         if self.view == View::Raw { 0 } else { oldest(self.family, self.now) }
     }
+}
+
+/// Whether a column whose first stored cell is this one shows it, in a plain read of its newest version from a row and family
+/// in which no tombstone of the family is stored. If not, [`FamilyReader`] has to be asked.
+///
+/// Tombstones that cover a put sort before it, in classic families as in those with NEW_VERSION_BEHAVIOR.
+pub fn shows_by_itself(rules: &ReadRules<'_>, (timestamp, kind): (Timestamp, CellKind), tags: &Tags) -> bool {
+    kind.is_put()
+        && tags.ttl_ms.is_none()
+        && tags.ended_at.is_none()
+        && timestamp.0 >= rules.oldest()
+        && rules.time_range.contains(timestamp)
 }
 
 /// Cells with a smaller timestamp are expired by the family's TTL (age == TTL is still alive).
