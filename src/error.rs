@@ -27,6 +27,10 @@ pub enum ErrorKind {
     NotFound,
     /// What a file that is open belongs to was deleted.
     Stale,
+    /// Another change came between the look and the change: look again.
+    Overtaken,
+    /// The file is a program that runs.
+    Executing,
     /// Something of that name exists.
     AlreadyExists,
     /// No extended attribute of that name.

@@ -1,5 +1,7 @@
 //! alter, truncate, incr, append.
 
+use std::cell::RefCell;
+
 use serde_json::json;
 
 use super::Answer;
@@ -8,14 +10,31 @@ use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, confirmed, no_table, parse_family};
 use crate::model::{
-    Append, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableSchema, Time, TimeRange,
+    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableName, TableSchema,
+    Time, TimeRange,
     attributes::{family_attribute, family_effect, table_attribute, table_effect, without_effect},
 };
 use crate::{Error, ErrorKind, Result};
 
 pub fn alter(args: &AlterArgs) -> Result<Answer> {
     let (backend, name) = open(&args.store, &args.table)?;
-    let mut table = backend.catalogue()?.tables.get(&name).cloned().ok_or_else(|| no_table(&name))?;
+    let said = RefCell::new(Vec::new());
+    backend.alter_from(Origin::default(), &|catalogue| {
+        let (table, sentences) = altered(args, catalogue, &name)?;
+        said.replace(sentences);
+        Ok(CatalogueChange::AlterTable(table))
+    })?;
+    for family in &args.delete {
+        let change = CatalogueChange::SetFamilyAside { table: name.clone(), family: family.clone() };
+        backend.alter(change, Origin::default())?;
+    }
+    said.borrow().iter().for_each(|sentence| super::complain(sentence));
+    Ok(Answer::Yes)
+}
+
+/// The table as it is to be, and what is to be said of it.
+fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<(TableSchema, Vec<String>)> {
+    let mut table = catalogue.tables.get(name).cloned().ok_or_else(|| no_table(name))?;
     let mut sentences = Vec::new();
     for text in &args.families {
         sentences.extend(alter_family(&mut table, text)?);
@@ -36,13 +55,7 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
     if let Some(family) = args.delete.iter().find(|family| !table.families.contains_key(*family)) {
         return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
-    backend.alter(CatalogueChange::AlterTable(table), Origin::default())?;
-    for family in &args.delete {
-        let change = CatalogueChange::SetFamilyAside { table: name.clone(), family: family.clone() };
-        backend.alter(change, Origin::default())?;
-    }
-    sentences.iter().for_each(|sentence| super::complain(sentence));
-    Ok(Answer::Yes)
+    Ok((table, sentences))
 }
 
 /// Whether a key is an attribute's name and no setting's, which has dots or small letters.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::content::{Content, MEMORY_MAX, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
+use super::running::running_file;
 use super::snapshots::stale;
 use super::{Creator, EntryReply, Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey, FileChange};
@@ -20,14 +21,16 @@ impl Fs {
     pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<Opened> {
         let node = self.node(ino)?;
         let key = node.key();
-        if flags.write {
+        let changes = flags.write || flags.truncate;
+        if changes {
             self.check_writable(&key)?;
         }
         if !key.place.is_value() {
             return self.open_text(node, &key, flags);
         }
-        if flags.write {
+        if changes {
             self.check_family(&key)?;
+            node.check_not_running()?;
         }
         let exists = {
             let mut state = node.state();
@@ -47,14 +50,14 @@ impl Fs {
     }
 
     fn open_cell(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
-        let file = new_file(&node);
-        if flags.truncate && flags.write {
+        let file = if flags.execute { running_file(&node) } else { new_file(&node) };
+        if flags.truncate {
             let mut state = node.state();
             self.empty(&mut state, &file, None);
         }
         let handle = self.handles.add(Handle::File(file))?;
         let plain = matches!(key.place, Place::Cell(_)) && key.is_present();
-        Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write, direct: false })
+        Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write && !flags.truncate, direct: false })
     }
 
     /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
@@ -372,7 +375,7 @@ fn never_stored(refused: ErrorKind) -> Error {
 
 /// A handle that has done nothing yet.
 pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
-    Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into() })
+    Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into(), _running: None })
 }
 
 /// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.

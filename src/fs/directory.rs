@@ -8,7 +8,8 @@ use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
-    CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema, TableState,
+    Catalogue, CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema,
+    TableState,
 };
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
@@ -179,7 +180,7 @@ impl Fs {
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
-                    backend.alter(schema::add_family(backend.catalogue()?.as_ref(), table, family)?, origin)
+                    backend.alter_from(origin, &|catalogue| schema::add_family(catalogue, table, family))
                 }
                 _ => Err(not_permitted("only families are made here")),
             },
@@ -199,7 +200,12 @@ impl Fs {
         if !open && !self.options.families_auto {
             return Err(super::cell_io::no_family(&place.column(Vec::new())));
         }
-        backend.alter(schema::take_family(&catalogue, &place.table, &place.family)?, Origin::default())
+        let take = |catalogue: &Catalogue| schema::take_family(catalogue, &place.table, &place.family);
+        match backend.alter_from(Origin::default(), &take) {
+            // Somebody else has, meanwhile.
+            Err(e) if e.kind == ErrorKind::FamilyExists => Ok(()),
+            done => done,
+        }
     }
 
     /// Removes an empty directory.

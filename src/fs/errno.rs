@@ -10,6 +10,7 @@ pub fn errno(error: &Error) -> i32 {
             libc::EEXIST
         }
         ErrorKind::Stale => libc::ESTALE,
+        ErrorKind::Executing => libc::ETXTBSY,
         ErrorKind::TableDisabled | ErrorKind::AccessDenied => libc::EACCES,
         ErrorKind::NoSuchFamily | ErrorKind::NotPermitted | ErrorKind::Constraint => libc::EPERM,
         ErrorKind::NoAttribute => libc::ENODATA,
@@ -27,7 +28,7 @@ pub fn errno(error: &Error) -> i32 {
         ErrorKind::TooMany => libc::ENFILE,
         ErrorKind::CrossDevice => libc::EXDEV,
         ErrorKind::Unsupported => libc::EOPNOTSUPP,
-        ErrorKind::Busy | ErrorKind::Locked => libc::EBUSY,
+        ErrorKind::Busy | ErrorKind::Locked | ErrorKind::Overtaken => libc::EBUSY,
         ErrorKind::TimedOut => libc::ETIMEDOUT,
         ErrorKind::Corrupt | ErrorKind::Poisoned | ErrorKind::Disconnected | ErrorKind::Io => libc::EIO,
     }

@@ -1,7 +1,7 @@
 //! Open handles of files and directories.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
+use super::running::Running;
 use crate::model::{SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -22,6 +23,8 @@ pub struct OpenFlags {
     pub append: bool,
     pub truncate: bool,
     pub exclusive: bool,
+    /// By the kernel, to run it.
+    pub execute: bool,
 }
 
 /// An open handle, and what the kernel may do with the file's pages.
@@ -40,6 +43,8 @@ pub struct Opened {
 pub struct FileHandle {
     pub node: Arc<Node>,
     pub state: Mutex<FileState>,
+    /// `Some`: it is held by a process whose program it is.
+    pub _running: Option<Running>,
 }
 
 impl FileHandle {
@@ -78,6 +83,8 @@ pub struct TextHandle {
     pub node: Arc<Node>,
     pub read: HeldText,
     pub written: Mutex<Option<HeldText>>,
+    /// Whether something was written since it was applied.
+    pub is_dirty: AtomicBool,
 }
 
 /// An open directory.

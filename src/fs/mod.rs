@@ -34,6 +34,7 @@ mod remove;
 mod removing;
 mod rename;
 mod rename_table;
+mod running;
 mod scratch;
 mod setattr;
 mod snapshots;

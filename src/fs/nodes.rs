@@ -27,6 +27,8 @@ pub struct Node {
     /// How often the kernel was told of it and has not forgotten since.
     lookups: AtomicU64,
     opens: AtomicU32,
+    /// Programs that run from it.
+    pub(super) runs: AtomicU32,
     /// What is known of its cell may not be current any more.
     stale: AtomicBool,
     state: Mutex<NodeState>,
@@ -143,6 +145,7 @@ impl NodeTable {
             key: RwLock::new(key),
             lookups: AtomicU64::new(0),
             opens: AtomicU32::new(0),
+            runs: AtomicU32::new(0),
             stale: AtomicBool::new(false),
             state: Mutex::default(),
         })

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::env::sync::Mutex;
 
@@ -100,7 +101,8 @@ impl Fs {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
         let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
-        let handle = self.handles.add(Handle::Text(Arc::new(TextHandle { node, read, written })))?;
+        let is_dirty = AtomicBool::new(empty);
+        let handle = self.handles.add(Handle::Text(Arc::new(TextHandle { node, read, written, is_dirty })))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
 
@@ -146,6 +148,10 @@ impl Fs {
     /// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
     pub(super) fn apply_text(&self, text: &TextHandle) -> Result<()> {
         let mut written = text.written.lock();
+        // The last message of a handle comes after close(2): by then the file may have another name.
+        if !text.is_dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         let place = text.node.key().place;
         if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
             && matches!(**place, SchemaPlace::Scratch { .. })
@@ -230,8 +236,7 @@ impl Fs {
         };
         self.removals.show(place);
         let said = value.as_deref().and_then(|value| said_of(place, value));
-        let change = schema::set(self.tree.backend.catalogue()?.as_ref(), place, value)?;
-        self.tree.backend.alter(change, origin)?;
+        self.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
         if let Some(sentence) = said {
             log::warn!("{sentence}");
             self.record_sentence(super::subject::caller(), "set", &sentence);
@@ -308,6 +313,7 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
 /// Changes what is to be applied, which begins with what was read.
 fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {
     let mut written = text.written.lock();
+    text.is_dirty.store(true, Ordering::Release);
     let buffer = match written.as_mut() {
         Some(buffer) => buffer,
         None => written.insert(text.read.try_clone()?),

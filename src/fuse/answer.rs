@@ -143,12 +143,16 @@ pub fn answer_xattr(reply: ReplyXattr, size: u32, outcome: Result<Xattr, Errno>)
     }
 }
 
+/// How the kernel opens what it executes: FMODE_EXEC of its linux/fs.h.
+const EXECUTE: i32 = 0x20;
+
 pub fn open_flags(flags: i32) -> crate::fs::OpenFlags {
     crate::fs::OpenFlags {
         write: !matches!(OpenFlags(flags).acc_mode(), OpenAccMode::O_RDONLY),
         append: flags & libc::O_APPEND != 0,
         truncate: flags & libc::O_TRUNC != 0,
         exclusive: flags & libc::O_EXCL != 0,
+        execute: flags & EXECUTE != 0,
     }
 }
 

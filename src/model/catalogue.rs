@@ -240,4 +240,16 @@ pub enum CatalogueChange {
         name: TableName,
         state: TableState,
     },
+    /// Only while the catalogue has this version, else refused as overtaken: the change was made from what it said.
+    At {
+        version: u64,
+        change: Box<CatalogueChange>,
+    },
+}
+
+impl CatalogueChange {
+    /// See [`CatalogueChange::At`].
+    pub fn at(self, version: u64) -> Self {
+        Self::At { version, change: Box::new(self) }
+    }
 }

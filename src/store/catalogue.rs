@@ -61,6 +61,12 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
             unset_for_restore(catalogue, &table, &family, &name)?;
         }
         CatalogueChange::SetAttributeTime { key, time } => attribute_times::set(catalogue, key, time)?,
+        CatalogueChange::At { version, change } => {
+            if catalogue.version != version {
+                return Err(Error::new(ErrorKind::Overtaken, "another change of the schema came between; try again"));
+            }
+            return apply(catalogue, *change, origin, now);
+        }
     }
     catalogue.version += 1;
     Ok(events)

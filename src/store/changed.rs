@@ -31,6 +31,7 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
             }
             events
         }
+        CatalogueChange::At { change, .. } => events_of(catalogue, change, origin),
         CatalogueChange::SetAttributeTime { .. } | CatalogueChange::ForgetDropped => Vec::new(),
     }
 }

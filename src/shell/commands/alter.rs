@@ -1,9 +1,10 @@
 //! alter and alter_status.
 
-use super::tables::change;
+use super::tables::change_at;
+use crate::ErrorKind;
 use crate::model::{CatalogueChange, FamilySchema, TableSchema};
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::failure::{Outcome, refuse, table_name};
+use crate::shell::failure::{Failure, Outcome, refuse, table_name};
 use crate::shell::regions::regions;
 use crate::shell::schema;
 use crate::shell::session::Session;
@@ -39,6 +40,16 @@ fn known(session: &Session<'_>, arguments: &Arguments) -> Outcome<TableSchema> {
 
 /// Changes the schema; whether there was something to change.
 fn apply(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<bool> {
+    loop {
+        match try_apply(session, arguments) {
+            Err(Failure::Store(e)) if e.kind == ErrorKind::Overtaken => {}
+            done => return done,
+        }
+    }
+}
+
+fn try_apply(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<bool> {
+    let version = session.backend()?.catalogue()?.version;
     let mut table = known(session, arguments)?;
     if arguments.count() < 2 {
         return refuse("There should be at least one argument but the table name");
@@ -50,7 +61,7 @@ fn apply(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<bool> {
         }
     }
     schema::check(&table)?;
-    change(session, CatalogueChange::AlterTable(table))?;
+    change_at(session, CatalogueChange::AlterTable(table), Some(version))?;
     Ok(true)
 }
 

@@ -31,6 +31,7 @@ mod service;
 mod shortened;
 mod snapshots;
 mod stopped;
+mod together;
 mod uncommitted;
 mod undelete;
 mod web_names;

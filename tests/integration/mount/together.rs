@@ -1,0 +1,104 @@
+//! What several programs do at once on one mount.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::process::Command;
+use std::thread;
+
+use super::fixture::{Fixture, errno};
+
+const AT_ONCE: usize = 8;
+
+/// Runs as many threads at once, each with its number.
+fn at_once(each: impl Fn(usize) + Sync) {
+    thread::scope(|scope| {
+        for n in 0..AT_ONCE {
+            let each = &each;
+            scope.spawn(move || each(n));
+        }
+    });
+}
+
+#[test]
+fn families_that_are_made_at_once_keep_their_cells() {
+    let fixture = Fixture::empty();
+    for round in 0..10 {
+        let table = fixture.mnt().join(format!("default/t{round}"));
+        fs::create_dir(&table).unwrap();
+        at_once(|n| {
+            fs::create_dir_all(table.join(format!("r{n}/f{n}"))).unwrap();
+            fs::write(table.join(format!("r{n}/f{n}/q")), "x").unwrap();
+            fs::create_dir(table.join(format!(".schema/g{n}"))).unwrap();
+        });
+        for n in 0..AT_ONCE {
+            assert_eq!(fs::read(table.join(format!("r{n}/f{n}/q"))).unwrap(), b"x", "round {round}");
+            assert!(table.join(format!(".schema/g{n}")).is_dir(), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn attributes_that_are_set_at_once_are_all_set() {
+    let fixture = Fixture::new();
+    let (store, schema) = (fixture.store(), fixture.path("t/.schema"));
+    let store = store.to_str().unwrap();
+    for round in 1..20 {
+        at_once(|n| {
+            fs::write(schema.join(format!(".table/METADATA/k{n}")), format!("{round}\n")).unwrap();
+            fs::write(schema.join(format!("f/CONFIGURATION/c{n}")), format!("{round}\n")).unwrap();
+            let alter = fixture.cellfs(&["alter", store, "t", "--set", &format!("x.{n}={round}")]);
+            assert!(alter.status.success(), "{alter:?}");
+        });
+        for n in 0..AT_ONCE {
+            for path in [
+                format!(".table/METADATA/k{n}"),
+                format!("f/CONFIGURATION/c{n}"),
+                format!(".table/CONFIGURATION/x.{n}"),
+            ] {
+                assert_eq!(fs::read_to_string(schema.join(&path)).unwrap(), format!("{round}\n"), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_became_an_attribute_is_set_once() {
+    let fixture = Fixture::new();
+    let family = fixture.path("t/.schema/f");
+    let held = File::create(family.join(".new")).unwrap();
+    fs::write(family.join(".new"), "7\n").unwrap();
+    let before = filetime(1_600_000_000);
+    File::options().write(true).open(family.join(".new")).unwrap().set_modified(before).unwrap();
+    fs::rename(family.join(".new"), family.join("VERSIONS")).unwrap();
+    fs::write(family.join("VERSIONS"), "9\n").unwrap();
+    drop(held);
+    // What follows is answered behind the release of the handle.
+    fixture.cellfs(&["describe", fixture.store().to_str().unwrap(), "t"]);
+    assert_eq!(fs::read_to_string(family.join("VERSIONS")).unwrap(), "9\n");
+}
+
+fn filetime(seconds: u64) -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)
+}
+
+#[test]
+fn a_program_that_runs_is_not_written_to() {
+    let fixture = Fixture::new();
+    let program = fixture.family("r").join("program");
+    fs::copy("/bin/sleep", &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let whole = fs::read(&program).unwrap();
+    let mut running = Command::new(&program).arg("60").spawn().unwrap();
+    let by = |flags: i32, write: bool| {
+        let mut options = OpenOptions::new();
+        errno(options.read(true).write(write).custom_flags(flags).open(&program))
+    };
+    let refused = [by(0, true), by(libc::O_TRUNC, true), by(libc::O_TRUNC, false)];
+    let runs = running.try_wait().unwrap().is_none();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(refused, [libc::ETXTBSY; 3]);
+    assert!(runs);
+    assert_eq!(fs::read(&program).unwrap(), whole);
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+}
