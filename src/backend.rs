@@ -3,6 +3,8 @@
 //! Implemented by the embedded store and by the client of a daemon's control socket. Must not know
 //! files, SQLite or FUSE.
 
+mod alter;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -267,16 +269,6 @@ pub trait Backend: Send + Sync {
     fn catalogue(&self) -> Result<Arc<Catalogue>>;
     /// Applies and makes durable one change of the catalogue.
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()>;
-    /// Makes a change from what the catalogue says; anew if another one came between, so that neither undoes the other.
-    fn alter_from(&self, origin: Origin, make: &dyn Fn(&Catalogue) -> Result<CatalogueChange>) -> Result<()> {
-        loop {
-            let catalogue = self.catalogue()?;
-            match self.alter(make(&catalogue)?.at(catalogue.version), origin) {
-                Err(e) if e.kind == ErrorKind::Overtaken => {}
-                done => return done,
-            }
-        }
-    }
 
     /// One row; without cells if nothing of it is visible. Holds the row: see [`Backend::get_pieces`].
     fn get(&self, get: &Get) -> Result<RowResult> {
