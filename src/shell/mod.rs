@@ -1,4 +1,4 @@
-//! The HBase shell's language over a [`Backend`]: parser, commands, output.
+//! The HBase shell's language over a [`Backend`](crate::backend::Backend): parser, commands, output.
 //!
 //! Commands and their output are those of HBase 2.6. Knows no files of a store, no SQLite, no FUSE.
 
