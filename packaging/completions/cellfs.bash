@@ -31,6 +31,9 @@ _cellfs() {
             cellfs,compact)
                 cmd="cellfs__subcmd__compact"
                 ;;
+            cellfs,config)
+                cmd="cellfs__subcmd__config"
+                ;;
             cellfs,count)
                 cmd="cellfs__subcmd__count"
                 ;;
@@ -126,6 +129,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
+                ;;
+            cellfs__subcmd__help,config)
+                cmd="cellfs__subcmd__help__subcmd__config"
                 ;;
             cellfs__subcmd__help,count)
                 cmd="cellfs__subcmd__help__subcmd__count"
@@ -266,7 +272,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -373,6 +379,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__config)
+            opts="-h -V --unset --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__count)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -388,7 +408,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__create)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --make --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -536,7 +556,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -606,6 +626,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__compact)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__config)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -62,12 +62,22 @@ pub const BESIDE: &[Beside] = &[
         &[("Drop what is deleted and superseded now:", "cellfs compact --major /srv/store t")],
         &["cellfs-flush(1)", "cellfs-purge(1)"],
     ),
+    beside(
+        "cellfs-config",
+        &[
+            ("All settings:", "cellfs config /srv/store"),
+            ("Values of a gigabyte and no more:", "cellfs config /srv/store value_limit 1G"),
+            ("Three versions in families that are made from now on:", "cellfs config /srv/store default.VERSIONS 3"),
+            ("As many as there are by default:", "cellfs config --unset /srv/store default.VERSIONS"),
+        ],
+        &["cellfs-create(1)", "cellfs-alter(1)", "mount.cellfs(8)", "cellfs-tree(7)"],
+    ),
     beside("cellfs-count", &[("How many rows there are:", "cellfs count /srv/store shop/orders")], &["cellfs-scan(1)"]),
     beside(
         "cellfs-create",
         &[(
             "A table of two families, and the store if it is absent:",
-            "cellfs create /srv/store t f1,VERSIONS=3,TTL=86400 f2",
+            "cellfs create --make /srv/store t f1,VERSIONS=3,TTL=86400 f2",
         )],
         &["cellfs-alter(1)", "cellfs-describe(1)", "cellfs-drop(1)"],
     ),

@@ -9,6 +9,7 @@ mod cells;
 mod change;
 mod check;
 mod columns;
+mod config;
 mod demo;
 mod examples;
 mod given;
@@ -47,7 +48,7 @@ pub const EXIT_STATUS: [(&str, &str); 4] = [
     ("0", "What was asked for was done, or found."),
     (
         "1",
-        "A negative answer: get, scan and log found nothing, the condition of put or delete (--if-value, \
+        "A negative answer: get, scan and log found nothing, config asked for an attribute that is not set, the condition of put or delete (--if-value, \
          --if-absent) did not hold, check found damage, a statement failed in shell --noninteractive.",
     ),
     ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
@@ -128,6 +129,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Undelete(args) => undelete::undelete(&args, json),
         Command::Why(args) => why::why(&args, json),
         Command::Purge(args) => purge::purge(&args),
+        Command::Config(args) => config::config(&args, json),
         Command::Put(args) => cells::put(args, json),
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),

@@ -345,8 +345,9 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
         return Err(Error::io(format!("open the store in {shown}"), &e));
     }
     if !Store::exists(&directory) && absent == Absent::Refuse {
-        let text =
-            format!("there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create` makes one");
+        let text = format!(
+            "there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create --make` makes one"
+        );
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not

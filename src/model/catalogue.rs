@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Durability, FamilyId, FamilySchema, FileTime, TableId, TableName, Timestamp};
+use super::{Durability, FamilyId, FamilySchema, FileTime, Settings, TableId, TableName, Timestamp};
 
 /// A namespace and its properties (`hbase.namespace.quota.maxtables`, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,6 +153,7 @@ pub struct Catalogue {
     pub dropped: Vec<Dropped>,
     /// Tables that are being filled and that nobody sees yet.
     pub staged: Vec<TableSchema>,
+    pub settings: Settings,
 }
 
 impl Catalogue {
@@ -239,5 +240,10 @@ pub enum CatalogueChange {
     SetTableState {
         name: TableName,
         state: TableState,
+    },
+    /// Of the store; `None` makes it what it is by default.
+    Configure {
+        setting: String,
+        value: Option<String>,
     },
 }

@@ -61,6 +61,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
             unset_for_restore(catalogue, &table, &family, &name)?;
         }
         CatalogueChange::SetAttributeTime { key, time } => attribute_times::set(catalogue, key, time)?,
+        CatalogueChange::Configure { setting, value } => catalogue.settings.change(&setting, value.as_deref())?,
     }
     catalogue.version += 1;
     Ok(events)

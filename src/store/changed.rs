@@ -31,6 +31,8 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
             }
             events
         }
-        CatalogueChange::SetAttributeTime { .. } | CatalogueChange::ForgetDropped => Vec::new(),
+        CatalogueChange::SetAttributeTime { .. }
+        | CatalogueChange::ForgetDropped
+        | CatalogueChange::Configure { .. } => Vec::new(),
     }
 }

@@ -137,6 +137,11 @@ impl Engine {
         self.options.broken == Some(rule)
     }
 
+    /// Longest value that is taken, bytes: an option of this opening, else what the store's settings say.
+    pub fn value_limit(&self) -> u64 {
+        self.options.value_limit.unwrap_or_else(|| self.catalogue.load().settings.value_limit())
+    }
+
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(|| self.options.env.now())
     }

@@ -234,7 +234,7 @@ impl Backend for Store {
     }
 
     fn value_limit(&self) -> u64 {
-        self.engine.options.value_limit
+        self.engine.value_limit()
     }
 
     fn is_prompt(&self) -> bool {

@@ -9,8 +9,7 @@ use super::place::{FreeMap, SchemaPlace};
 use super::resolve::{Facts, absent, text};
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
-    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema,
-    TableName, TableSchema,
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilySchema, TableName, TableSchema,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -288,14 +287,14 @@ fn gone(kind: ErrorKind, name: impl std::fmt::Display) -> Error {
 /// The change that declares a family with the defaults for people who use files.
 pub fn add_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
     let mut schema = table_without(catalogue, table, family)?;
-    schema.declare(new_family(family));
+    schema.declare(new_family(catalogue, family));
     Ok(CatalogueChange::AlterTable(schema))
 }
 
 /// As [`add_family`], of one that came as a directory in a row: others may come so, too, if this one might.
 pub fn take_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
     let mut schema = table_without(catalogue, table, family)?;
-    schema.families.insert(family.to_owned(), new_family(family));
+    schema.families.insert(family.to_owned(), new_family(catalogue, family));
     Ok(CatalogueChange::AlterTable(schema))
 }
 
@@ -308,13 +307,6 @@ fn table_without(catalogue: &Catalogue, table: &TableName, family: &str) -> Resu
     Ok(schema)
 }
 
-fn new_family(name: &str) -> FamilySchema {
-    FamilySchema {
-        name: name.to_owned(),
-        id: FamilyId(0),
-        attributes: crate::model::file_family_attributes(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    }
+fn new_family(catalogue: &Catalogue, name: &str) -> FamilySchema {
+    FamilySchema::new(name, catalogue.settings.file_family_attributes())
 }

@@ -1,4 +1,4 @@
-//! The grammar of what operators use: stats, log, mv, drop, undelete, why, bench.
+//! The grammar of what operators use: stats, log, mv, drop, undelete, why, config, bench.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -63,6 +63,20 @@ pub struct WhyArgs {
     /// At most so many, the last ones
     #[arg(short = 'n', long, default_value_t = 10)]
     pub count: usize,
+}
+
+#[derive(Args)]
+pub struct ConfigArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// The setting: value_limit, or default.ATTRIBUTE, for example default.VERSIONS
+    pub name: Option<String>,
+    /// What it is to be
+    #[arg(allow_negative_numbers = true)]
+    pub value: Option<String>,
+    /// Make it what it is by default
+    #[arg(long, requires = "name", conflicts_with = "value")]
+    pub unset: bool,
 }
 
 #[derive(Args)]

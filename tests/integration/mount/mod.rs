@@ -4,6 +4,7 @@ mod backup;
 mod cache;
 mod cells;
 mod commands;
+mod config;
 mod directories;
 mod dropped;
 mod errors;
