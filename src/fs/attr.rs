@@ -92,7 +92,10 @@ impl Fs {
                 self.absent.remove(parent, name);
                 Ok(Lookup::Found(reply))
             }
-            None => Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen))),
+            None => {
+                self.tell_of_lack(&key, "lookup");
+                Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen)))
+            }
         }
     }
 

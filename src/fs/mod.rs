@@ -26,6 +26,7 @@ mod held_text;
 mod history;
 mod identities;
 mod judge;
+mod lack;
 mod moments;
 mod nodes;
 mod options;
@@ -105,6 +106,7 @@ pub struct Fs {
     closing: Arc<Closing>,
     dated: dated::Told,
     moments: moments::Moments,
+    told: lack::Told,
     removals: removing::Removals,
     mounted_at: FileTime,
 }
@@ -134,6 +136,7 @@ impl Fs {
             closing: Arc::default(),
             dated: dated::Told::default(),
             moments: moments::Moments::default(),
+            told: lack::Told::default(),
             removals: removing::Removals::default(),
             invalidations,
         });

@@ -3,6 +3,7 @@
 //!
 //! Must not know of mounts, printing or SQLite.
 
+mod ahead;
 mod apply;
 mod attribute_times;
 mod blob_names;

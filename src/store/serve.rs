@@ -250,6 +250,10 @@ impl Backend for Store {
         self.engine.now()
     }
 
+    fn given_by(&self, time: Timestamp) -> Timestamp {
+        self.engine.given.by(time)
+    }
+
     fn hash_key(&self) -> [u8; 16] {
         self.engine.hash_key
     }

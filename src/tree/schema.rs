@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::place::{FreeMap, SchemaPlace};
+use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
@@ -282,6 +282,18 @@ fn table_schema(catalogue: &Catalogue, table: &TableName) -> Result<TableSchema>
 
 fn gone(kind: ErrorKind, name: impl std::fmt::Display) -> Error {
     Error::new(kind, format!("{name} does not exist any more"))
+}
+
+/// `complete` in the `.info` of a family's directory.
+pub fn complete_of(place: &Place) -> Option<Place> {
+    let Place::Schema(schema) = place else { return None };
+    let SchemaPlace::Family(table, family) = schema.as_ref() else { return None };
+    Some(Place::FamilyComplete(Arc::new(table.clone()), family.as_str().into()))
+}
+
+/// The directory of a family's attributes.
+pub fn family_place(table: &TableName, family: &str) -> Place {
+    Place::Schema(Arc::new(SchemaPlace::Family(table.clone(), family.to_owned())))
 }
 
 /// The change that declares a family with the defaults for people who use files.

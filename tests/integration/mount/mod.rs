@@ -4,6 +4,7 @@ mod backup;
 mod cache;
 mod cells;
 mod commands;
+mod complete;
 mod config;
 mod directories;
 mod dropped;
