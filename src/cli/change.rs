@@ -71,9 +71,12 @@ pub fn truncate(args: &DropArgs) -> Result<Answer> {
     if args.now && !confirmed(&format!("drop all cells of {name} for good")) {
         return Ok(Answer::No);
     }
-    let change =
-        if args.now { CatalogueChange::TruncateTable { name } } else { CatalogueChange::SetCellsAside { name } };
-    backend.alter(change, Origin::default())?;
+    if args.now {
+        backend.alter(CatalogueChange::TruncateTable { name: name.clone() }, Origin::default())?;
+        backend.alter(CatalogueChange::ForgetTable { name }, Origin::default())?;
+    } else {
+        backend.alter(CatalogueChange::SetCellsAside { name }, Origin::default())?;
+    }
     Ok(Answer::Yes)
 }
 

@@ -183,8 +183,13 @@ pub fn drop(args: &DropArgs) -> Result<Answer> {
     if args.now && !confirmed(&format!("drop {name} for good")) {
         return Ok(Answer::No);
     }
-    let change = if args.now { CatalogueChange::DropTable { name } } else { CatalogueChange::SetTableAside { name } };
-    open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    if args.now {
+        backend.alter(CatalogueChange::DropTable { name: name.clone() }, Origin::default())?;
+        backend.alter(CatalogueChange::ForgetTable { name }, Origin::default())?;
+    } else {
+        backend.alter(CatalogueChange::SetTableAside { name }, Origin::default())?;
+    }
     Ok(Answer::Yes)
 }
 

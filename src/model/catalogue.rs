@@ -200,6 +200,10 @@ pub enum CatalogueChange {
     },
     /// What was dropped and whose time has passed goes for good.
     ForgetDropped,
+    /// What is kept of dropped tables of that name goes for good; the table that has it now stays.
+    ForgetTable {
+        name: TableName,
+    },
     /// Declares a family as a restore does, see [`Catalogue::restored`].
     RestoreFamily {
         table: TableName,

@@ -33,6 +33,7 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
         }
         CatalogueChange::SetAttributeTime { .. }
         | CatalogueChange::ForgetDropped
+        | CatalogueChange::ForgetTable { .. }
         | CatalogueChange::Configure { .. } => Vec::new(),
     }
 }
