@@ -11,7 +11,9 @@ mod shell;
 mod snapshot;
 
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
-pub use operator::{BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, StatsArgs, UndeleteArgs, WhyArgs};
+pub use operator::{
+    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, StatsArgs, TopArgs, UndeleteArgs, WhyArgs,
+};
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
@@ -99,6 +101,12 @@ pub enum Command {
     Compact(CompactArgs),
     /// Show what a store and its daemon have counted: cells, bytes, requests with their latencies
     Stats(StatsArgs),
+    /// Show what a mount does, live: requests, latencies, the paths that take the most time, memory, compactions
+    ///
+    /// On a terminal until q is typed, otherwise as text. It follows .info/access of the mount, which its owner may read.
+    Top(TopArgs),
+    /// Follow a mount for some time, and show which requests, paths and processes took it
+    Profile(ProfileArgs),
     /// Show the history of a cell: every version and tombstone that is stored, newest first
     Log(LogArgs),
     /// Move a cell, a family of a row, a row or a table, with its history

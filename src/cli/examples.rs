@@ -159,6 +159,11 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-log(1)"],
     ),
     beside(
+        "cellfs-profile",
+        &[("Where half a minute goes below a table:", "cellfs profile --seconds 30 /mnt/cells/default/webtable")],
+        &["cellfs-top(1)", "cellfs-stats(1)", "cellfs-tree(7)"],
+    ),
+    beside(
         "cellfs-purge",
         &[("What was deleted in a row, for good:", "cellfs purge /srv/store t r")],
         &["cellfs-undelete(1)", "cellfs-compact(1)"],
@@ -227,6 +232,14 @@ pub const BESIDE: &[Beside] = &[
         "cellfs-status",
         &[("Whether it is mounted, by whom, and what it does:", "cellfs status /srv/store")],
         &["cellfs-stats(1)", "cellfs-check(1)"],
+    ),
+    beside(
+        "cellfs-top",
+        &[
+            ("What is asked of a mount now:", "cellfs top /mnt/cells"),
+            ("Five looks, a second apart, into a file:", "cellfs top -i 1 -n 5 /mnt/cells > looks"),
+        ],
+        &["cellfs-profile(1)", "cellfs-stats(1)"],
     ),
     beside(
         "cellfs-truncate",

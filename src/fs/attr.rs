@@ -348,6 +348,7 @@ impl Fs {
                 meta.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime(), file: meta.file.into() })
             }
             Place::Info(InfoPlace::Errors) => Some(Facts::text(self.refusals.text(), self.tree.backend.now().into())),
+            Place::Info(InfoPlace::Access) => Some(self.facts_of_accesses()),
             Place::Info(InfoPlace::Requests) => Some(Facts::text(self.counters.text(), self.tree.backend.now().into())),
             Place::Schema(place) => {
                 self.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(self.mounted_at)))

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use super::accesses::Follower;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
@@ -78,6 +79,8 @@ pub struct TextHandle {
     pub node: Arc<Node>,
     pub read: HeldText,
     pub written: Mutex<Option<HeldText>>,
+    /// It is the log of requests.
+    pub follows: Option<Follower>,
 }
 
 /// An open directory.
@@ -129,7 +132,9 @@ impl Handles {
     }
 
     pub fn get(&self, number: u64) -> Result<Handle> {
-        self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))
+        let handle = self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))?;
+        super::subject::is(handle.node());
+        Ok(handle)
     }
 
     pub fn file(&self, number: u64) -> Result<Arc<FileHandle>> {

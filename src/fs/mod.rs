@@ -7,6 +7,7 @@
 
 mod absent;
 mod access;
+mod accesses;
 mod announce;
 mod append;
 mod attr;
@@ -98,6 +99,7 @@ pub struct Fs {
     handles: Handles,
     refusals: Refusals,
     counters: counters::Counters,
+    accesses: accesses::Accesses,
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
@@ -130,6 +132,7 @@ impl Fs {
             handles: Handles::default(),
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
+            accesses: accesses::Accesses::default(),
             texts: text::Scratch::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
@@ -169,11 +172,6 @@ impl Fs {
     pub fn count(&self, caller: Caller, operation: Operation) {
         subject::begin(caller);
         self.counters.count(operation);
-    }
-
-    /// Keeps how long a request took, and whether it was refused.
-    pub fn measure(&self, operation: Operation, time: std::time::Duration, failed: bool) {
-        self.counters.measure(operation, time, failed);
     }
 
     /// What was counted since the mount.

@@ -50,7 +50,8 @@ impl Tree {
                 Ok(after_cursor(entries, after, limit))
             }
             Place::Info(InfoPlace::Dir) => {
-                let names = [("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
+                let names =
+                    [("access", InfoPlace::Access), ("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
                 let entries =
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
                 Ok(after_cursor(entries, after, limit))

@@ -153,6 +153,8 @@ impl FreeMap {
 /// The mount's own read-only nouns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InfoPlace {
+    /// Each request, while somebody follows.
+    Access,
     /// `mnt/.info`.
     Dir,
     /// `mnt/.info/errors`: the last refusals.
@@ -232,7 +234,7 @@ impl Place {
             | Place::Counter(_)
             | Place::Json(_)
             | Place::FamilyComplete(..)
-            | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
+            | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
             _ => true,

@@ -123,6 +123,7 @@ impl Tree {
             Place::TableInfo(_, TableNoun::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
+            Place::Info(InfoPlace::Dir) if name == b"access" => Place::Info(InfoPlace::Access),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
             _ => return Err(absent(name)),
         };
@@ -259,6 +260,7 @@ impl Tree {
             Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
             Place::FamilyComplete(..) => b"complete".to_vec(),
             Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
+            Place::Info(InfoPlace::Access) => b"access".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
             Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
         }

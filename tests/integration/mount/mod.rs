@@ -29,6 +29,7 @@ mod read_only;
 mod real_tree;
 mod refusals;
 mod renames;
+mod requests;
 mod service;
 mod shortened;
 mod snapshots;
