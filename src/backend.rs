@@ -1,7 +1,6 @@
 //! What the tree, the command line and the shell need of a store.
 //!
-//! Implemented by the embedded store and by the client of a daemon's control socket. Must not know
-//! files, SQLite or FUSE.
+//! Implemented by the embedded store and by the client of a daemon's control socket. Must not know files or FUSE.
 
 mod alter;
 
@@ -393,6 +392,10 @@ pub trait Backend: Send + Sync {
     }
     /// The store's clock.
     fn now(&self) -> Timestamp;
+    /// The greatest timestamp that was given by a time: it may have run ahead of the clock.
+    fn given_by(&self, time: Timestamp) -> Timestamp {
+        time
+    }
     /// A secret of the store that keys its hashes (inode numbers, shortened names).
     fn hash_key(&self) -> [u8; 16];
     fn subscribe(&self, subscriber: Subscriber);

@@ -31,6 +31,9 @@ _cellfs() {
             cellfs,compact)
                 cmd="cellfs__subcmd__compact"
                 ;;
+            cellfs,config)
+                cmd="cellfs__subcmd__config"
+                ;;
             cellfs,count)
                 cmd="cellfs__subcmd__count"
                 ;;
@@ -76,6 +79,9 @@ _cellfs() {
             cellfs,mv)
                 cmd="cellfs__subcmd__mv"
                 ;;
+            cellfs,profile)
+                cmd="cellfs__subcmd__profile"
+                ;;
             cellfs,purge)
                 cmd="cellfs__subcmd__purge"
                 ;;
@@ -96,6 +102,9 @@ _cellfs() {
                 ;;
             cellfs,status)
                 cmd="cellfs__subcmd__status"
+                ;;
+            cellfs,top)
+                cmd="cellfs__subcmd__top"
                 ;;
             cellfs,truncate)
                 cmd="cellfs__subcmd__truncate"
@@ -126,6 +135,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,compact)
                 cmd="cellfs__subcmd__help__subcmd__compact"
+                ;;
+            cellfs__subcmd__help,config)
+                cmd="cellfs__subcmd__help__subcmd__config"
                 ;;
             cellfs__subcmd__help,count)
                 cmd="cellfs__subcmd__help__subcmd__count"
@@ -172,6 +184,9 @@ _cellfs() {
             cellfs__subcmd__help,mv)
                 cmd="cellfs__subcmd__help__subcmd__mv"
                 ;;
+            cellfs__subcmd__help,profile)
+                cmd="cellfs__subcmd__help__subcmd__profile"
+                ;;
             cellfs__subcmd__help,purge)
                 cmd="cellfs__subcmd__help__subcmd__purge"
                 ;;
@@ -192,6 +207,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,status)
                 cmd="cellfs__subcmd__help__subcmd__status"
+                ;;
+            cellfs__subcmd__help,top)
+                cmd="cellfs__subcmd__help__subcmd__top"
                 ;;
             cellfs__subcmd__help,truncate)
                 cmd="cellfs__subcmd__help__subcmd__truncate"
@@ -266,7 +284,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -373,6 +391,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__config)
+            opts="-h -V --unset --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__count)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -388,7 +420,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__create)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --make --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -536,7 +568,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why purge put get delete deleteall incr append scan count snapshot flush compact stats log mv bench demo check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -606,6 +638,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__compact)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__config)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -829,6 +875,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__profile)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__purge)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -984,6 +1044,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1154,6 +1228,36 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__profile)
+            opts="-s -n -h -V --seconds --count --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1456,12 +1560,24 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__stats)
-            opts="-h -V --prometheus --json --other-owner --help --version"
+            opts="-n -h -V --prometheus --watch --count --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --watch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1476,6 +1592,36 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__top)
+            opts="-i -n -h -V --interval --count --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -21,10 +21,11 @@ value_limit= log= other_owner remount" -- "${cur##*,}")
     case "${#words[@]}:${words[*]}" in
     2:alter\ * | 2:append\ * | 2:compact\ * | 2:count\ * | 2:delete\ * | 2:deleteall\ * | 2:describe\ * | 2:drop\ * | 2:flush\ * | \
         2:get\ * | 2:incr\ * | 2:purge\ * | 2:put\ * | 2:scan\ * | 2:truncate\ *) store=${words[1]} word=list ;;
+    2:config\ *) store=${words[1]} word=config ;;
     3:snapshot\ delete\ * | 3:snapshot\ clone\ * | 3:snapshot\ restore\ *) store=${words[2]} word="snapshot list" ;;
     esac
     [[ -n $store && -d $store ]] || return
     # shellcheck disable=SC2086
-    mapfile -t COMPREPLY < <(compgen -W "$("$1" $word "$store" 2>/dev/null | cut -f1)" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "$("$1" $word "$store" 2>/dev/null | cut -f1 | cut -d" " -f1)" -- "$cur")
 }
 complete -F _cellfs_names -o bashdefault -o default cellfs

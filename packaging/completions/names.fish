@@ -8,6 +8,8 @@ function __cellfs_names_of
     set -l tables alter append compact count delete deleteall describe drop flush get incr purge put scan truncate
     if test (count $words) = 2; and contains -- $words[1] $tables; and test -d $words[2]
         cellfs list $words[2] 2>/dev/null
+    else if test (count $words) = 2; and test $words[1] = config; and test -d $words[2]
+        cellfs config $words[2] 2>/dev/null | string replace -r ' .*' ''
     else if test (count $words) = 3; and test $words[1] = snapshot; and contains -- $words[2] delete clone restore; and test -d $words[3]
         cellfs snapshot list $words[3] 2>/dev/null | string replace -r '\t.*' ''
     end

@@ -16,10 +16,11 @@ _cellfs_names() {
     case "${#plain}:${plain[1]} ${plain[2]}" in
     2:(alter|append|compact|count|delete|deleteall|describe|drop|flush|get|incr|purge|put|scan|truncate)\ *)
         store=${plain[2]} asked=list ;;
+    2:config\ *) store=${plain[2]} asked=config ;;
     3:snapshot\ (delete|clone|restore)) store=${plain[3]} asked="snapshot list" ;;
     esac
     if [[ $cur != -* && -n $store && -d $store ]]; then
-        found=(${(f)"$(${words[1]} ${=asked} $store 2>/dev/null | cut -f1)"})
+        found=(${(f)"$(${words[1]} ${=asked} $store 2>/dev/null | cut -f1 | cut -d" " -f1)"})
         compadd -- "${found[@]}"
         return
     fi

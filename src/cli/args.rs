@@ -11,7 +11,9 @@ mod shell;
 mod snapshot;
 
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
-pub use operator::{BenchArgs, DemoArgs, DropArgs, LogArgs, MvArgs, StatsArgs, UndeleteArgs, WhyArgs};
+pub use operator::{
+    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, StatsArgs, TopArgs, UndeleteArgs, WhyArgs,
+};
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
 
@@ -60,6 +62,14 @@ pub enum Command {
     Why(WhyArgs),
     /// Take deleted cells and their tombstones now, however long they are to be kept
     Purge(PurgeArgs),
+    /// Show or change the settings of a store
+    ///
+    /// They are kept in the store and take effect at once, whether it is mounted or not. value_limit is the longest value
+    /// in bytes, also given as 64K, 20M, 16G; a mount option of that name counts in its place for that mount.
+    /// default.ATTRIBUTE is what families have that are declared without the attribute from then on: by mkdir, by create
+    /// and alter, and, once it is set, in the shell, which has HBase's defaults otherwise. Families that are there keep
+    /// what they have. Without NAME every setting is shown, and whether it was set; with NAME its value alone.
+    Config(ConfigArgs),
     /// Put a cell
     Put(PutArgs),
     /// Get a row, or some columns of it
@@ -91,6 +101,12 @@ pub enum Command {
     Compact(CompactArgs),
     /// Show what a store and its daemon have counted: cells, bytes, requests with their latencies
     Stats(StatsArgs),
+    /// Show what a mount does, live: requests, latencies, the paths that take the most time, memory, compactions
+    ///
+    /// On a terminal until q is typed, otherwise as text. It follows .info/access of the mount, which its owner may read.
+    Top(TopArgs),
+    /// Follow a mount for some time, and show which requests, paths and processes took it
+    Profile(ProfileArgs),
     /// Show the history of a cell: every version and tombstone that is stored, newest first
     Log(LogArgs),
     /// Move a cell, a family of a row, a row or a table, with its history
@@ -215,6 +231,9 @@ pub struct CreateArgs {
     /// Families, each NAME or NAME,ATTRIBUTE=VALUE,...  for example f1,VERSIONS=3,TTL=86400
     #[arg(required = true, value_name = "FAMILY")]
     pub families: Vec<String>,
+    /// Make the store if it is absent
+    #[arg(long)]
+    pub make: bool,
 }
 
 #[derive(Args)]

@@ -8,11 +8,11 @@ use super::Answer;
 use super::args::{AlterArgs, AppendArgs, DropArgs, IncrArgs};
 use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
-use super::tables::{assignment, confirmed, no_table, parse_family};
+use super::tables::{assignment, confirmed, new_family, no_table, parse_family};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, TableName, TableSchema,
-    Time, TimeRange,
-    attributes::{family_attribute, family_effect, table_attribute, table_effect, without_effect},
+    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, Settings, TableName,
+    TableSchema, Time, TimeRange,
+    attributes::{family_effect, table_attribute, table_effect, without_effect},
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -37,7 +37,7 @@ fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<
     let mut table = catalogue.tables.get(name).cloned().ok_or_else(|| no_table(name))?;
     let mut sentences = Vec::new();
     for text in &args.families {
-        sentences.extend(alter_family(&mut table, text)?);
+        sentences.extend(alter_family(&mut table, text, &catalogue.settings)?);
     }
     for text in &args.set {
         let (key, value) = assignment(text)?;
@@ -65,19 +65,13 @@ fn is_attribute(key: &str) -> bool {
 
 /// A family that is there gets the attributes that are given, a new one is made as by `create`. What is to be said of
 /// attributes without effect, of those that are given.
-fn alter_family(table: &mut TableSchema, text: &str) -> Result<Vec<String>> {
-    let wanted = parse_family(text)?;
+fn alter_family(table: &mut TableSchema, text: &str, settings: &Settings) -> Result<Vec<String>> {
+    let (name, attributes) = parse_family(text)?;
     let parts: Vec<_> = text.split(',').skip(1).map(assignment).collect::<Result<_>>()?;
     let said = parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
-    match table.families.get_mut(&wanted.name) {
-        None => {
-            table.declare(wanted);
-        }
-        Some(family) => {
-            for (key, value) in parts {
-                family.attributes.insert(key.to_owned(), family_attribute(key, value)?);
-            }
-        }
+    match table.families.get_mut(&name) {
+        None => table.declare(new_family(settings, &name, attributes)),
+        Some(family) => family.attributes.extend(attributes),
     }
     Ok(said)
 }
@@ -88,9 +82,12 @@ pub fn truncate(args: &DropArgs) -> Result<Answer> {
     if args.now && !confirmed(&format!("drop all cells of {name} for good")) {
         return Ok(Answer::No);
     }
-    let change =
-        if args.now { CatalogueChange::TruncateTable { name } } else { CatalogueChange::SetCellsAside { name } };
-    backend.alter(change, Origin::default())?;
+    if args.now {
+        backend.alter(CatalogueChange::TruncateTable { name: name.clone() }, Origin::default())?;
+        backend.alter(CatalogueChange::ForgetTable { name }, Origin::default())?;
+    } else {
+        backend.alter(CatalogueChange::SetCellsAside { name }, Origin::default())?;
+    }
     Ok(Answer::Yes)
 }
 

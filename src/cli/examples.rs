@@ -62,12 +62,22 @@ pub const BESIDE: &[Beside] = &[
         &[("Drop what is deleted and superseded now:", "cellfs compact --major /srv/store t")],
         &["cellfs-flush(1)", "cellfs-purge(1)"],
     ),
+    beside(
+        "cellfs-config",
+        &[
+            ("All settings:", "cellfs config /srv/store"),
+            ("Values of a gigabyte and no more:", "cellfs config /srv/store value_limit 1G"),
+            ("Three versions in families that are made from now on:", "cellfs config /srv/store default.VERSIONS 3"),
+            ("As many as there are by default:", "cellfs config --unset /srv/store default.VERSIONS"),
+        ],
+        &["cellfs-create(1)", "cellfs-alter(1)", "mount.cellfs(8)", "cellfs-tree(7)"],
+    ),
     beside("cellfs-count", &[("How many rows there are:", "cellfs count /srv/store shop/orders")], &["cellfs-scan(1)"]),
     beside(
         "cellfs-create",
         &[(
             "A table of two families, and the store if it is absent:",
-            "cellfs create /srv/store t f1,VERSIONS=3,TTL=86400 f2",
+            "cellfs create --make /srv/store t f1,VERSIONS=3,TTL=86400 f2",
         )],
         &["cellfs-alter(1)", "cellfs-describe(1)", "cellfs-drop(1)"],
     ),
@@ -149,6 +159,11 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-log(1)"],
     ),
     beside(
+        "cellfs-profile",
+        &[("Where half a minute goes below a table:", "cellfs profile --seconds 30 /mnt/cells/default/webtable")],
+        &["cellfs-top(1)", "cellfs-stats(1)", "cellfs-tree(7)"],
+    ),
+    beside(
         "cellfs-purge",
         &[("What was deleted in a row, for good:", "cellfs purge /srv/store t r")],
         &["cellfs-undelete(1)", "cellfs-compact(1)"],
@@ -217,6 +232,14 @@ pub const BESIDE: &[Beside] = &[
         "cellfs-status",
         &[("Whether it is mounted, by whom, and what it does:", "cellfs status /srv/store")],
         &["cellfs-stats(1)", "cellfs-check(1)"],
+    ),
+    beside(
+        "cellfs-top",
+        &[
+            ("What is asked of a mount now:", "cellfs top /mnt/cells"),
+            ("Five looks, a second apart, into a file:", "cellfs top -i 1 -n 5 /mnt/cells > looks"),
+        ],
+        &["cellfs-profile(1)", "cellfs-stats(1)"],
     ),
     beside(
         "cellfs-truncate",

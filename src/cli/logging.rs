@@ -6,9 +6,9 @@ use nix::sys::stat::fstat;
 
 use crate::error::printable;
 
-/// Starts the log; `RUST_LOG` says how much of it is written.
+/// Starts the log; `RUST_LOG` says how much of it is written: otherwise warnings, and the beginnings and ends of daemons.
 pub fn start() {
-    let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn"));
+    let mut builder = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn,daemon=info"));
     let journal = is_journal();
     builder.format(move |out, record| {
         // One line an entry, whatever it names.

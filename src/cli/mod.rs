@@ -9,8 +9,10 @@ mod cells;
 mod change;
 mod check;
 mod columns;
+mod config;
 mod demo;
 mod examples;
+mod follow;
 mod given;
 mod history;
 mod logging;
@@ -19,6 +21,7 @@ mod mount_options;
 mod moving;
 mod output;
 mod path;
+mod profile;
 mod progress;
 mod prometheus;
 mod purge;
@@ -28,6 +31,7 @@ mod snapshot;
 mod stats;
 mod status;
 mod tables;
+mod top;
 mod undelete;
 mod why;
 
@@ -47,7 +51,7 @@ pub const EXIT_STATUS: [(&str, &str); 4] = [
     ("0", "What was asked for was done, or found."),
     (
         "1",
-        "A negative answer: get, scan and log found nothing, the condition of put or delete (--if-value, \
+        "A negative answer: get, scan and log found nothing, config asked for an attribute that is not set, profile saw no request, the condition of put or delete (--if-value, \
          --if-absent) did not hold, check found damage, a statement failed in shell --noninteractive.",
     ),
     ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
@@ -128,6 +132,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Undelete(args) => undelete::undelete(&args, json),
         Command::Why(args) => why::why(&args, json),
         Command::Purge(args) => purge::purge(&args),
+        Command::Config(args) => config::config(&args, json),
         Command::Put(args) => cells::put(args, json),
         Command::Get(args) => cells::get(args, json),
         Command::Delete(args) => cells::delete(args),
@@ -140,6 +145,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
         Command::Stats(args) => stats::stats(&args, json),
+        Command::Top(args) => top::top(&args),
+        Command::Profile(args) => profile::profile(&args, json),
         Command::Log(args) => history::log(&args, json),
         Command::Mv(args) => moving::mv(&args),
         Command::Bench(args) => bench::bench(&args, json),

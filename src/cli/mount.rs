@@ -44,6 +44,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         },
         store: StoreOptions::new(&store),
         mount_point,
+        words: args.options.clone(),
         foreground: args.foreground,
         nonempty: false,
         log: None,

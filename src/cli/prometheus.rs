@@ -7,16 +7,20 @@ use crate::fs::OperationNumbers;
 
 /// The whole exposition.
 pub fn text(stats: &Stats) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page { text: String::new(), store: stats.directory.clone() };
     page.store(stats);
     page.one("cellfs_mounted", "gauge", "Whether a daemon serves the store.", u8::from(stats.mounted.is_some()));
     if let Some(mounted) = &stats.mounted {
         page.daemon(mounted);
     }
-    page.0
+    page.text
 }
 
-struct Page(String);
+struct Page {
+    text: String,
+    /// The directory: a label of every sample, as one scraper may see many stores.
+    store: String,
+}
 
 /// `\`, `"` and line feeds of a label's value.
 fn escaped(value: &str) -> String {
@@ -30,7 +34,7 @@ fn seconds(nanos: u64) -> f64 {
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
     fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
@@ -39,9 +43,9 @@ impl Page {
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
-        let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
+        let all = [("store", self.store.as_str())].into_iter().chain(labels.iter().copied());
+        let labels: Vec<String> = all.map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+        let _ = writeln!(self.text, "{name}{{{}}} {value}", labels.join(","));
     }
 
     /// One metric with a value for each value of a label.
@@ -55,7 +59,7 @@ impl Page {
     fn store(&mut self, stats: &Stats) {
         let status = &stats.status;
         let dead = status.segment_bytes.saturating_sub(status.live_bytes);
-        self.one("cellfs_cells", "gauge", "Stored cells, tombstones included.", status.cells);
+        self.one("cellfs_cells", "gauge", "Cells in the store, tombstones included.", status.cells);
         self.one("cellfs_segments", "gauge", "Segment files.", status.segments);
         let bytes =
             ("cellfs_segment_bytes", "gauge", "Bytes of the segments: keys and values that count, and the rest.");
@@ -91,8 +95,8 @@ impl Page {
         self.head("cellfs_build_info", "gauge", "The release that serves the mount.");
         self.sample("cellfs_build_info", &[("version", version), ("mount_point", mount_point)], 1);
         let started = numbers.started_at as f64 / 1e3;
-        self.one("process_start_time_seconds", "gauge", "When the daemon began to serve, since 1970.", started);
-        self.one("process_resident_memory_bytes", "gauge", "Memory of the daemon.", numbers.resident_bytes);
+        self.one("cellfs_daemon_start_time_seconds", "gauge", "When the daemon began to serve, since 1970.", started);
+        self.one("cellfs_daemon_resident_memory_bytes", "gauge", "Memory of the daemon.", numbers.resident_bytes);
         self.one("cellfs_nodes", "gauge", "Nodes that the kernel holds.", numbers.mount.nodes);
         self.one("cellfs_open_handles", "gauge", "Open files and directories.", numbers.mount.handles);
         self.one("cellfs_refusals_total", "counter", "Refusals told in .info/errors.", numbers.mount.refusals);

@@ -1,5 +1,8 @@
 //! stats: what a store and its daemon have counted, for people, for programs, for Prometheus.
 
+use std::io::IsTerminal;
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
 
 use super::Answer;
@@ -11,6 +14,9 @@ use crate::daemon::client::Client;
 use crate::daemon::{Absent, DaemonNumbers, locate, open_backend};
 use crate::fs::OperationNumbers;
 use crate::{Error, ErrorKind, Result};
+
+/// ECMA-48: to the first place, and erase the display.
+const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
 /// What is known of a store.
 pub struct Stats {
@@ -33,6 +39,21 @@ pub fn stats(args: &StatsArgs, json: bool) -> Result<Answer> {
         let text = "--json and --prometheus are two formats: give one of them";
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
+    let Some(seconds) = args.watch else {
+        show(args, json, false)?;
+        return Ok(Answer::Yes);
+    };
+    let (interval, clears) = (Duration::from_secs_f64(seconds), std::io::stdout().is_terminal() && !json);
+    for _ in 0..args.count.unwrap_or(u64::MAX).saturating_sub(1) {
+        show(args, json, clears)?;
+        std::thread::sleep(interval);
+    }
+    show(args, json, clears)?;
+    Ok(Answer::Yes)
+}
+
+/// `clears`: in place of what is on the terminal.
+fn show(args: &StatsArgs, json: bool, clears: bool) -> Result<()> {
     let stats = collect(args)?;
     let mut output = Output::new();
     if json {
@@ -40,10 +61,15 @@ pub fn stats(args: &StatsArgs, json: bool) -> Result<Answer> {
     } else if args.prometheus {
         output.bytes(prometheus::text(&stats).as_bytes())?;
     } else {
+        if clears {
+            output.bytes(CLEAR)?;
+        }
         print(&mut output, &stats)?;
+        if args.watch.is_some() {
+            output.line("")?;
+        }
     }
-    output.finish()?;
-    Ok(Answer::Yes)
+    output.finish()
 }
 
 fn collect(args: &StatsArgs) -> Result<Stats> {
@@ -134,7 +160,7 @@ fn print_counts(output: &mut Output, numbers: &DaemonNumbers) -> Result<()> {
     commands.try_for_each(|(name, count)| output.line(&columns(&[name.clone(), count.to_string()])))
 }
 
-fn columns(cells: &[String]) -> String {
+pub fn columns(cells: &[String]) -> String {
     let mut text = format!("{:<16}", cells.first().map_or("", String::as_str));
     for cell in cells.iter().skip(1) {
         text.push_str(&format!("{cell:>12}"));
@@ -142,7 +168,7 @@ fn columns(cells: &[String]) -> String {
     text
 }
 
-fn duration(nanos: u64) -> String {
+pub fn duration(nanos: u64) -> String {
     match nanos {
         0..10_000_000 => format!("{:.1} us", nanos as f64 / 1e3),
         10_000_000..10_000_000_000 => format!("{:.1} ms", nanos as f64 / 1e6),

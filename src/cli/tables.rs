@@ -16,8 +16,8 @@ use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::{all_without_effect, family_attribute};
 use crate::model::{
-    Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, TableId, TableName, TableSchema, TableState,
-    Timestamp, check_family, file_family_attributes,
+    Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName, TableSchema,
+    TableState, Timestamp, check_family,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -25,29 +25,41 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
     let name = given::table(&args.table)?;
     let mut families = BTreeMap::new();
     for text in &args.families {
-        let family = parse_family(text)?;
-        if families.insert(family.name.clone(), family).is_some() {
+        let (family, attributes) = parse_family(text)?;
+        if families.insert(family, attributes).is_some() {
             return Err(Error::new(ErrorKind::IllegalArgument, format!("family {text} is given twice")));
         }
     }
-    let schema = TableSchema::new(name, families.into_values());
+    // Order: what is refused makes no store.
+    let absent = if args.make { Absent::Make } else { Absent::Refuse };
+    let backend = open_backend(&args.store, absent)?;
+    let settings = &backend.catalogue()?.settings;
+    let families = families.into_iter().map(|(family, attributes)| new_family(settings, &family, attributes));
+    let schema = TableSchema::new(name, families);
     let sentences = all_without_effect(&schema);
-    open_backend(&args.store, Absent::Make)?.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
+    backend.alter(CatalogueChange::CreateTable(schema), Origin::default())?;
     sentences.iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
 }
 
-/// `NAME[,ATTRIBUTE=VALUE...]`; what is not given has the defaults for people who use files.
-pub fn parse_family(text: &str) -> Result<FamilySchema> {
+/// A family with these attributes; what is not given has the defaults for people who use files.
+pub fn new_family(settings: &Settings, name: &str, given: BTreeMap<String, String>) -> FamilySchema {
+    let mut attributes = settings.file_family_attributes();
+    attributes.extend(given);
+    FamilySchema::new(name, attributes)
+}
+
+/// `NAME[,ATTRIBUTE=VALUE...]`.
+pub fn parse_family(text: &str) -> Result<(String, BTreeMap<String, String>)> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;
-    let mut attributes = file_family_attributes();
+    let mut attributes = BTreeMap::new();
     for part in parts {
         let (key, value) = assignment(part)?;
         attributes.insert(key.to_owned(), family_attribute(key, value)?);
     }
-    Ok(FamilySchema::new(name, attributes))
+    Ok((name.to_owned(), attributes))
 }
 
 /// `ATTRIBUTE=VALUE`.
@@ -171,8 +183,13 @@ pub fn drop(args: &DropArgs) -> Result<Answer> {
     if args.now && !confirmed(&format!("drop {name} for good")) {
         return Ok(Answer::No);
     }
-    let change = if args.now { CatalogueChange::DropTable { name } } else { CatalogueChange::SetTableAside { name } };
-    open_backend(&args.store, Absent::Refuse)?.alter(change, Origin::default())?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    if args.now {
+        backend.alter(CatalogueChange::DropTable { name: name.clone() }, Origin::default())?;
+        backend.alter(CatalogueChange::ForgetTable { name }, Origin::default())?;
+    } else {
+        backend.alter(CatalogueChange::SetTableAside { name }, Origin::default())?;
+    }
     Ok(Answer::Yes)
 }
 

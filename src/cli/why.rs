@@ -6,22 +6,15 @@ use serde_json::{Value as Json, json};
 
 use super::Answer;
 use super::args::WhyArgs;
+use super::follow::mount_of;
 use super::output::Output;
-use crate::daemon::locate;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 pub fn why(args: &WhyArgs, json: bool) -> Result<Answer> {
-    let path = locate::absolute(&args.path)?;
-    let mounts = locate::mounts()?;
-    let inside = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point) || path == mount.source);
-    let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
-        let text = format!("{} is in no mount of cellfs, and is no mounted store", path.display());
-        Error::new(ErrorKind::NotFound, text)
-    })?;
+    let (mount, below) = mount_of(&args.path)?;
     let errors = mount.mount_point.join(".info/errors");
     let text = std::fs::read_to_string(&errors).map_err(|e| Error::io(format!("read {}", errors.display()), &e))?;
-    let below = path.strip_prefix(&mount.mount_point).unwrap_or(Path::new(""));
-    let wanted: Vec<&str> = text.lines().filter(|line| is_about(line, below)).collect();
+    let wanted: Vec<&str> = text.lines().filter(|line| is_about(line, &below)).collect();
     let mut output = Output::new();
     for line in wanted.iter().rev().take(args.count).rev() {
         match parts(line).filter(|_| json) {

@@ -228,7 +228,9 @@ impl Backend for Client {
     }
 
     fn mutate(&self, mut mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        mutations.check_values(self.hello.value_limit)?;
+        // It may have been raised since.
+        let now = || expect!(self, Request::Hello, Response::Hello(hello) => hello.value_limit);
+        mutations.check_values(self.hello.value_limit).or_else(|_| mutations.check_values(now()?))?;
         let large = parts::take_out(&mut mutations);
         let places = large.iter().map(|large| large.place).collect();
         let mut line = self.line()?;

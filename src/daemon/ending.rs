@@ -60,6 +60,7 @@ pub fn obey(mut signals: Signals, ending: Ending) -> Result<()> {
 }
 
 fn end(ending: &Arc<Ending>) {
+    log::info!(target: super::told::TARGET, "a signal asks for the end of the mount at {}", ending.mount_point.display());
     ending.service.stopping();
     ending.commit();
     if let Err(e) = unmount(&ending.mount_point, Detach::Now) {
@@ -93,7 +94,7 @@ impl Ending {
     fn reopen_log(&self) {
         let Some(path) = &self.log else { return };
         match redirect_log(path) {
-            Ok(()) => log::info!("the log goes on in a new file"),
+            Ok(()) => log::info!(target: super::told::TARGET, "the log goes on in a new file"),
             Err(e) => log::error!("the log stays in the old file: {}", e.message),
         }
     }

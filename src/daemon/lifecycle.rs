@@ -19,6 +19,7 @@ use super::numbers::Commands;
 use super::request::MountRequest;
 use super::server::{self, Control};
 use super::service::Service;
+use super::told;
 use crate::backend::Backend;
 use crate::env::HeldDir;
 use crate::fs::{Fs, Invalidations};
@@ -199,10 +200,13 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     give_back_idle_memory();
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
+    told::beginning(&request);
+    let opening = Instant::now();
     let store = {
         let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
         Arc::new(open_store(&request.store)?)
     };
+    told::recovery(&request.store, opening);
     // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
     clear_mount_point(&request)?;
     let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
@@ -241,13 +245,13 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         unmount(&mount_point, Detach::Now)?;
         return Err(e);
     }
-    log::info!("serving {} at {}", directory.display(), mount_point.display());
+    log::info!(target: told::TARGET, "serving {} at {}", directory.display(), mount_point.display());
     confinement.enter();
     let served = mounted.serve().or_else(|e| ended(&mount_point, e));
     service.stopping();
     server::remove(&directory);
     changes.finish();
-    served.and(close(store))
+    told::end(&mount_point, served.and(close(store)))
 }
 
 /// Two threads may see the end of one unmount differently.
@@ -345,8 +349,9 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
         return Err(Error::io(format!("open the store in {shown}"), &e));
     }
     if !Store::exists(&directory) && absent == Absent::Refuse {
-        let text =
-            format!("there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create` makes one");
+        let text = format!(
+            "there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create --make` makes one"
+        );
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not

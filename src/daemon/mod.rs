@@ -17,6 +17,7 @@ mod read_only;
 mod request;
 mod server;
 mod service;
+mod told;
 
 pub use lifecycle::{Absent, mount, open_backend};
 pub use numbers::DaemonNumbers;

@@ -12,6 +12,8 @@ pub struct MountRequest {
     pub mount_point: PathBuf,
     pub settings: MountSettings,
     pub options: Options,
+    /// The options as they were given, for the log.
+    pub words: Vec<String>,
     /// Serve in this process instead of a daemon.
     pub foreground: bool,
     /// Mount over a directory that has entries.

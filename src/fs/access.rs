@@ -46,9 +46,10 @@ impl Fs {
 
     pub(super) fn access_of(&self, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
         let base = self.access_by_options(key);
-        let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..))
-            || matches!(key.view, View::At(_))
-            || key.snapshot.is_some();
+        let read_only =
+            matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
+                || matches!(key.view, View::At(_))
+                || key.snapshot.is_some();
         let kept = match facts {
             _ if key.place.is_dir() => state.times().access.into(),
             Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),

@@ -92,7 +92,10 @@ impl Fs {
                 self.absent.remove(parent, name);
                 Ok(Lookup::Found(reply))
             }
-            None => Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen))),
+            None => {
+                self.tell_of_lack(&key, "lookup");
+                Ok(Lookup::Absent(self.keep_absent(&key, (parent, name), seen)))
+            }
         }
     }
 
@@ -345,6 +348,7 @@ impl Fs {
                 meta.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime(), file: meta.file.into() })
             }
             Place::Info(InfoPlace::Errors) => Some(Facts::text(self.refusals.text(), self.tree.backend.now().into())),
+            Place::Info(InfoPlace::Access) => Some(self.facts_of_accesses()),
             Place::Info(InfoPlace::Requests) => Some(Facts::text(self.counters.text(), self.tree.backend.now().into())),
             Place::Schema(place) => {
                 self.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(self.mounted_at)))

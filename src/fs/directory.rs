@@ -38,6 +38,7 @@ impl Fs {
             return Err(not_permitted("not a directory"));
         }
         self.await_closing(&node.key());
+        self.tell_of_lack(&node.key(), "opendir");
         self.end_removals(self.tree.backend.now())?;
         let cursor = Cursor::default();
         self.handles.add(Handle::Dir(Arc::new(DirHandle { node, pid: caller.pid, cursor: cursor.into() })))

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use super::accesses::Follower;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
@@ -85,6 +86,8 @@ pub struct TextHandle {
     pub written: Mutex<Option<HeldText>>,
     /// Whether something was written since it was applied.
     pub is_dirty: AtomicBool,
+    /// It is the log of requests.
+    pub follows: Option<Follower>,
 }
 
 /// An open directory.
@@ -136,7 +139,9 @@ impl Handles {
     }
 
     pub fn get(&self, number: u64) -> Result<Handle> {
-        self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))
+        let handle = self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))?;
+        super::subject::is(handle.node());
+        Ok(handle)
     }
 
     pub fn file(&self, number: u64) -> Result<Arc<FileHandle>> {

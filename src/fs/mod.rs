@@ -7,6 +7,7 @@
 
 mod absent;
 mod access;
+mod accesses;
 mod announce;
 mod append;
 mod attr;
@@ -26,6 +27,7 @@ mod held_text;
 mod history;
 mod identities;
 mod judge;
+mod lack;
 mod moments;
 mod nodes;
 mod options;
@@ -98,6 +100,7 @@ pub struct Fs {
     handles: Handles,
     refusals: Refusals,
     counters: counters::Counters,
+    accesses: accesses::Accesses,
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     invalidations: Invalidations,
@@ -106,6 +109,7 @@ pub struct Fs {
     closing: Arc<Closing>,
     dated: dated::Told,
     moments: moments::Moments,
+    told: lack::Told,
     removals: removing::Removals,
     mounted_at: FileTime,
 }
@@ -129,12 +133,14 @@ impl Fs {
             handles: Handles::default(),
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
+            accesses: accesses::Accesses::default(),
             texts: text::Scratch::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),
             dated: dated::Told::default(),
             moments: moments::Moments::default(),
+            told: lack::Told::default(),
             removals: removing::Removals::default(),
             invalidations,
         });
@@ -167,11 +173,6 @@ impl Fs {
     pub fn count(&self, caller: Caller, operation: Operation) {
         subject::begin(caller);
         self.counters.count(operation);
-    }
-
-    /// Keeps how long a request took, and whether it was refused.
-    pub fn measure(&self, operation: Operation, time: std::time::Duration, failed: bool) {
-        self.counters.measure(operation, time, failed);
     }
 
     /// What was counted since the mount.

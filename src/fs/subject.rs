@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::nodes::Node;
 use super::{Caller, Fs};
+use crate::tree::place::{Place, View};
 
 #[derive(Default)]
 struct Subject {
@@ -61,7 +62,10 @@ impl Fs {
         // No path has more levels.
         for _ in 0..16 {
             let Some(parent) = self.tree.parent_of(&key) else { break };
-            names.push(self.tree.name_of(&key));
+            names.push(match (&parent.place, key.view) {
+                (Place::Times(_), View::At(time)) => time.to_string().into_bytes(),
+                _ => self.tree.name_of(&key),
+            });
             key = parent;
         }
         names.retain(|name| !name.is_empty());

@@ -18,7 +18,7 @@ use crate::model::{
     CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
 };
 use crate::tree::json;
-use crate::tree::place::{NodeKey, Place, RowPlace, SchemaPlace};
+use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::resolve::Facts;
 use crate::tree::schema;
 use crate::{Error, ErrorKind, Result};
@@ -87,6 +87,9 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
+        if key.place == Place::Info(InfoPlace::Access) {
+            return self.open_accesses(node);
+        }
         let facts = match self.own_facts(key)? {
             Some(own) => Some(own),
             None => self.facts(key)?,
@@ -102,7 +105,8 @@ impl Fs {
         // A created attribute is set when something is written: an empty one is refused anyway.
         let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
         let is_dirty = AtomicBool::new(empty);
-        let handle = self.handles.add(Handle::Text(Arc::new(TextHandle { node, read, written, is_dirty })))?;
+        let text = TextHandle { node, read, written, is_dirty, follows: None };
+        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
 
@@ -179,6 +183,7 @@ impl Fs {
 
     /// The last use of a handle: an attribute that was only emptied stays, and that is said.
     pub(super) fn release_text(&self, text: &TextHandle) -> Result<()> {
+        self.release_accesses(text);
         self.apply_text(text)?;
         let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
         let place = text.node.key().place;

@@ -151,6 +151,7 @@ fn key_of(place: &Place) -> Option<Vec<u8>> {
         Place::Family(family) => family.family.clone().into_bytes(),
         Place::Table(table) | Place::TableInfo(table, _) => table.name.as_bytes().to_vec(),
         Place::Namespace(name) => name.as_bytes().to_vec(),
+        Place::FamilyComplete(_, family) => family.as_bytes().to_vec(),
         Place::Times(base) | Place::InfoOf(base) => return key_of(base),
         Place::Schema(place) => match place.as_ref() {
             SchemaPlace::Namespace(name) => name.clone().into_bytes(),

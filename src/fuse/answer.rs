@@ -70,7 +70,7 @@ impl Adaptor {
                 format!("{}: the daemon met a fault of its own; its log has the place", what.name()),
             ))
         });
-        self.fs.measure(what, started.elapsed(), outcome.is_err());
+        self.fs.measure(caller, what, started.elapsed(), outcome.as_ref().err());
         outcome.map_err(|error| {
             if error.kind != ErrorKind::NotFound {
                 log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);

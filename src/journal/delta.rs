@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AttributeKey, Catalogue, Dropped, FamilyId, FileTime, NamespaceSchema, TableName, TableSchema};
+use crate::model::{
+    AttributeKey, Catalogue, Dropped, FamilyId, FileTime, NamespaceSchema, Settings, TableName, TableSchema,
+};
 
 /// See the module. `None` stands for what is gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +16,7 @@ pub struct CatalogueDelta {
     times: Vec<(AttributeKey, Option<FileTime>)>,
     restored: Option<BTreeSet<FamilyId>>,
     dropped: Option<Vec<Dropped>>,
+    settings: Option<Settings>,
     next_table_id: u32,
     next_family_id: u32,
     version: u64,
@@ -43,6 +46,7 @@ impl CatalogueDelta {
             times: difference(&old.times, &new.times),
             restored: (old.restored != new.restored).then(|| new.restored.clone()),
             dropped: (old.dropped != new.dropped).then(|| new.dropped.clone()),
+            settings: (old.settings != new.settings).then(|| new.settings.clone()),
             next_table_id: new.next_table_id,
             next_family_id: new.next_family_id,
             version: new.version,
@@ -59,6 +63,9 @@ impl CatalogueDelta {
         }
         if let Some(dropped) = &self.dropped {
             catalogue.dropped.clone_from(dropped);
+        }
+        if let Some(settings) = &self.settings {
+            catalogue.settings.clone_from(settings);
         }
         catalogue.next_table_id = self.next_table_id;
         catalogue.next_family_id = self.next_family_id;

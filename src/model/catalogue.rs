@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Durability, FamilyId, FamilySchema, FileTime, TableId, TableName, Timestamp};
+use super::{Durability, FamilyId, FamilySchema, FileTime, Settings, TableId, TableName, Timestamp};
 
 /// A namespace and its properties (`hbase.namespace.quota.maxtables`, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,6 +153,7 @@ pub struct Catalogue {
     pub dropped: Vec<Dropped>,
     /// Tables that are being filled and that nobody sees yet.
     pub staged: Vec<TableSchema>,
+    pub settings: Settings,
 }
 
 impl Catalogue {
@@ -199,6 +200,10 @@ pub enum CatalogueChange {
     },
     /// What was dropped and whose time has passed goes for good.
     ForgetDropped,
+    /// What is kept of dropped tables of that name goes for good; the table that has it now stays.
+    ForgetTable {
+        name: TableName,
+    },
     /// Declares a family as a restore does, see [`Catalogue::restored`].
     RestoreFamily {
         table: TableName,
@@ -239,6 +244,11 @@ pub enum CatalogueChange {
     SetTableState {
         name: TableName,
         state: TableState,
+    },
+    /// Of the store; `None` makes it what it is by default.
+    Configure {
+        setting: String,
+        value: Option<String>,
     },
     /// Only while the catalogue has this version, else refused as overtaken: the change was made from what it said.
     At {

@@ -17,18 +17,20 @@ pub fn new_table(name: TableName) -> TableSchema {
     TableSchema::new(name, [])
 }
 
-/// A family with HBase's defaults.
-pub fn new_family(name: &str) -> Outcome<FamilySchema> {
-    check_family(name)?;
-    Ok(FamilySchema::new(name, BTreeMap::new()))
-}
-
-/// The family that a name or a hash with NAME describes, beginning with the one that is there. What the hash
-/// holds besides is left in it.
-pub fn family(name: &str, options: &mut Options, known: Option<&FamilySchema>) -> Outcome<FamilySchema> {
+/// The family that a name or a hash with NAME describes, beginning with the one that is there, or with the attributes
+/// that are the store's `defaults`. What the hash holds besides is left in it.
+pub fn family(
+    name: &str,
+    options: &mut Options,
+    known: Option<&FamilySchema>,
+    defaults: BTreeMap<String, String>,
+) -> Outcome<FamilySchema> {
     let mut family = match known {
         Some(known) => known.clone(),
-        None => new_family(name)?,
+        None => {
+            check_family(name)?;
+            FamilySchema::new(name, defaults)
+        }
     };
     for (attribute, default) in family_defaults() {
         if let Some(value) = options.take(attribute) {

@@ -225,7 +225,7 @@ impl Engine {
                 let is_large =
                     matches!(cell.value, Value::Bytes(_) | Value::Spilled { .. }) && cell.value.len() > INLINE;
                 let Some(family) = table.families.get(&cell.family).filter(|_| is_large) else { continue };
-                check_value_len(&family.name, &cell.qualifier, cell.value.len(), self.options.value_limit)?;
+                check_value_len(&family.name, &cell.qualifier, cell.value.len(), self.value_limit())?;
                 let value = std::mem::replace(&mut cell.value, Value::Bytes(Vec::new()));
                 let (len, codec) = (value.len(), Codec::of(family.rules.compression));
                 if let Prepared::Root { held: Some(root), .. } =

@@ -51,6 +51,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
         CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
         CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
+        CatalogueChange::ForgetTable { name } => drop(dropped::forget_table(catalogue, &name)),
         CatalogueChange::TruncateTable { name } => truncate(catalogue, &name)?,
         CatalogueChange::SetCellsAside { name } => dropped::set_cells_aside(catalogue, &name, now)?,
         CatalogueChange::RenameTable { from, to } => rename(catalogue, &from, &to)?,
@@ -67,6 +68,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
             }
             return apply(catalogue, *change, origin, now);
         }
+        CatalogueChange::Configure { setting, value } => catalogue.settings.change(&setting, value.as_deref())?,
     }
     catalogue.version += 1;
     Ok(events)

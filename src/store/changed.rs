@@ -32,6 +32,9 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
             events
         }
         CatalogueChange::At { change, .. } => events_of(catalogue, change, origin),
-        CatalogueChange::SetAttributeTime { .. } | CatalogueChange::ForgetDropped => Vec::new(),
+        CatalogueChange::SetAttributeTime { .. }
+        | CatalogueChange::ForgetDropped
+        | CatalogueChange::ForgetTable { .. }
+        | CatalogueChange::Configure { .. } => Vec::new(),
     }
 }

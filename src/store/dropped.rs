@@ -58,15 +58,15 @@ pub fn drop_for_good(catalogue: &mut Catalogue, name: &TableName) -> Result<()> 
         forget_families_of(catalogue, table.id);
         return Ok(());
     }
+    if forget_table(catalogue, name) { Ok(()) } else { known_table(catalogue, name).map(|_| ()) }
+}
+
+/// What was kept of dropped tables of a name goes for good; whether there was any.
+pub fn forget_table(catalogue: &mut Catalogue, name: &TableName) -> bool {
     let aside: Vec<TableId> = catalogue.dropped.iter().filter_map(|d| table_of(d, name)).collect();
-    if aside.is_empty() {
-        return known_table(catalogue, name).map(|_| ());
-    }
     catalogue.dropped.retain(|dropped| table_of(dropped, name).is_none());
-    for id in aside {
-        forget_families_of(catalogue, id);
-    }
-    Ok(())
+    aside.iter().for_each(|id| forget_families_of(catalogue, *id));
+    !aside.is_empty()
 }
 
 fn table_of(dropped: &Dropped, name: &TableName) -> Option<TableId> {

@@ -8,6 +8,7 @@ use crate::env::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use arc_swap::ArcSwap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::ahead::Ahead;
 use super::cursor::{Cursor, Snapshot};
 use super::damage::Met;
 use super::layout::Layout;
@@ -124,6 +125,8 @@ pub struct Engine {
     pub stopped_at: Option<Timestamp>,
     /// The latest timestamp that was given because something stored was not before the clock, ms since 1970.
     pub ahead: AtomicI64,
+    /// Of all of them, which were given by when.
+    pub given: Ahead,
 }
 
 /// How far such timestamps may run ahead of the clock, which waits for them, in milliseconds. Past it a version in the
@@ -137,6 +140,11 @@ impl Engine {
         self.options.broken == Some(rule)
     }
 
+    /// Longest value that is taken, bytes: an option of this opening, else what the store's settings say.
+    pub fn value_limit(&self) -> u64 {
+        self.options.value_limit.unwrap_or_else(|| self.catalogue.load().settings.value_limit())
+    }
+
     pub fn now(&self) -> Timestamp {
         self.stopped_at.unwrap_or_else(|| self.options.env.now())
     }
@@ -145,11 +153,18 @@ impl Engine {
     /// would otherwise not replace.
     pub fn clock_of_writes(&self, now: Timestamp) -> Timestamp {
         let ahead = self.ahead.load(Ordering::Acquire);
-        if ahead.saturating_sub(now.0) <= AHEAD { now.max(Timestamp(ahead)) } else { now }
+        let given = if ahead.saturating_sub(now.0) <= AHEAD { now.max(Timestamp(ahead)) } else { now };
+        if given > now {
+            self.given.note(now, given);
+        }
+        given
     }
 
     /// Notes a timestamp that was given because something stored was not before `now`.
     pub fn note_ahead(&self, given: Timestamp, now: Timestamp) {
+        if given > now {
+            self.given.note(now, given);
+        }
         if given > now && given.0.saturating_sub(now.0) <= AHEAD {
             self.ahead.fetch_max(given.0, Ordering::AcqRel);
         }

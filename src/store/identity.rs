@@ -9,7 +9,7 @@ use crate::env::Env;
 use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,8 +75,8 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Identity> {
         let text = match format > FORMAT {
             true => format!("{dir} has format {format}; this release knows {FORMAT}. Use a newer release of cellfs"),
             false => format!(
-                "{dir} is a store of an older release: format {format}, a log of values and an SQLite index; this \
-                 release knows {FORMAT}. Copy it out with that release (backup.sh), and restore it into a new store"
+                "{dir} is a store of an older release: format {format}; this release knows {FORMAT}. Copy it out with \
+                 that release (backup.sh), and restore it into a new store"
             ),
         };
         return Err(Error::new(ErrorKind::NewerFormat, text));

@@ -3,6 +3,7 @@
 //!
 //! Must not know of mounts, printing or SQLite.
 
+mod ahead;
 mod apply;
 mod attribute_times;
 mod blob_names;
@@ -102,8 +103,8 @@ pub enum Broken {
 pub struct StoreOptions {
     pub path: PathBuf,
     pub env: Arc<dyn Env>,
-    /// Longest value, in bytes.
-    pub value_limit: u64,
+    /// Longest value, in bytes; `None`: what the store's settings say.
+    pub value_limit: Option<u64>,
     /// The memtable is flushed when it reaches this size.
     pub memtable_bytes: u64,
     /// A segment that has so many bytes is ended; a compaction goes in slices of so many.
@@ -129,7 +130,7 @@ impl StoreOptions {
         Self {
             path: path.into(),
             env: Arc::new(RealEnv::default()),
-            value_limit: 64 << 20,
+            value_limit: None,
             memtable_bytes: 32 << 20,
             segment_bytes: 256 << 20,
             sync_interval: Duration::from_secs(1),

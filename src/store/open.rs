@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use crate::env::sync::{Condvar, Mutex, RwLock};
 use arc_swap::ArcSwap;
 
+use super::ahead::Ahead;
 use super::blob_names::BlobNames;
 use super::damage::{Damages, Met};
 use super::engine::{Engine, Parts, STRIPES, SignalState, Signals};
@@ -235,6 +236,7 @@ impl Made {
             idle: Mutex::default(),
             stopped_at: None,
             ahead: AtomicI64::new(0),
+            given: Ahead::default(),
             options,
         };
         engine.take_tracks();
@@ -277,6 +279,7 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
         idle: Mutex::default(),
         stopped_at: Some(record.made_at),
         ahead: AtomicI64::new(0),
+        given: Ahead::default(),
         options,
     };
     engine.take_tracks();

@@ -117,7 +117,7 @@ impl<'a> Planner<'a> {
     }
 
     fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
-        check_value_len(&family.name, qualifier, len, self.engine.options.value_limit)
+        check_value_len(&family.name, qualifier, len, self.engine.value_limit())
     }
 
     /// The timestamp of a put.

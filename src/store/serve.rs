@@ -234,7 +234,7 @@ impl Backend for Store {
     }
 
     fn value_limit(&self) -> u64 {
-        self.engine.options.value_limit
+        self.engine.value_limit()
     }
 
     fn is_prompt(&self) -> bool {
@@ -248,6 +248,10 @@ impl Backend for Store {
 
     fn now(&self) -> Timestamp {
         self.engine.now()
+    }
+
+    fn given_by(&self, time: Timestamp) -> Timestamp {
+        self.engine.given.by(time)
     }
 
     fn hash_key(&self) -> [u8; 16] {

@@ -15,11 +15,15 @@ impl Tree {
             return self.history_facts(&key.place);
         }
         match &key.place {
-            Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => {
-                Ok(Some(Facts::Dir))
-            }
+            Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
+            Place::InfoOf(base) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
             Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
+            Place::FamilyComplete(table, family) => {
+                let exists = self.facts(&key.sibling(schema::family_place(table, family)))?.is_some();
+                let content = exists.then(|| super::complete::text(self.backend.as_ref(), table, Some(family)));
+                Ok(content.transpose()?.map(|content| text(content.into_bytes())))
+            }
             Place::Namespace(name) => {
                 let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
                 Ok(exists.then_some(Facts::Dir))

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::complete;
 use super::escape::{Level, Spelling};
 use super::place::{Place, TableNoun};
 use super::resolve::{Facts, absent, text};
@@ -14,7 +15,8 @@ use crate::{ErrorKind, Result};
 const ROWS_COUNTED: usize = 10_000;
 
 /// Names and nouns of the directory, ascending.
-pub const NOUNS: [(&str, TableNoun); 6] = [
+pub const NOUNS: [(&str, TableNoun); 7] = [
+    ("complete", TableNoun::Complete),
     ("describe", TableNoun::Describe),
     ("families", TableNoun::Families),
     ("qualifiers", TableNoun::Qualifiers),
@@ -40,6 +42,7 @@ pub fn facts(backend: &dyn Backend, table: &TableName, noun: TableNoun) -> Resul
     let Some(schema) = catalogue.tables.get(table) else { return Ok(None) };
     let content = match noun {
         TableNoun::Dir => return Ok(Some(Facts::Dir)),
+        TableNoun::Complete => complete::text(backend, table, None),
         TableNoun::Describe => Ok(describe::lines(schema).join("\n") + "\n"),
         TableNoun::Families => families(backend, table),
         TableNoun::Qualifiers => qualifiers(backend, table),

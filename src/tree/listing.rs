@@ -50,14 +50,16 @@ impl Tree {
                 Ok(after_cursor(entries, after, limit))
             }
             Place::Info(InfoPlace::Dir) => {
-                let names = [("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
+                let names =
+                    [("access", InfoPlace::Access), ("errors", InfoPlace::Errors), ("requests", InfoPlace::Requests)];
                 let entries =
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
                 Ok(after_cursor(entries, after, limit))
             }
-            Place::InfoOf(_) => {
+            Place::InfoOf(base) => {
+                let complete = schema::complete_of(base).map(|place| plain("complete".to_owned(), dir.sibling(place)));
                 let errors = plain("errors".to_owned(), dir.sibling(Place::Info(InfoPlace::Errors)));
-                Ok(after_cursor(std::iter::once(errors), after, limit))
+                Ok(after_cursor(complete.into_iter().chain([errors]), after, limit))
             }
             Place::TableInfo(table, TableNoun::Dir) => {
                 let place = |noun| dir.sibling(Place::TableInfo(Arc::clone(table), noun));

@@ -2,6 +2,7 @@
 //!
 //! Knows the backend's contract; must not know handles, inodes, errno or FUSE.
 
+mod complete;
 pub mod escape;
 mod facts;
 pub mod history;

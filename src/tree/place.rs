@@ -106,6 +106,8 @@ pub enum Place {
     InfoOf(Arc<Place>),
     /// `TABLE/.info` and what is below it.
     TableInfo(Arc<TableName>, TableNoun),
+    /// `complete` in `.schema/FAMILY/.info`.
+    FamilyComplete(Arc<TableName>, Arc<str>),
 }
 
 /// What is below a `.schema`.
@@ -151,6 +153,8 @@ impl FreeMap {
 /// The mount's own read-only nouns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InfoPlace {
+    /// Each request, while somebody follows.
+    Access,
     /// `mnt/.info`.
     Dir,
     /// `mnt/.info/errors`: the last refusals.
@@ -164,6 +168,8 @@ pub enum InfoPlace {
 pub enum TableNoun {
     /// The directory.
     Dir,
+    /// From when on `.at` shows all that there was.
+    Complete,
     /// As HBase's shell describes it.
     Describe,
     /// Cells and bytes of each family.
@@ -227,7 +233,8 @@ impl Place {
             | Place::RowKey(_)
             | Place::Counter(_)
             | Place::Json(_)
-            | Place::Info(InfoPlace::Errors | InfoPlace::Requests) => false,
+            | Place::FamilyComplete(..)
+            | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
             _ => true,

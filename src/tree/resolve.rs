@@ -115,10 +115,15 @@ impl Tree {
             Place::Row(row) => row_target(row, name)?,
             Place::Family(family) => self.family_target(family, name)?,
             Place::Versions(column) => version_target(column, name)?,
+            Place::Schema(schema) if name == b".info" && matches!(**schema, SchemaPlace::Family(..)) => {
+                Place::InfoOf(Arc::new(dir.place.clone()))
+            }
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
+            Place::InfoOf(base) if name == b"complete" => schema::complete_of(base).ok_or_else(|| absent(name))?,
             Place::TableInfo(_, TableNoun::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
+            Place::Info(InfoPlace::Dir) if name == b"access" => Place::Info(InfoPlace::Access),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
             _ => return Err(absent(name)),
         };
@@ -139,7 +144,8 @@ impl Tree {
         let time = time.ok_or_else(|| {
             Error::new(ErrorKind::IllegalArgument, format!("`{}` is not a time: {}", text.escape_debug(), times::FORMS))
         })?;
-        Ok(dir.viewed(View::At(time), base.clone()))
+        // What was written in haste by then is later than the clock was.
+        Ok(dir.viewed(View::At(self.backend.given_by(time)), base.clone()))
     }
 
     fn table_target(&self, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {
@@ -252,7 +258,9 @@ impl Tree {
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
             Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
+            Place::FamilyComplete(..) => b"complete".to_vec(),
             Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
+            Place::Info(InfoPlace::Access) => b"access".to_vec(),
             Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
             Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
         }
@@ -280,6 +288,7 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Info(_) => Place::Info(InfoPlace::Dir),
         Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
         Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
+        Place::FamilyComplete(name, family) => Place::InfoOf(Arc::new(schema::family_place(name, family))),
         Place::Table(name) => Place::Namespace(Arc::clone(&name.namespace)),
         Place::Row(row) => table(&row.table),
         Place::Family(family) => {

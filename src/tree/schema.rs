@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::place::{FreeMap, SchemaPlace};
+use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
-    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilyRules, FamilySchema,
-    TableName, TableSchema,
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilySchema, TableName, TableSchema,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -285,17 +284,29 @@ fn gone(kind: ErrorKind, name: impl std::fmt::Display) -> Error {
     Error::new(kind, format!("{name} does not exist any more"))
 }
 
+/// `complete` in the `.info` of a family's directory.
+pub fn complete_of(place: &Place) -> Option<Place> {
+    let Place::Schema(schema) = place else { return None };
+    let SchemaPlace::Family(table, family) = schema.as_ref() else { return None };
+    Some(Place::FamilyComplete(Arc::new(table.clone()), family.as_str().into()))
+}
+
+/// The directory of a family's attributes.
+pub fn family_place(table: &TableName, family: &str) -> Place {
+    Place::Schema(Arc::new(SchemaPlace::Family(table.clone(), family.to_owned())))
+}
+
 /// The change that declares a family with the defaults for people who use files.
 pub fn add_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
     let mut schema = table_without(catalogue, table, family)?;
-    schema.declare(new_family(family));
+    schema.declare(new_family(catalogue, family));
     Ok(CatalogueChange::AlterTable(schema))
 }
 
 /// As [`add_family`], of one that came as a directory in a row: others may come so, too, if this one might.
 pub fn take_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
     let mut schema = table_without(catalogue, table, family)?;
-    schema.families.insert(family.to_owned(), new_family(family));
+    schema.families.insert(family.to_owned(), new_family(catalogue, family));
     Ok(CatalogueChange::AlterTable(schema))
 }
 
@@ -308,13 +319,6 @@ fn table_without(catalogue: &Catalogue, table: &TableName, family: &str) -> Resu
     Ok(schema)
 }
 
-fn new_family(name: &str) -> FamilySchema {
-    FamilySchema {
-        name: name.to_owned(),
-        id: FamilyId(0),
-        attributes: crate::model::file_family_attributes(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-    }
+fn new_family(catalogue: &Catalogue, name: &str) -> FamilySchema {
+    FamilySchema::new(name, catalogue.settings.file_family_attributes())
 }

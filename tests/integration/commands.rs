@@ -17,7 +17,7 @@ struct Stored(tempfile::TempDir);
 impl Stored {
     fn new() -> Self {
         let stored = Self(tempfile::tempdir().unwrap());
-        assert_eq!(stored.run(&["create", "t", "f,VERSIONS=3"]).0, 0);
+        assert_eq!(stored.run(&["create", "--make", "t", "f,VERSIONS=3"]).0, 0);
         stored
     }
 
@@ -237,4 +237,105 @@ fn commands_take_no_more_from_a_pipe_than_a_value_may_have() {
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.code() == Some(2) && said.contains("1000000"), "{command}: {said}");
     }
+}
+
+fn config(stored: &Stored, args: &[&str]) -> (i32, String) {
+    stored.run(&[&["config"], args].concat())
+}
+
+#[test]
+fn commands_config_keeps_settings_in_the_store() {
+    let stored = Stored::new();
+    let (_, list) = config(&stored, &[]);
+    let line = |list: &str, name: &str| {
+        let line = list.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap().to_owned();
+        line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line(&list, "default.VERSIONS"), "10 default");
+    assert_eq!(line(&list, "default.TTL"), "FOREVER default");
+    assert!(line(&list, "value_limit").ends_with(" default"));
+    for (name, value) in [("value_limit", "3"), ("default.VERSIONS", "4"), ("default.TTL", "1 DAYS")] {
+        assert_eq!(config(&stored, &[name, value]), (0, String::new()));
+    }
+    let (_, list) = config(&stored, &[]);
+    assert_eq!((line(&list, "value_limit"), line(&list, "default.TTL")), ("3 set".to_owned(), "86400 set".to_owned()));
+    assert_eq!(config(&stored, &["default.VERSIONS"]), (0, "4\n".to_owned()));
+    assert_eq!(config(&stored, &["default.ENCRYPTION"]), (1, String::new()), "set by nobody");
+    let (_, json) = config(&stored, &["--json", "value_limit"]);
+    assert_eq!(json.trim(), r#"{"name":"value_limit","origin":"set","value":"3"}"#);
+    // What is refused is told, and changes nothing.
+    for args in [
+        &["no_such", "1"][..],
+        &["no_such"],
+        &["value_limit", "-1"],
+        &["value_limit", "much"],
+        &["default.VERSIONS", "0"],
+        &["default.NO_SUCH", "0"],
+        &["--unset", "no_such"],
+        &["--unset", "value_limit", "1"],
+    ] {
+        let (status, said) = config(&stored, args);
+        assert!(status == 2 && !said.is_empty(), "{args:?}: {said}");
+    }
+    assert_eq!(config(&stored, &[]).1, list);
+    // They are honoured by the command line and the shell.
+    assert_eq!(stored.run(&["put", "t", "r", "f:q", "four"]).0, 2);
+    assert_eq!(stored.run(&["put", "t", "r", "f:q", "333"]).0, 0);
+    assert_eq!(stored.run(&["create", "u", "f", "g,VERSIONS=7"]).0, 0);
+    let (_, described) = stored.run(&["describe", "u"]);
+    assert!(
+        described.contains(" TTL=86400 VERSIONS=4\n") && described.contains(" TTL=86400 VERSIONS=7\n"),
+        "{described}"
+    );
+    assert!(described.contains("KEEP_DELETED_CELLS=TRUE"), "{described}");
+    let (_, said) = stored.run(&["shell", "-q", "-e", "create 's', 'f', {NAME => 'g', TTL => 5}"]);
+    let (_, described) = stored.run(&["describe", "s"]);
+    assert!(
+        described.contains("f TTL=86400 VERSIONS=4\n") && described.contains("g TTL=5 VERSIONS=4"),
+        "{said}{described}"
+    );
+    for name in ["value_limit", "default.VERSIONS", "default.TTL"] {
+        assert_eq!(config(&stored, &["--unset", name]), (0, String::new()));
+    }
+    assert_eq!(stored.run(&["put", "t", "r", "f:q", "four"]).0, 0);
+    assert_eq!(line(&config(&stored, &[]).1, "default.VERSIONS"), "10 default");
+}
+
+#[test]
+fn commands_make_no_store_of_a_mistyped_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("stoer");
+    let path = store.to_str().unwrap();
+    for args in [
+        &["create", path, "t", "f"][..],
+        &["create", "--make", path, "t", "f,NO_SUCH=1"],
+        &["alter", path, "t", "f"],
+        &["drop", path, "t"],
+        &["truncate", path, "t"],
+        &["undrop", path, "t"],
+        &["undelete", path, "t"],
+        &["purge", path, "t"],
+        &["put", path, "t", "r", "f:q", "v"],
+        &["delete", path, "t", "r", "f:q"],
+        &["deleteall", path, "t", "r"],
+        &["incr", path, "t", "r", "f:q"],
+        &["append", path, "t", "r", "f:q", "v"],
+        &["snapshot", "create", path, "s"],
+        &["snapshot", "delete", path, "s"],
+        &["snapshot", "clone", path, "s", "t", "u"],
+        &["snapshot", "restore", path, "s"],
+        &["flush", path],
+        &["compact", path, "t"],
+        &["config", path, "value_limit", "1"],
+        &["mv", path, "t/r", "t/s"],
+        &["check", "--repair", path],
+        &["shell", path, "-e", "create 't', 'f'"],
+    ] {
+        let (status, said) = run(args);
+        assert_eq!(status, 2, "{args:?}: {said}");
+        assert!(!store.exists(), "{args:?}");
+        assert!(said.contains(path) || args.contains(&"f,NO_SUCH=1"), "{args:?}: {said}");
+    }
+    assert_eq!(run(&["create", "--make", path, "t", "f"]).0, 0);
+    assert_eq!(run(&["create", path, "u", "f"]).0, 0);
 }

@@ -186,7 +186,7 @@ fn completions_know_tables_snapshots_and_mount_options() {
     let (store, cellfs) = (directory.path().join("store"), env!("CARGO_BIN_EXE_cellfs"));
     let store = store.to_str().unwrap();
     for args in [
-        &["create", store, "tall", "f"][..],
+        &["create", "--make", store, "tall", "f"][..],
         &["create", store, "ns/wide", "f"],
         &["snapshot", "create", store, "monday"],
     ] {

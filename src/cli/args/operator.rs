@@ -1,4 +1,4 @@
-//! The grammar of what operators use: stats, log, mv, drop, undelete, why, bench.
+//! The grammar of what operators use: stats, top, profile, log, mv, drop, undelete, why, config, bench.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +12,45 @@ pub struct StatsArgs {
     /// Print Prometheus' text format
     #[arg(long)]
     pub prometheus: bool,
+    /// Again and again, every SECONDS; 2 if they are left out
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
+    #[arg(value_parser = seconds, conflicts_with = "prometheus")]
+    pub watch: Option<f64>,
+    /// So often, with --watch
+    #[arg(short = 'n', long, requires = "watch")]
+    pub count: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct TopArgs {
+    /// A mount point, a path in a mount (only what is asked about it and what is below), or a mounted store
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// Seconds from one look to the next
+    #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub interval: f64,
+    /// End after so many looks
+    #[arg(short = 'n', long)]
+    pub count: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct ProfileArgs {
+    /// A mount point, a path in a mount (only what is asked about it and what is below), or a mounted store
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// How long; Ctrl-C ends it before
+    #[arg(short, long, default_value = "10", value_parser = seconds)]
+    pub seconds: f64,
+    /// So many paths and processes: those that took the most time
+    #[arg(short = 'n', long, default_value_t = 10)]
+    pub count: usize,
+}
+
+/// A number of seconds that can be waited for: a day at most.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "seconds, from 0.1 to 86400".to_owned())
 }
 
 #[derive(Args)]
@@ -63,6 +102,20 @@ pub struct WhyArgs {
     /// At most so many, the last ones
     #[arg(short = 'n', long, default_value_t = 10)]
     pub count: usize,
+}
+
+#[derive(Args)]
+pub struct ConfigArgs {
+    /// Directory of the store, or a mount point of it
+    pub store: PathBuf,
+    /// The setting: value_limit, or default.ATTRIBUTE, for example default.VERSIONS
+    pub name: Option<String>,
+    /// What it is to be
+    #[arg(allow_negative_numbers = true)]
+    pub value: Option<String>,
+    /// Make it what it is by default
+    #[arg(long, requires = "name", conflicts_with = "value")]
+    pub unset: bool,
 }
 
 #[derive(Args)]

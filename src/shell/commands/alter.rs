@@ -110,7 +110,8 @@ pub(super) fn family_of(
     options: &mut Options,
     known: Option<&FamilySchema>,
 ) -> Outcome<FamilySchema> {
-    let family = schema::family(name, options, known)?;
+    let defaults = session.backend()?.catalogue()?.settings.family_attributes();
+    let family = schema::family(name, options, known, defaults)?;
     for key in options.keys() {
         session.printer.line(&format!("Unknown argument ignored for column family {name}: {key}"))?;
     }

@@ -41,7 +41,7 @@ fn mount_sees_tables_come_and_go() {
     let fixture = Fixture::new();
     let store = fixture.store();
     assert!(!fixture.path("made").exists());
-    assert!(fixture.cellfs(&["create", store.to_str().unwrap(), "made", "f"]).status.success());
+    assert!(fixture.cellfs(&["create", "--make", store.to_str().unwrap(), "made", "f"]).status.success());
     assert!(fixture.path("made").is_dir());
     assert!(fixture.cellfs(&["drop", store.to_str().unwrap(), "made"]).status.success());
     assert!(!fixture.path("made").exists());

@@ -138,7 +138,7 @@ fn mount_that_fails_leaves_no_store_behind_that_it_has_made() {
         assert!(!directory.path().join("made").exists());
     }
     let used = directory.path().join("used");
-    let create = Command::new(CELLFS).arg("create").arg(&used).args(["t", "f"]).status().unwrap();
+    let create = Command::new(CELLFS).args(["create", "--make"]).arg(&used).args(["t", "f"]).status().unwrap();
     assert!(create.success());
     fails(&used, &[]);
     let describe = Command::new(CELLFS).arg("describe").arg(&used).arg("t").output().unwrap();
@@ -195,8 +195,8 @@ fn mount_store_of_another_format_is_refused_untouched() {
     fixture.unmount();
     let format = fixture.store().join("format");
     let text = fs::read_to_string(&format).unwrap();
-    for (number, wanted) in [("99", "Use a newer release"), ("2", "a store of an older release")] {
-        let other = text.replace("\"cellfs_store_format\": 3", &format!("\"cellfs_store_format\": {number}"));
+    for (number, wanted) in [("99", "Use a newer release"), ("3", "a store of an older release")] {
+        let other = text.replace("\"cellfs_store_format\": 4", &format!("\"cellfs_store_format\": {number}"));
         assert_ne!(text, other);
         fs::write(&format, &other).unwrap();
         fs::write(format.with_extension("copy"), &other).unwrap();

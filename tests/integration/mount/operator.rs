@@ -17,28 +17,77 @@ fn run(fixture: &Fixture, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Series and their values, after the rules of the format were checked.
-fn parse_prometheus(text: &str) -> BTreeMap<String, f64> {
+/// Words of units and of kinds that promtool's linter does not want in names: base units, no abbreviations.
+const UNWANTED: [&str; 18] = [
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "minutes",
+    "hours",
+    "days",
+    "kilobytes",
+    "megabytes",
+    "gigabytes",
+    "kb",
+    "mb",
+    "gb",
+    "ms",
+    "us",
+    "percent",
+    "counter",
+    "gauge",
+    "summary",
+];
+
+/// Labels of a sample: names as the format wants them, values unescaped.
+fn labels(text: &str) -> BTreeMap<String, String> {
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap();
+    let mut labels = BTreeMap::new();
+    for pair in inner.split("\",").map(|pair| pair.trim_end_matches('"')) {
+        let (name, value) = pair.split_once("=\"").unwrap();
+        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && !name.starts_with("__"), "{name}");
+        assert!(labels.insert(name.to_owned(), value.to_owned()).is_none(), "{name} twice");
+    }
+    labels
+}
+
+/// Series without the label of the store, and their values, after the rules of the format and of promtool's linter were
+/// checked.
+fn parse_prometheus(text: &str, store: &str) -> BTreeMap<String, f64> {
     let (mut series, mut kinds) = (BTreeMap::new(), BTreeMap::new());
-    let mut last = String::new();
+    let (mut last, mut helps) = (String::new(), BTreeSet::new());
+    assert!(text.ends_with('\n') && !text.contains("\n\n"));
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
-            last = rest.split_once(' ').unwrap().0.to_owned();
+            let (name, help) = rest.split_once(' ').unwrap();
+            assert!(name.starts_with("cellfs_"), "the names of others: {name}");
+            assert!(!help.trim().is_empty() && helps.insert(help.to_owned()), "{line}");
+            assert!(!name.split('_').any(|word| UNWANTED.contains(&word)), "{name}");
+            assert!(!["_count", "_sum", "_bucket", "_info_total"].iter().any(|end| name.ends_with(end)), "{name}");
+            last = name.to_owned();
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();
             assert_eq!(name, last, "HELP and TYPE stand together");
+            assert!(["counter", "gauge", "summary"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
             assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} twice");
         } else {
             let (name, value) = line.rsplit_once(' ').unwrap();
-            let metric = name.split('{').next().unwrap();
+            let (metric, rest) = name.split_at(name.find('{').unwrap());
             let of_summary = metric.strip_suffix("_sum").or(metric.strip_suffix("_count"));
             let family = of_summary.filter(|family| kinds.contains_key(*family)).unwrap_or(metric);
             assert_eq!(family, last, "samples follow their TYPE");
+            assert!(kinds.contains_key(family), "HELP and TYPE come before samples: {line}");
             assert!(metric.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{metric}");
-            assert!(series.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{name} twice");
+            let mut labels = labels(rest);
+            assert_eq!(labels.remove("store").as_deref(), Some(store), "{line}");
+            assert_eq!(labels.contains_key("quantile"), kinds[family] == "summary" && metric == family, "{line}");
+            let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            assert!(series.insert(format!("{metric}{labels}"), value.parse().unwrap()).is_none(), "{name} twice");
         }
     }
+    assert!(kinds.keys().all(|name| series.keys().any(|series| series.starts_with(name.as_str()))), "no empty metric");
     series
 }
 
@@ -52,7 +101,7 @@ fn mount_stats_for_people_programs_and_prometheus() {
         fs::write(family.join(format!("q{n}")), "value").unwrap();
     }
     assert_eq!(errno(fs::write(fixture.path("t/file"), "x")), libc::EPERM);
-    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]));
+    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]), store);
     assert_eq!(series["cellfs_cells"], 10.0);
     assert_eq!(series["cellfs_mounted"], 1.0);
     assert_eq!(series["cellfs_fuse_requests_total{operation=\"create\"}"], 11.0);
@@ -63,17 +112,27 @@ fn mount_stats_for_people_programs_and_prometheus() {
     let median = series[&format!("{latency}{{operation=\"create\",quantile=\"0.5\"}}")];
     let tail = series[&format!("{latency}{{operation=\"create\",quantile=\"0.999\"}}")];
     assert!(0.0 < median && median <= tail && tail < 10.0, "seconds: {median} {tail}");
-    assert!(series["process_resident_memory_bytes"] > 1e6);
+    assert!(series["cellfs_daemon_resident_memory_bytes"] > 1e6);
     let json: serde_json::Value = serde_json::from_str(&run(&fixture, &["stats", "--json", store])).unwrap();
     assert_eq!(json["store"]["cells"], 10);
     assert_eq!(json["daemon"]["pid"], fixture.daemon_pid());
     assert_eq!(json["daemon"]["commands"]["stats"], 2, "this one and the one before");
     let text = run(&fixture, &["stats", store]);
     assert!(text.contains("p99") && text.contains("create") && text.contains("refusals"), "{text}");
+    let watched = run(&fixture, &["stats", "--watch=0.1", "-n", "3", store]);
+    assert_eq!(watched.lines().filter(|line| line.starts_with("open files")).count(), 3, "{watched}");
+    let watched = run(&fixture, &["stats", "--watch=0.1", "-n", "2", "--json", store]);
+    let counts: Vec<u64> = watched
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["daemon"]["commands"]["stats"].as_u64().unwrap()
+        })
+        .collect();
+    assert_eq!(counts[1], counts[0] + 1, "{watched}");
     let both = fixture.cellfs(&["--json", "stats", store, "--prometheus"]);
     assert_eq!(both.status.code(), Some(2));
     fixture.unmount();
-    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]));
+    let series = parse_prometheus(&run(&fixture, &["stats", store, "--prometheus"]), store);
     assert_eq!((series["cellfs_mounted"], series["cellfs_cells"]), (0.0, 10.0));
     let json: serde_json::Value = serde_json::from_str(&run(&fixture, &["stats", "--json", store])).unwrap();
     assert!(json["daemon"].is_null());

@@ -11,3 +11,4 @@ mod rights;
 mod security;
 mod slow_disk;
 mod sync;
+mod told;

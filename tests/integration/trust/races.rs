@@ -100,7 +100,7 @@ fn races_for_a_store_have_one_winner_and_losers_that_name_it() {
         fs::create_dir(directory.path().join(mnt)).unwrap();
     }
     let store = directory.path().join("store");
-    let made = Command::new(CELLFS).args(["create", store.to_str().unwrap(), "t", "f"]).status().unwrap();
+    let made = Command::new(CELLFS).args(["create", "--make", store.to_str().unwrap(), "t", "f"]).status().unwrap();
     assert!(made.success());
     let rounds = std::env::var("CELLFS_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
     let began = std::time::Instant::now();

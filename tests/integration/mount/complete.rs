@@ -1,0 +1,87 @@
+//! `.at/TIME` where versions were dropped since, and where timestamps ran ahead of the clock.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::fixture::{Fixture, names};
+
+/// What was said of versions that lack.
+fn errors(fixture: &Fixture) -> String {
+    let all = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    all.lines().filter(|line| line.contains("not all may be shown")).collect::<Vec<_>>().join("\n")
+}
+
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()
+}
+
+fn line(file: &Path, family: &str) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap();
+    assert_eq!(fs::metadata(file).unwrap().len() as usize, text.len());
+    let line = text.lines().find(|line| line.split('\t').next() == Some(family)).unwrap();
+    line.split('\t').map(str::to_owned).collect()
+}
+
+#[test]
+fn mount_at_tells_what_versions_has_dropped() {
+    let fixture = Fixture::new();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema"));
+    fs::create_dir(schema.join("g")).unwrap();
+    fs::write(schema.join("f/VERSIONS"), "3").unwrap();
+    fs::write(schema.join("f/PURGE_DELETED_AFTER"), "FOREVER").unwrap();
+    fs::write(schema.join("g/PURGE_DELETED_AFTER"), "FOREVER").unwrap();
+    let complete = [schema.join("f/.info/complete"), fixture.path("t/.info/complete")];
+    fs::write(family.join("other@500"), "x").unwrap();
+    for time in [1000, 2000, 3000] {
+        fs::write(family.join(format!("q@{time}")), time.to_string()).unwrap();
+    }
+    assert_eq!(names(&fixture.mnt().join(".at/1500/default/t/r/f")), ["other", "q"]);
+    assert_eq!(errors(&fixture), "");
+    fs::write(family.join("q@4000"), "4000").unwrap();
+    for file in &complete {
+        assert_eq!(line(file, "f")[1..3], ["2000", "1970-01-01T00:00:02.000Z"], "{file:?}");
+        assert!(line(file, "f")[3].contains("VERSIONS 3") && line(file, "f")[3].contains("r/f/q"));
+    }
+    assert_eq!(line(&complete[1], "g")[1..], ["0", "1970-01-01T00:00:00.000Z", "nothing was dropped"]);
+    // It is said where something lacks, and not where all is there.
+    assert_eq!(names(&fixture.mnt().join(".at/2500/default/t/r/f")), ["other", "q"]);
+    assert_eq!(errors(&fixture), "");
+    assert_eq!(names(&fixture.mnt().join(".at/1500/default/t/r/f")), ["other"]);
+    let said = errors(&fixture);
+    assert!(said.contains("/default/t/.at/1500/r/f opendir: ") && said.contains("VERSIONS 3"), "{said}");
+    assert!(said.contains("from 1970-01-01T00:00:02.000Z on"), "{said}");
+    assert!(fs::metadata(fixture.path("t/.at/1600/r/f/q")).is_err());
+    assert!(errors(&fixture).contains("/default/t/.at/1600/r/f/q lookup: "), "{}", errors(&fixture));
+    // A compaction has dropped it: what is known is the same.
+    fixture.backend().flush(None).unwrap();
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    assert_eq!(line(&complete[0], "f")[1], "2000");
+    // The directory is unlisted, and takes no name from cells.
+    assert_eq!(names(&schema.join("f/.info")), ["complete", "errors"]);
+    assert!(!names(&schema.join("f")).contains(&".info".to_owned()));
+    fs::write(family.join(".info"), "a cell").unwrap();
+    assert_eq!(names(&family), [".info", "other", "q"]);
+    assert!(fs::metadata(schema.join("none/.info")).is_err());
+    fs::write(schema.join("g/TTL"), "100").unwrap();
+    assert!(line(&complete[1], "g")[3].starts_with("TTL"));
+}
+
+#[test]
+fn mount_at_now_lacks_nothing_that_was_written_in_haste() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    // What is stored has run ahead of the clock by some seconds, as it does after many writes at once.
+    fs::write(family.join(format!("q@{}", now() + 5000)), "haste").unwrap();
+    fs::write(family.join("q"), "last").unwrap();
+    let present = now();
+    let at = fixture.path(&format!("t/.at/{present}/r/f"));
+    assert_eq!(fs::read_to_string(at.join("q")).unwrap(), "last");
+    while now() <= present {
+        std::hint::spin_loop();
+    }
+    fs::write(family.join("q"), "later").unwrap();
+    assert_eq!(fs::read_to_string(at.join("q")).unwrap(), "last");
+    assert_eq!(fs::read_to_string(fixture.path("t/.at/-0s/r/f/q")).unwrap(), "later");
+}
