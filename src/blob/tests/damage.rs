@@ -123,6 +123,28 @@ fn a_missing_or_foreign_file_is_told() {
     assert_eq!(rig.blobs.numbers()[0], 1);
 }
 
+#[test]
+fn a_file_that_goes_while_it_is_read_is_no_damage() {
+    let (mut rig, _) = filled();
+    let (blobs, path) = (rig.blobs.clone(), rig.blobs.path(1));
+    let all = blobs.verify(1, &mut |finding| panic!("{finding:?}")).unwrap().chunks;
+    assert!(all > 2, "{all}");
+    let place = blobs.0.files.place(1, 0).unwrap();
+    rig.env.damage(&path, |file| file[place.offset as usize + 40] ^= 1).unwrap();
+    rig.reopen(tiny());
+    let (blobs, mut told) = (rig.blobs.clone(), 0);
+    blobs
+        .verify(1, &mut |_| {
+            told += 1;
+            // As collection does it.
+            blobs.forget(1);
+            rig.env.remove(&path).unwrap();
+        })
+        .unwrap();
+    assert_eq!(told, 1, "what is missing of a file that is gone was told as damage");
+    assert!(!blobs.is_known(1));
+}
+
 /// The format: fixed for good. `CELLFS_GOLDEN=write` writes it.
 #[test]
 fn the_format_is_that_of_the_golden_file() {

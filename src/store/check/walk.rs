@@ -127,11 +127,16 @@ impl<'f> Checker<'f> {
                     self.advance(verified.bytes)?;
                     verified.next
                 }
-                Err(e) => {
+                Err(e) if blobs.is_known(number) => {
                     self.damage(path.clone(), None, e.message)?;
                     u32::MAX
                 }
+                Err(_) => u32::MAX,
             };
+            if !blobs.is_known(number) {
+                // Collection has removed it meanwhile: nothing leads to it, damaged or not.
+                continue;
+            }
             for (_, chunk) in live.iter().filter(|(blob, chunk)| *blob == number && *chunk >= next) {
                 self.chunks.insert((number, *chunk));
                 self.damage(path.clone(), None, format!("chunk {chunk} is not there, and values need it"))?;
