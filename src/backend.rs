@@ -4,16 +4,19 @@
 
 mod alter;
 
+mod run;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition,
-    FileAttributes, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece,
-    TimeRange, Timestamp,
+    Draft, FileAttributes, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName,
+    TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
+pub use run::VersionRun;
 
 /// Results of a scan, in order; after an `Err` there is nothing more.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
@@ -178,30 +181,6 @@ pub struct RowListing {
     pub limit: usize,
 }
 
-/// Neighbouring versions of a column, live and kept, newest first, without a gap.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VersionRun {
-    pub cells: Vec<CellInfo>,
-    /// There is nothing newer than the first, nothing older than the last.
-    pub from_newest: bool,
-    pub to_oldest: bool,
-}
-
-impl VersionRun {
-    /// Whether the run tells what there is of a time.
-    pub fn covers(&self, timestamp: Timestamp) -> bool {
-        let reaches_up = self.from_newest || self.cells.first().is_some_and(|newest| timestamp <= newest.timestamp);
-        let reaches_down = self.to_oldest || self.cells.last().is_some_and(|oldest| timestamp >= oldest.timestamp);
-        reaches_up && reaches_down
-    }
-
-    /// The version of a time.
-    pub fn find(&self, timestamp: Timestamp) -> Option<&CellInfo> {
-        let at = self.cells.binary_search_by(|cell| timestamp.cmp(&cell.timestamp)).ok()?;
-        self.cells.get(at)
-    }
-}
-
 /// Where a listing of the history of a family goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryFrom {
@@ -288,6 +267,11 @@ pub trait Backend: Send + Sync {
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()>;
     /// Applies the mutations of one row atomically if the condition holds.
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
+    /// A large value for a cell of a family, written piece by piece before the cell is put; it begins as that of a
+    /// stored version, or empty. `None`: such a value is given as a whole.
+    fn draft(&self, _table: &TableName, _family: &str, _base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {
+        Ok(None)
+    }
 
     /// The newest visible version of a column in a time range.
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;

@@ -8,7 +8,7 @@ use super::cache::Cache;
 use super::chunk::Chunk;
 use super::files::Files;
 use super::header::Kind;
-use super::root::Reference;
+use super::root::{Reference, Root};
 use super::settings::{BlobState, Naming, Options, Stats};
 use super::shares::Mark;
 use crate::Result;
@@ -94,6 +94,19 @@ impl Blobs {
     pub fn bytes(&self) -> u64 {
         let stats = self.stats();
         stats.bytes.saturating_sub(stats.punched)
+    }
+
+    /// The same root, which keeps its chunks until it is dropped. They must be live until then.
+    pub fn hold(&self, root: &Root) -> Root {
+        let mut encoded = Vec::new();
+        root.encode(&mut encoded);
+        Root { hold: Some(self.0.files.shares.hold_root(encoded.into())), ..root.clone() }
+    }
+
+    /// Roots that are held by [`Blobs::hold`], and those that were since the oldest mark: what they lead to is live.
+    /// To be asked after all else that is live was gathered.
+    pub fn held(&self) -> Vec<Root> {
+        self.0.files.shares.kept().iter().filter_map(|root| Root::decode(root)).collect()
     }
 
     /// What the files have, for `status`.

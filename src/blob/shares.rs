@@ -42,6 +42,10 @@ struct State {
     turn: usize,
     /// Judged dead, by file and number.
     dead: BTreeMap<u64, Vec<u64>>,
+    /// Roots, encoded, whose chunks sessions keep that they were begun with.
+    kept: BTreeMap<u64, Arc<[u8]>>,
+    /// Those of sessions that have ended between a mark and its judgement.
+    left: Vec<Arc<[u8]>>,
 }
 
 /// Between a mark and its judgement.
@@ -59,7 +63,11 @@ pub struct Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        self.shares.state.lock().rounds.remove(&self.id);
+        let mut state = self.shares.state.lock();
+        state.rounds.remove(&self.id);
+        if state.rounds.is_empty() {
+            state.left.clear();
+        }
     }
 }
 
@@ -74,6 +82,11 @@ impl Drop for Hold {
     fn drop(&mut self) {
         let mut state = self.shares.state.lock();
         state.since.remove(&self.id);
+        // Order: kept until what was live is gathered: what has its chunks by now may not have been looked at.
+        let kept = state.kept.remove(&self.id);
+        if !state.rounds.is_empty() {
+            state.left.extend(kept);
+        }
         for at in self.pins.lock().drain(..) {
             state.unpin(at);
         }
@@ -142,6 +155,8 @@ impl Shares {
             hints,
             turn: 0,
             dead: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            left: Vec::new(),
         };
         Self { state: Mutex::new(state) }
     }
@@ -152,19 +167,30 @@ impl Shares {
         state.position = state.position.max(to);
     }
 
-    /// Begins a session. What one that it continues has in hand stays in hand.
+    /// Begins a session, or goes on with one.
     pub(super) fn hold(self: &Arc<Self>, continues: Option<&Arc<Hold>>) -> Arc<Hold> {
+        continues.map_or_else(|| self.begin(None), Arc::clone)
+    }
+
+    /// Begins a session that keeps the chunks of an encoded root, which must be live until then.
+    pub(super) fn hold_root(self: &Arc<Self>, root: Arc<[u8]>) -> Arc<Hold> {
+        self.begin(Some(root))
+    }
+
+    fn begin(self: &Arc<Self>, root: Option<Arc<[u8]>>) -> Arc<Hold> {
         let mut state = self.state.lock();
         let id = state.next_id;
         state.next_id += 1;
-        let earlier = continues.and_then(|hold| state.since.get(&hold.id).copied());
-        let since = earlier.map_or(state.position, |earlier| earlier.min(state.position));
+        let since = state.position;
         state.since.insert(id, since);
-        let pins = continues.map(|hold| hold.pins.lock().clone()).unwrap_or_default();
-        for at in &pins {
-            *state.pins.entry(*at).or_default() += 1;
-        }
-        Arc::new(Hold { shares: self.clone(), id, pins: Mutex::new(pins) })
+        state.kept.extend(root.map(|root| (id, root)));
+        Arc::new(Hold { shares: self.clone(), id, pins: Mutex::default() })
+    }
+
+    /// Roots, encoded, that sessions keep, and those that any has kept since the oldest mark.
+    pub(super) fn kept(&self) -> Vec<Arc<[u8]>> {
+        let state = self.state.lock();
+        state.kept.values().chain(&state.left).cloned().collect()
     }
 
     /// Remembers what bytes of a hash lie in.

@@ -79,6 +79,11 @@ impl ValueWriter {
         Ok(())
     }
 
+    /// The last bytes, which are in no chunk yet.
+    pub(super) fn pending(&self) -> &[u8] {
+        &self.pending
+    }
+
     /// Writes the zeros that follow, which take no room.
     pub(super) fn write_hole(&mut self, mut len: u64) -> Result<()> {
         self.cut_pending(1)?;

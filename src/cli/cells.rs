@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::put_lines;
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
-use crate::fs::Content;
+use crate::fs::{Beyond, Content};
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
     RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
@@ -117,7 +117,7 @@ pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
     let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
-        value: put_argument(value, &column, backend.value_limit())?,
+        value: put_argument(value, &column, backend.as_ref())?,
         ttl_ms: args.ttl,
         file: backend.kept_attributes(&column).unwrap_or_default(),
         ended_at: None,
@@ -127,19 +127,22 @@ pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
     mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
 }
 
-/// A long value from standard input lies in a file; one that is too long is not read to its end.
-fn put_argument(value: &OsStr, column: &ColumnKey, limit: u64) -> Result<Value> {
+/// A long value from standard input goes to the store as it comes, or lies in a file; one that is too long is not read
+/// to its end.
+fn put_argument(value: &OsStr, column: &ColumnKey, backend: &dyn Backend) -> Result<Value> {
     if value != "-" {
         return Ok(Value::Bytes(given::bytes(value)));
     }
     let (mut content, mut input) = (Content::empty(), std::io::stdin().lock());
-    let mut buffer = vec![0; 64 << 10];
+    let draft = || backend.draft(&column.table, &column.family, None);
+    let (limit, spill_dir, mut buffer) = (backend.value_limit(), std::env::temp_dir(), vec![0; 64 << 10]);
+    let beyond = Beyond { draft: &draft, spill_dir: &spill_dir };
     loop {
         match input.read(&mut buffer) {
-            Ok(0) => return Ok(content.value()),
+            Ok(0) => return content.value(),
             Ok(len) => {
                 check_value_len(&column.family, &column.qualifier, content.len() + len as u64, limit)?;
-                content.write(content.len(), &buffer[..len], &std::env::temp_dir())?;
+                content.write(content.len(), &buffer[..len], &beyond)?;
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(Error::io("read standard input", &e)),

@@ -16,6 +16,9 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 
+/// Bytes that a command appends in one step, which it holds.
+const APPEND_MAX: u64 = 64 << 20;
+
 pub fn alter(args: &AlterArgs) -> Result<Answer> {
     let (backend, name) = open(&args.store, &args.table)?;
     let said = RefCell::new(Vec::new());
@@ -56,6 +59,11 @@ fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<
         return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
     Ok((table, sentences))
+}
+
+fn too_much() -> Error {
+    let text = format!("append takes {APPEND_MAX} bytes at once; append more in the mount: cat FILE >> PATH");
+    Error::new(ErrorKind::ValueTooLarge, text)
 }
 
 /// Whether a key is an attribute's name and no setting's, which has dots or small letters.
@@ -111,7 +119,11 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
     let (family, qualifier) = full_column(&args.column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
-    let delta = value_argument(&args.value, &family, &qualifier, backend.value_limit())?;
+    let limit = backend.value_limit().min(APPEND_MAX);
+    let delta = value_argument(&args.value, &family, &qualifier, limit).map_err(|e| match e.kind {
+        ErrorKind::ValueTooLarge if limit == APPEND_MAX => too_much(),
+        _ => e,
+    })?;
     let columns = vec![ColumnDelta { family, qualifier, delta }];
     let append = Append {
         columns,

@@ -13,6 +13,7 @@ use super::path::{named, resolve};
 use super::progress::Progress;
 use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
+use crate::fs::{Beyond, Content};
 use crate::model::{
     CatalogueChange, CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier,
     RowMutations, SeqNo, TableName, Time, TimeRange, Value,
@@ -24,8 +25,10 @@ use crate::{Error, ErrorKind, Result};
 const PAGE: usize = 2000;
 /// Times that a column is copied while others write it.
 const TRIES: u32 = 100;
-/// Bytes of names and values that are copied at once; a single value may be larger.
+/// Bytes of names and values that are copied at once; a single value may be larger,
 const BATCH_BYTES: u64 = 16 << 20;
+/// and is read in pieces of so many.
+const PIECE: usize = 1 << 20;
 
 /// What moves where: `STORE FROM TO`, or two paths of one mount.
 fn places(args: &MvArgs) -> Result<(Arc<dyn Backend>, Place, Place)> {
@@ -229,16 +232,30 @@ impl Mover {
     }
 
     fn restored(&self, to: &FamilyPlace, qualifier: &Qualifier, cell: &CellInfo) -> Result<Mutation> {
-        let len = usize::try_from(cell.len()).unwrap_or(usize::MAX);
         Ok(Mutation::Restore(Box::new(PutCell {
             family: to.family.clone(),
             qualifier: qualifier.clone(),
             time: Time::At(cell.timestamp),
-            value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
+            value: self.copied(to, cell)?,
             ttl_ms: cell.tags.ttl_ms,
             file: cell.tags.file.clone(),
             ended_at: cell.deleted_at,
         })))
+    }
+
+    /// The bytes of a version, for the target: few of them in memory.
+    fn copied(&self, to: &FamilyPlace, cell: &CellInfo) -> Result<Value> {
+        let (draft, spill_dir) = (|| self.backend.draft(&to.table, &to.family, None), std::env::temp_dir());
+        let beyond = Beyond { draft: &draft, spill_dir: &spill_dir };
+        let mut content = Content::of_len(cell.len(), &beyond)?;
+        while content.len() < cell.len() {
+            let piece = self.backend.read_value(cell, content.len(), PIECE)?;
+            if piece.is_empty() {
+                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
+            }
+            content.write(content.len(), &piece, &beyond)?;
+        }
+        content.value()
     }
 
     fn apply(&self, at: &FamilyPlace, mutations: Vec<Mutation>, condition: Option<Condition>) -> Result<bool> {

@@ -5,7 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::protocol::{LargeValue, PART, Part, receive, send};
-use crate::fs::Content;
+use crate::backend::Backend;
+use crate::fs::{Beyond, Content};
 use crate::model::{Mutation, PutCell, RowMutations, Value};
 use crate::{Error, ErrorKind, Result};
 
@@ -66,40 +67,40 @@ pub fn put_back(
     mutations: &mut RowMutations,
     places: &[LargeValue],
     (limit, spill_dir): (u64, &Path),
+    backend: &dyn Backend,
 ) -> Result<Result<()>> {
-    let mut done = Ok(());
+    let (mut done, table) = (Ok(()), mutations.table.clone());
     for (mutation, cell, len) in places {
         // Order: a client that was built from another source may announce anything.
         if *len > limit {
             return Err(out_of_place());
         }
-        let value = receive_value(stream, *len, spill_dir)?;
         let place = mutations.mutations.get_mut(*mutation as usize).map(cells);
-        match (place.and_then(|cells| cells.get_mut(*cell as usize)), value) {
-            (Some(cell), Ok(content)) => cell.value = content.value(),
-            (None, _) => return Err(out_of_place()),
-            (_, Err(e)) => done = Err(e),
+        let cell = place.and_then(|cells| cells.get_mut(*cell as usize)).ok_or_else(out_of_place)?;
+        let draft = || backend.draft(&table, &cell.family, None);
+        let content = receive_value(stream, *len, &Beyond { draft: &draft, spill_dir })?;
+        match content.and_then(|mut content| content.value()) {
+            Ok(value) => cell.value = value,
+            Err(e) => done = Err(e),
         }
     }
     Ok(done)
 }
 
 /// The error inside is that of the file that takes the value.
-fn receive_value(stream: &mut impl Read, len: u64, spill_dir: &Path) -> Result<Result<Content>> {
-    let mut content = Content::empty();
-    // Before the first byte: a small start would be copied to the file later.
-    let mut kept = content.resize(len, spill_dir);
-    let mut at = 0;
+fn receive_value(stream: &mut impl Read, len: u64, beyond: &Beyond<'_>) -> Result<Result<Content>> {
+    // Before the first byte: a small start would be copied later.
+    let (mut content, mut at) = (Content::of_len(len, beyond), 0);
     while at < len {
         let part: Option<Part> = receive(stream)?;
         let Part(bytes) = part.ok_or_else(out_of_place)?;
         if bytes.is_empty() || bytes.len() as u64 > len - at {
             return Err(out_of_place());
         }
-        kept = kept.and_then(|()| content.write(at, &bytes, spill_dir));
+        content = content.and_then(|mut content| content.write(at, &bytes, beyond).map(|()| content));
         at += bytes.len() as u64;
     }
-    Ok(kept.map(|()| content))
+    Ok(content)
 }
 
 fn out_of_place() -> Error {
@@ -147,9 +148,10 @@ mod tests {
         assert_eq!(places, [(0, 1, large.len() as u64), (0, 2, PART as u64 + 1)]);
         let mut wire = Vec::new();
         taken.iter().for_each(|large| large.send(&mut wire).unwrap());
+        let store = crate::store::Store::open(crate::store::StoreOptions::new(directory.path().join("store"))).unwrap();
         let put = |places: &[LargeValue], limit| {
             let mut received = sent.clone();
-            put_back(&mut wire.as_slice(), &mut received, places, (limit, directory.path()))??;
+            put_back(&mut wire.as_slice(), &mut received, places, (limit, directory.path()), &store)??;
             Ok::<_, Error>(values(&received))
         };
         assert_eq!(put(&places, 1 << 30).unwrap(), all);

@@ -205,7 +205,7 @@ fn mutate_large(
     places: &[LargeValue],
 ) -> Result<Result<Response>> {
     let limits = (control.backend.value_limit(), control.fs.options().spill_dir.as_path());
-    let whole = parts::put_back(input, &mut mutations, places, limits)?;
+    let whole = parts::put_back(input, &mut mutations, places, limits, control.backend.as_ref())?;
     input.place.begin();
     Ok(whole.and_then(|()| answer(control, Request::Mutate(mutations, condition, Vec::new()))))
 }

@@ -331,7 +331,7 @@ impl Fs {
         if node.opens() == 0 || state.session.is_some() {
             return Ok(());
         }
-        state.session = Some(Box::new(Session::new(self.load(last)?, last.mtime())));
+        state.session = Some(Box::new(Session::new(self.load(&node.key().place, last)?, last.mtime())));
         state.unlinked = true;
         self.nodes.detach(node);
         Ok(())

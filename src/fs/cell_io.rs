@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::content::{Content, MEMORY_MAX, Session};
+use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
 use super::running::running_file;
+use super::session::gone;
 use super::snapshots::stale;
 use super::{Creator, EntryReply, Fs, not_permitted};
-use crate::model::{CellInfo, ColumnKey, FileChange};
+use crate::model::{ColumnKey, FileChange};
 use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
-
-/// Bytes copied at once from a stored value into a write session.
-const COPY_PIECE: usize = 1 << 20;
 
 impl Fs {
     /// Opens an existing file.
@@ -168,11 +166,11 @@ impl Fs {
             if matches!(file.node.key().place, Place::Scratch(_)) {
                 self.session(&file.node, &mut state)?;
             }
-            if let Some(session) = &state.session {
+            if let Some(session) = &mut state.session {
                 return session.content.read(offset, len);
             }
             let cell = self.current(&file.node, &mut state)?;
-            if let Some(session) = &state.session {
+            if let Some(session) = &mut state.session {
                 return session.content.read(offset, len);
             }
             cell
@@ -202,7 +200,8 @@ impl Fs {
         };
         super::subject::is(&file.node);
         self.closing.ended(number);
-        let scratch = matches!(file.node.key().place, Place::Scratch(_));
+        let key = file.node.key();
+        let scratch = matches!(key.place, Place::Scratch(_));
         // Order: before the node's lock, as it may wait.
         let has_room = if scratch { Ok(()) } else { self.tree.backend.check_room() };
         let mut state = file.node.state();
@@ -219,11 +218,15 @@ impl Fs {
         session.appends = session.appends.filter(|_| append);
         let fits = offset.saturating_add(data.len() as u64) <= self.tree.backend.value_limit() || data.is_empty();
         let fits = has_room.and_then(|()| if fits { Ok(()) } else { Err(self.too_large()) });
-        let taken = fits.and_then(|()| session.content.write(offset, data, &self.options.spill_dir));
+        let taken = fits.and_then(|()| self.beyond(&key.place, |beyond| session.content.write(offset, data, beyond)));
         session.file.mtime = None;
         session.changed_at = self.time_of_change();
         self.mark_written(session, &file);
         file.state.lock().failed = taken.as_ref().err().map(|e| e.kind);
+        if taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) && session.dirty_handles == 1 {
+            // Others need the room, and this is never stored.
+            session.content.give_up();
+        }
         taken?;
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
     }
@@ -242,57 +245,6 @@ impl Fs {
         }
         own.written = true;
         own.refused = None;
-    }
-
-    /// The node's write session, begun with the bytes of the current version.
-    pub(super) fn session<'a>(&self, node: &Arc<Node>, state: &'a mut NodeState) -> Result<&'a mut Session> {
-        if let (Place::Scratch(place), None) = (&node.key().place, &state.session)
-            && let Some((meta, content)) = self.scratch.read(place)?
-        {
-            let ttl_ms = Some(meta.ttl_ms);
-            let session = Session { file: meta.file, ttl_ms, ..Session::new(content, meta.mtime()) };
-            state.session = Some(Box::new(session));
-        }
-        if state.session.is_none() {
-            let (cell, refused) = (self.current(node, state)?, state.refused);
-            if state.session.is_none() {
-                let mut cell = cell.ok_or_else(|| refused.map_or_else(gone, never_stored))?;
-                let mut loaded = self.load(&cell);
-                if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
-                    cell = self.look_again(node, state)?;
-                    loaded = self.load(&cell);
-                }
-                let (content, changed_at) = (loaded?, cell.mtime());
-                let appends = Some(content.len());
-                let session = Session { appends, ..Session::new(content, changed_at) };
-                state.session = Some(Box::new(session));
-            }
-        }
-        state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
-    }
-
-    /// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
-    fn look_again(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
-        node.mark_stale();
-        self.current(node, state)?.ok_or_else(gone)
-    }
-
-    pub(super) fn load(&self, cell: &CellInfo) -> Result<Content> {
-        let mut content = Content::empty();
-        if cell.len() <= MEMORY_MAX {
-            return Ok(Content::of(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
-        }
-        let mut offset = 0;
-        content.resize(cell.len(), &self.options.spill_dir)?;
-        while offset < cell.len() {
-            let piece = self.tree.backend.read_value(cell, offset, COPY_PIECE)?;
-            if piece.is_empty() {
-                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
-            }
-            content.write(offset, &piece, &self.options.spill_dir)?;
-            offset += piece.len() as u64;
-        }
-        Ok(content)
     }
 
     /// The last use of a handle: what is left is committed.
@@ -362,15 +314,6 @@ impl Fs {
             self.invalidate_inode(node.ino);
         }
     }
-}
-
-fn gone() -> Error {
-    Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
-}
-
-/// Who else has a file open whose maker was refused.
-fn never_stored(refused: ErrorKind) -> Error {
-    Error::new(refused, "what made this file was refused, and nothing of it is stored; open it again")
 }
 
 /// A handle that has done nothing yet.

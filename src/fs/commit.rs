@@ -84,8 +84,8 @@ impl Fs {
     }
 
     fn commit_session(&self, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {
-        let session = state.session.as_ref();
-        let session = session.ok_or_else(|| Error::new(ErrorKind::Io, "a written file has no session"))?;
+        let no_session = || Error::new(ErrorKind::Io, "a written file has no session");
+        let session = state.session.as_ref().ok_or_else(no_session)?;
         let key = file.node.key();
         if let Place::Scratch(place) = &key.place {
             return self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)));
@@ -98,22 +98,23 @@ impl Fs {
         let same = own.committed.is_some() || matches!(target.time, Time::At(_));
         let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
         let mtime = session.file.mtime.or_else(|| time_beside(target.time, session));
+        let (ttl_ms, kept) = (session.ttl_ms.unwrap_or(kept), self.attributes_of_commit(&key, state, session));
         let put = PutCell {
             family: target.column.family.clone(),
             qualifier: target.column.qualifier.clone(),
             time: target.time,
-            value: session.content.value(),
-            ttl_ms: session.ttl_ms.unwrap_or(kept),
-            file: self.attributes_of_commit(&key, state, session).with(&FileChange::of_time(mtime)),
+            value: state.session.as_mut().ok_or_else(no_session)?.content.value()?,
+            ttl_ms,
+            file: kept.with(&FileChange::of_time(mtime)),
             ended_at: target.ended_at,
         };
         let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
         let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
         own.committed = Some((version.timestamp, version.seq));
-        state.cell = Some(Box::new(version));
         if let Some(session) = &mut state.session {
-            session.appends = Some(session.content.len());
+            (session.appends, session.base) = (Some(session.content.len()), own.committed);
         }
+        state.cell = Some(Box::new(version));
         self.tree.uncommitted.remove_cell(&target.column);
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Bytes of a file that is being written: in memory while small, in an unlinked file when large.
+//! Bytes of a file that is being written: in memory while small, with the backend when large, or in an unlinked file where
+//! that takes none.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::model::{FileChange, FileTime, Value};
+use crate::model::{Draft, FileChange, FileTime, SeqNo, Timestamp, Value};
 use crate::{Error, Result};
 
-/// Larger contents lie in a file.
+/// Larger contents do not stay in memory.
 pub const MEMORY_MAX: u64 = 1 << 20;
 
 /// An unlinked file.
@@ -62,6 +63,14 @@ impl std::ops::Deref for Held {
 pub enum Content {
     Memory(Held),
     Spilled { file: SpillFile, len: u64 },
+    Drafted(Box<dyn Draft>),
+}
+
+/// Where bytes go that are too many for memory.
+pub struct Beyond<'a> {
+    /// Begins a draft, where the backend takes one.
+    pub draft: &'a dyn Fn() -> Result<Option<Box<dyn Draft>>>,
+    pub spill_dir: &'a Path,
 }
 
 /// A file whose bytes may differ from the stored version. Shared by all handles of the node.
@@ -73,6 +82,8 @@ pub struct Session {
     pub ttl_ms: Option<Option<u64>>,
     /// `Some(from)`: nothing was done since the last commit but appending what is behind `from`.
     pub appends: Option<u64>,
+    /// The version that it began with, or that it last became.
+    pub base: Option<(Timestamp, SeqNo)>,
     /// When the bytes were last changed.
     pub changed_at: FileTime,
     /// Handles that have something to commit.
@@ -82,7 +93,8 @@ pub struct Session {
 impl Session {
     /// Bytes that nobody has changed, last changed at a time.
     pub fn new(content: Content, changed_at: FileTime) -> Self {
-        Self { content, file: FileChange::default(), ttl_ms: None, appends: None, changed_at, dirty_handles: 0 }
+        let (file, ttl_ms, appends, base) = (FileChange::default(), None, None, None);
+        Self { content, file, ttl_ms, appends, base, changed_at, dirty_handles: 0 }
     }
 }
 
@@ -98,10 +110,18 @@ impl Content {
         Content::Memory(Held::default())
     }
 
+    /// Nothing yet, with room for so many bytes that are known to come.
+    pub fn of_len(len: u64, beyond: &Beyond<'_>) -> Result<Self> {
+        let mut content = Self::empty();
+        content.make_room(len, beyond)?;
+        Ok(content)
+    }
+
     pub fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
             Content::Spilled { len, .. } => *len,
+            Content::Drafted(draft) => draft.len(),
         }
     }
 
@@ -109,8 +129,13 @@ impl Content {
         self.len() == 0
     }
 
+    /// Whether the backend has the bytes.
+    pub fn is_drafted(&self) -> bool {
+        matches!(self, Content::Drafted(_))
+    }
+
     /// At most `len` bytes from `offset`.
-    pub fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+    pub fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let available = self.len().saturating_sub(offset).min(len as u64) as usize;
         match self {
             Content::Memory(bytes) if available == 0 => Ok(bytes[..0].to_vec()),
@@ -120,13 +145,14 @@ impl Content {
                 file.read_exact_at(&mut buffer, offset).map_err(|e| spill_error(&e))?;
                 Ok(buffer)
             }
+            Content::Drafted(draft) => draft.read(offset, len),
         }
     }
 
     /// Writes at `offset`, filling a gap with zeros.
-    pub fn write(&mut self, offset: u64, data: &[u8], spill_dir: &Path) -> Result<()> {
+    pub fn write(&mut self, offset: u64, data: &[u8], beyond: &Beyond<'_>) -> Result<()> {
         let end = offset + data.len() as u64;
-        self.make_room(end, spill_dir)?;
+        self.make_room(end, beyond)?;
         match self {
             Content::Memory(bytes) => {
                 let (start, end) = (offset as usize, end as usize);
@@ -139,28 +165,41 @@ impl Content {
                 file.write_all_at(data, offset).map_err(|e| spill_error(&e))?;
                 *len = (*len).max(end);
             }
+            Content::Drafted(draft) => draft.write(offset, data)?,
         }
         Ok(())
     }
 
     /// Cuts or extends with zeros.
-    pub fn resize(&mut self, to: u64, spill_dir: &Path) -> Result<()> {
-        self.make_room(to, spill_dir)?;
+    pub fn resize(&mut self, to: u64, beyond: &Beyond<'_>) -> Result<()> {
+        self.make_room(to, beyond)?;
         match self {
             Content::Memory(bytes) => bytes.resize(to as usize),
             Content::Spilled { file, len } => {
                 file.set_len(to).map_err(|e| spill_error(&e))?;
                 *len = to;
             }
+            Content::Drafted(draft) => draft.resize(to)?,
         }
         Ok(())
     }
 
-    fn make_room(&mut self, len: u64, spill_dir: &Path) -> Result<()> {
-        if let Content::Memory(bytes) = self
-            && (len > MEMORY_MAX || len > TINY && HELD.load(Ordering::Relaxed) + len > HELD_MAX)
+    /// Nothing of it will be stored: what room it has taken of the store's disk goes back.
+    pub fn give_up(&mut self) {
+        if let Content::Drafted(draft) = self {
+            draft.give_up();
+        }
+    }
+
+    fn make_room(&mut self, len: u64, beyond: &Beyond<'_>) -> Result<()> {
+        let Content::Memory(bytes) = self else { return Ok(()) };
+        if len > MEMORY_MAX
+            && let Some(mut draft) = (beyond.draft)()?
         {
-            let file = tempfile::tempfile_in(spill_dir).map_err(|e| spill_error(&e))?;
+            draft.write(0, bytes)?;
+            *self = Content::Drafted(draft);
+        } else if len > MEMORY_MAX || len > TINY && HELD.load(Ordering::Relaxed) + len > HELD_MAX {
+            let file = tempfile::tempfile_in(beyond.spill_dir).map_err(|e| spill_error(&e))?;
             file.write_all_at(bytes, 0).map_err(|e| spill_error(&e))?;
             *self = Content::Spilled { len: bytes.len() as u64, file: Arc::new(file) };
         }
@@ -168,11 +207,19 @@ impl Content {
     }
 
     /// The bytes as the value of a Put.
-    pub fn value(&self) -> Value {
+    pub fn value(&mut self) -> Result<Value> {
         match self {
-            Content::Memory(bytes) => Value::Bytes(bytes.to_vec()),
-            Content::Spilled { file, len } => Value::Spilled { file: Arc::clone(file), len: *len },
+            Content::Memory(bytes) => Ok(Value::Bytes(bytes.to_vec())),
+            Content::Spilled { file, len } => Ok(Value::Spilled { file: Arc::clone(file), len: *len }),
+            Content::Drafted(draft) => draft.value(),
         }
+    }
+}
+
+impl<'a> Beyond<'a> {
+    /// A file, always.
+    pub fn spilled(spill_dir: &'a Path) -> Self {
+        Self { draft: &|| Ok(None), spill_dir }
     }
 }
 
@@ -187,20 +234,21 @@ mod tests {
     #[test]
     fn memory_and_spilled_behave_alike() {
         let dir = tempfile::tempdir().unwrap();
+        let beyond = Beyond::spilled(dir.path());
         let mut small = Content::empty();
         let mut large = Content::empty();
-        large.resize(MEMORY_MAX + 1, dir.path()).unwrap();
-        large.resize(0, dir.path()).unwrap();
+        large.resize(MEMORY_MAX + 1, &beyond).unwrap();
+        large.resize(0, &beyond).unwrap();
         assert!(matches!(large, Content::Spilled { .. }));
         for content in [&mut small, &mut large] {
-            content.write(3, b"abc", dir.path()).unwrap();
-            content.write(1, b"x", dir.path()).unwrap();
+            content.write(3, b"abc", &beyond).unwrap();
+            content.write(1, b"x", &beyond).unwrap();
             assert_eq!(content.read(0, 100).unwrap(), b"\0x\0abc");
-            content.resize(4, dir.path()).unwrap();
-            content.resize(6, dir.path()).unwrap();
+            content.resize(4, &beyond).unwrap();
+            content.resize(6, &beyond).unwrap();
             assert_eq!(content.read(2, 100).unwrap(), b"\0a\0\0");
             assert_eq!(content.read(6, 1).unwrap(), b"");
-            assert_eq!((content.len(), content.value().len()), (6, 6));
+            assert_eq!((content.len(), content.value().unwrap().len()), (6, 6));
         }
     }
 }

@@ -105,15 +105,15 @@ impl Fs {
             self.commit_open(node)?;
         }
         let gone = || Error::new(ErrorKind::NotFound, "no such scratch file");
-        let (meta, content) = self.scratch.read(source)?.ok_or_else(gone)?;
+        let (meta, mut content) = self.scratch.read(source)?.ok_or_else(gone)?;
         let mut cell = None;
         match &to.place {
             Place::Scratch(target) => self.scratch.write(target, &content, &meta)?,
-            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&to.place, &key_bytes(&content)?)?,
+            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&to.place, &key_bytes(&mut content)?)?,
             place => {
                 let version = version_of(place);
                 let version = version.ok_or_else(|| not_permitted("a scratch file becomes a version or a key file"))?;
-                cell = Some(self.restore(version, &meta, &content, self.nodes.number(to))?);
+                cell = Some(self.restore(version, &meta, &mut content, self.nodes.number(to))?);
             }
         }
         self.scratch.remove(source)?;
@@ -136,7 +136,7 @@ impl Fs {
         &self,
         (column, timestamp, ended_at): Version<'_>,
         meta: &Meta,
-        content: &Content,
+        content: &mut Content,
         origin: u64,
     ) -> Result<CellInfo> {
         let key = history(Place::Version(Arc::clone(column), timestamp));
@@ -144,7 +144,7 @@ impl Fs {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
             time: Time::At(timestamp),
-            value: content.value(),
+            value: content.value()?,
             ttl_ms: meta.ttl_ms,
             file: self.next_attributes(&key, &FileAttributes::default(), meta.file),
             ended_at,
@@ -219,8 +219,8 @@ impl Fs {
         name: &[u8],
         limit: usize,
     ) -> Result<Option<Vec<u8>>> {
-        let Some((_, content)) = self.scratch.read(scratch)? else { return Ok(None) };
-        let bytes = key_bytes(&content)?;
+        let Some((_, mut content)) = self.scratch.read(scratch)? else { return Ok(None) };
+        let bytes = key_bytes(&mut content)?;
         // Nothing yet is no key: a shell's FLUSH comes before its WRITE.
         if bytes.is_empty() {
             return Ok(None);
@@ -303,14 +303,14 @@ impl Fs {
         if target.place == from {
             return Ok(());
         }
-        let Some((meta, content)) = self.scratch.read(&source)? else { return Ok(()) };
+        let Some((meta, mut content)) = self.scratch.read(&source)? else { return Ok(()) };
         // An open file that is being written is committed at its new place.
         let is_dirty = |node: &Arc<Node>| node.state().session.as_ref().is_some_and(|s| s.dirty_handles > 0);
         let dirty = self.nodes.find(&history(from.clone())).is_some_and(|node| is_dirty(&node));
         match (&target.place, version_of(&target.place)) {
             (Place::Scratch(target), _) => self.scratch.write(target, &content, &meta)?,
             (_, Some(version)) if !dirty => {
-                self.restore(version, &meta, &content, self.nodes.number(&target))?;
+                self.restore(version, &meta, &mut content, self.nodes.number(&target))?;
             }
             _ => {}
         }
@@ -341,7 +341,7 @@ impl Fs {
 }
 
 /// The bytes of a key file.
-fn key_bytes(content: &Content) -> Result<Vec<u8>> {
+fn key_bytes(content: &mut Content) -> Result<Vec<u8>> {
     content.read(0, usize::try_from(content.len()).unwrap_or(usize::MAX))
 }
 

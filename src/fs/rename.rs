@@ -157,7 +157,7 @@ impl Fs {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
             time: version.map_or(Time::AfterNewest, Time::At),
-            value: session.content.value(),
+            value: session.content.value()?,
             ttl_ms: None,
             file,
             ended_at: None,

@@ -107,6 +107,8 @@ impl ScratchFiles {
                 large.insert(key_of_meta, Arc::clone(file));
                 self.entries.remove(&key(b"b", place))?;
             }
+            // They are of no family yet.
+            Content::Drafted(_) => return Err(Error::new(ErrorKind::Io, "a scratch file lies with the store")),
         }
         self.set_meta(place, &Meta { len: content.len(), ..meta.clone() })
     }
@@ -161,7 +163,7 @@ mod tests {
         }
         assert_eq!(files.names(&place(b"r", b"").dir, None, 10).unwrap(), [b"a", b"b"]);
         assert_eq!(files.names(&place(b"r", b"").dir, Some(b"a"), 10).unwrap(), [b"b"]);
-        let (read, content) = files.read(&place(b"s", b"c")).unwrap().unwrap();
+        let (read, mut content) = files.read(&place(b"s", b"c")).unwrap().unwrap();
         assert_eq!((read, content.read(0, 9).unwrap()), (Meta { len: 1, ..meta.clone() }, b"c".to_vec()));
         files.change(&place(b"s", b"c"), |meta| meta.ttl_ms = None).unwrap();
         assert_eq!(files.meta(&place(b"s", b"c")).unwrap().unwrap().ttl_ms, None);
@@ -174,10 +176,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let files = ScratchFiles::new(directory.path());
         let mut content = Content::empty();
-        content.write(super::super::content::MEMORY_MAX, b"end", directory.path()).unwrap();
+        let beyond = super::super::content::Beyond::spilled(directory.path());
+        content.write(super::super::content::MEMORY_MAX, b"end", &beyond).unwrap();
         let meta = Meta { len: 0, file: FileChange::default(), ttl_ms: None };
         files.write(&place(b"r", b"a"), &content, &meta).unwrap();
-        let (meta, read) = files.read(&place(b"r", b"a")).unwrap().unwrap();
+        let (meta, mut read) = files.read(&place(b"r", b"a")).unwrap().unwrap();
         assert_eq!(meta.len, content.len());
         assert_eq!(read.read(super::super::content::MEMORY_MAX, 9).unwrap(), b"end");
     }

@@ -106,7 +106,7 @@ impl Fs {
         let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
         let session = self.session(&file.node, state)?;
         self.end_privileges(session, stored);
-        session.content.resize(size, &self.options.spill_dir)?;
+        self.beyond(&file.node.key().place, |beyond| session.content.resize(size, beyond))?;
         session.appends = None;
         session.file.mtime = None;
         session.changed_at = self.time_of_change();

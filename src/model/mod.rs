@@ -7,6 +7,7 @@ mod catalogue;
 mod cell;
 mod check;
 pub mod describe;
+mod draft;
 mod file;
 mod json;
 mod mutation;
@@ -24,6 +25,7 @@ pub use catalogue::{
 };
 pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueRef};
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
+pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
 pub use json::{cell_json, json_bytes};
 pub use mutation::{

@@ -251,6 +251,8 @@ pub enum Condition {
     Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
     /// The row, read through a filter of HBase's filter language, is not empty.
     Filter { filter: Vec<u8>, time_range: TimeRange },
+    /// This is the newest version that reads see of the column; `None`: they see none.
+    Newest { family: String, qualifier: Qualifier, version: Option<(Timestamp, SeqNo)> },
     /// No version of the column, live or kept, was put after `seq`.
     NoneAfter { family: String, qualifier: Qualifier, seq: SeqNo },
 }

@@ -14,7 +14,7 @@ pub const VALUE_LIMIT: &str = "value_limit";
 /// Before the name of a family's attribute: what it is in families that are declared without it.
 pub const DEFAULT: &str = "default.";
 /// Longest value where nothing else is set, bytes.
-const VALUE_LIMIT_UNSET: u64 = 64 << 20;
+const VALUE_LIMIT_UNSET: u64 = 16 << 30;
 /// No value is longer, whatever is set: 1 TiB.
 const VALUE_LIMIT_MOST: u64 = 1 << 40;
 

@@ -16,15 +16,15 @@ use crate::format::{Codec, key};
 use crate::log::{LogCell, LogValue};
 use crate::model::{
     CellInfo, CellKind, ColumnKey, Condition, Durability, FamilyId, FamilySchema, Generation, Mutated, Mutation,
-    Origin, PutCell, Qualifier, RowMutations, SeqNo, StoredCell, TableSchema, Tags, Timestamp, Value, ValueRef,
-    Written, check_row, check_value_len,
+    Origin, PutCell, Qualifier, RowMutations, SeqNo, StoredCell, TableSchema, Tags, TimeRange, Timestamp, Value,
+    ValueRef, Written, check_row, check_value_len,
 };
 use crate::query::condition_holds;
 use crate::visibility::{self, VisibleCell};
 use crate::{Error, ErrorKind, Result};
 
 /// Longer values do not stand among the keys.
-const INLINE: u64 = 16 << 10;
+pub const INLINE: u64 = 16 << 10;
 /// Bytes of a spilled value that are read at once.
 const PIECE: usize = 1 << 20;
 /// Columns of a batch that are told one by one.
@@ -104,13 +104,18 @@ impl Engine {
                 let family = family(planner.table, name)?;
                 let stored = self.newest_in(&planner.snapshot, family, planner.row, qualifier, *time_range)?;
                 let least = stored.as_ref().map_or(Timestamp::ZERO, |cell| cell.timestamp);
-                let stored = match &stored {
-                    Some(cell) => Some(self.read_value(cell, 0, cell.len() as usize)?),
-                    None => None,
-                };
+                // What is behind so many bytes changes nothing.
+                let most = value.as_ref().map_or(0, Vec::len) + 1;
+                let stored = stored.as_ref().map(|cell| self.read_value(cell, 0, most)).transpose()?;
                 Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
             }
             Condition::Filter { filter, time_range } => self.filter_holds(planner, filter, *time_range),
+            Condition::Newest { family: name, qualifier, version } => {
+                let family = family(planner.table, name)?;
+                let stored = self.newest_in(&planner.snapshot, family, planner.row, qualifier, TimeRange::ALL)?;
+                let is_so = stored.map(|cell| (cell.timestamp, cell.seq)) == *version;
+                Ok(is_so.then_some(Timestamp::ZERO))
+            }
             Condition::NoneAfter { family: name, qualifier, seq } => {
                 let family = family(planner.table, name)?;
                 let (column, which) = ((planner.row, qualifier), Versions::LiveAndKept);

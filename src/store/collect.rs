@@ -1,7 +1,7 @@
 //! Chunks of large values that nothing refers to any more are given back to the disk.
 //!
 //! Live is a chunk that an extent has that is counted by the journal, a snapshot or a reader, or that a cell in memory
-//! leads to. No counts are kept: what is live is the union of what the extents say.
+//! or what a draft began with leads to. No counts are kept: what is live is the union of what the extents say.
 
 use std::sync::Arc;
 
@@ -67,6 +67,10 @@ impl Engine {
         for table in retired {
             self.add_memory(&mut live, &table)?;
         }
+        // Order: last: what has come to be held since was still somewhere above.
+        for root in self.values.blobs.held() {
+            self.add_root(&mut live, &root)?;
+        }
         Ok(Some(live))
     }
 
@@ -75,16 +79,20 @@ impl Engine {
         for (_, family) in table.families() {
             family.all(|_, cell| match &cell.value {
                 MemValue::Root { bytes, .. } => match Root::decode(bytes) {
-                    Some(root) => self.values.blobs.each_chunk(&root, &mut |blob, chunk| {
-                        live.insert((blob, chunk));
-                        Ok(())
-                    }),
+                    Some(root) => self.add_root(live, &root),
                     None => Ok(()),
                 },
                 MemValue::Bytes(_) => Ok(()),
             })?;
         }
         Ok(())
+    }
+
+    fn add_root(&self, live: &mut Chunks, root: &Root) -> Result<()> {
+        self.values.blobs.each_chunk(root, &mut |blob, chunk| {
+            live.insert((blob, chunk));
+            Ok(())
+        })
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Engine {
     pub met: Arc<Met>,
     pub disk: DiskRoom,
     pub subscribers: RwLock<Vec<Subscriber>>,
+    /// Bytes that drafts hold which are in no chunk yet.
+    pub drafted: AtomicU64,
     /// Held while a snapshot is made or deleted.
     pub snapshotting: Mutex<()>,
     /// Memtables that were flushed; views may still read them.

@@ -1,5 +1,4 @@
-//! From mutations to cells: timestamps, resolved deletes, increments and appends (SEMANTICS of HBase's
-//! HRegion.prepareDeleteTimestamps, reckonDeltas). The caller holds the row's lock.
+//! From mutations to cells: timestamps, resolved deletes (SEMANTICS of HBase's HRegion.prepareDeleteTimestamps). The caller holds the row's lock.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +8,8 @@ use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use crate::format::key;
 use crate::model::{
-    Append, Cell, CellInfo, CellKind, ColumnDelta, DeleteKind, DeleteMarker, FamilySchema, FileAttributes, FileChange,
-    Increment, Mutation, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value,
-    check_value_len,
+    Cell, CellInfo, CellKind, DeleteKind, DeleteMarker, FamilySchema, FileAttributes, FileChange, Mutation, PutCell,
+    Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
 };
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
@@ -35,16 +33,6 @@ pub struct Plan<'a> {
     pub cells: Vec<Planned<'a>>,
     /// New cells of increments and appends.
     pub results: Vec<Cell>,
-}
-
-/// How an Increment or Append makes its new cell.
-struct Change {
-    time: Time,
-    ttl_ms: Option<u64>,
-    file: FileChange,
-    /// Where the old value is looked for.
-    range: TimeRange,
-    returns: bool,
 }
 
 /// Turns mutations of one row into cells.
@@ -89,8 +77,8 @@ impl<'a> Planner<'a> {
                 }
                 Mutation::Restore(cell) => plan.cells.push(self.put(*cell)?),
                 Mutation::Delete(markers) => self.delete(markers, &mut plan)?,
-                Mutation::Increment(increment) => self.increment(increment, &mut plan)?,
-                Mutation::Append(append) => self.append(append, &mut plan)?,
+                Mutation::Increment(increment) => super::reckon::increment(self, increment, &mut plan)?,
+                Mutation::Append(append) => super::reckon::append(self, append, &mut plan)?,
             }
         }
         Ok(plan)
@@ -108,7 +96,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What a file whose version's timestamp ran ahead of the clock has: the clock's time, which `make` can compare.
-    fn timed(&self, file: FileAttributes, time: Time, timestamp: Timestamp) -> FileAttributes {
+    pub fn timed(&self, file: FileAttributes, time: Time, timestamp: Timestamp) -> FileAttributes {
         let given = matches!(time, Time::At(_) | Time::Now) || file.mtime().is_some();
         if given || timestamp <= self.now {
             return file;
@@ -116,7 +104,7 @@ impl<'a> Planner<'a> {
         file.with(&FileChange::of_time(Some(self.now.into())))
     }
 
-    fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
+    pub fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {
         check_value_len(&family.name, qualifier, len, self.engine.value_limit())
     }
 
@@ -149,7 +137,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
+    pub fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
         self.engine.newest_in(&self.snapshot, family, self.row, qualifier, range)
     }
 
@@ -304,70 +292,5 @@ impl<'a> Planner<'a> {
             reader.next()?;
         }
         Ok(reader.next()?.map_or(self.now, |visible| visible.cell.timestamp))
-    }
-
-    fn increment(&self, increment: Increment, plan: &mut Plan<'a>) -> Result<()> {
-        let Increment { columns, time, ttl_ms, time_range } = increment;
-        for ColumnDelta { family, qualifier, delta } in columns {
-            let reckon = |old: Option<Vec<u8>>| {
-                let Some(old) = old else { return Ok(delta.to_be_bytes().to_vec()) };
-                let bytes: [u8; 8] = old.try_into().map_err(|old: Vec<u8>| {
-                    Error::new(ErrorKind::Refused, format!("Field is not a long, it's {} bytes wide", old.len()))
-                })?;
-                Ok(i64::from_be_bytes(bytes).wrapping_add(delta).to_be_bytes().to_vec())
-            };
-            let change = Change { time, ttl_ms, file: FileChange::default(), range: time_range, returns: true };
-            self.reckon((family, qualifier), change, reckon, plan)?;
-        }
-        Ok(())
-    }
-
-    fn append(&self, append: Append, plan: &mut Plan<'a>) -> Result<()> {
-        let Append { columns, time, ttl_ms, file, time_range, returns } = append;
-        for ColumnDelta { family, qualifier, delta } in columns {
-            let reckon = |old: Option<Vec<u8>>| {
-                let mut value = old.unwrap_or_default();
-                value.reserve_exact(delta.len());
-                value.extend_from_slice(&delta);
-                Ok(value)
-            };
-            let change = Change { time, ttl_ms, file, range: time_range, returns };
-            self.reckon((family, qualifier), change, reckon, plan)?;
-        }
-        Ok(())
-    }
-
-    /// The new cell of a column from its old value; HBase: reckonDelta.
-    fn reckon(
-        &self,
-        (name, qualifier): (String, Qualifier),
-        change: Change,
-        value: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>>,
-        plan: &mut Plan<'a>,
-    ) -> Result<()> {
-        let Change { time, ttl_ms, file, range, returns } = change;
-        let family = family(self.table, &name)?;
-        let old = self.newest(family, &qualifier, range)?;
-        let old_value = match &old {
-            Some(cell) => Some(self.engine.read_value(cell, 0, cell.len() as usize)?),
-            None => None,
-        };
-        let value = value(old_value)?;
-        self.check_len(family, &qualifier, value.len() as u64)?;
-        let timestamp = match (&old, time) {
-            (Some(old), Time::Now | Time::At(_)) => self.now.max(old.timestamp.next()),
-            _ => self.put_time(family, &qualifier, time)?,
-        };
-        let old = old.map(|cell| cell.tags).unwrap_or_default();
-        let file = self.timed(old.file.of_next_version().with(&file), time, timestamp);
-        let ttl_ms = ttl_ms.or(old.ttl_ms);
-        let tags = Tags { ttl_ms, file, ..Tags::default() };
-        if returns {
-            let (qualifier, tags, value) = (qualifier.clone(), tags.clone(), value.clone());
-            plan.results.push(Cell { family: name, qualifier, timestamp, kind: CellKind::Put, tags, value });
-        }
-        let value = Value::Bytes(value);
-        plan.cells.push(Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value });
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Renaming a row or a family of a row: all its versions in one atomic batch.
 
-use super::apply::RowCell;
+use super::apply::{INLINE, RowCell};
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
 use crate::backend::{Directory, Event};
@@ -14,6 +14,8 @@ use crate::{Error, ErrorKind, Result};
 /// Most cells and most bytes of values that move in one step.
 const CELLS_MAX: usize = 100_000;
 const BYTES_MAX: u64 = 64 << 20;
+/// Bytes that move of a value in chunks, at most about.
+const ROOT: u64 = 5 << 10;
 
 impl Engine {
     /// Moves everything that a directory shows, newest versions and history, to another one of the same level.
@@ -119,11 +121,12 @@ fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> 
 }
 
 fn check_size(cells: &[RowCell<'_>]) -> Result<()> {
-    let bytes: u64 = cells.iter().map(|cell| cell.cell.value.len()).sum();
+    let moves = |len: u64| if len > INLINE { ROOT } else { len };
+    let bytes: u64 = cells.iter().map(|cell| moves(cell.cell.value.len())).sum();
     if cells.len() > CELLS_MAX || bytes > BYTES_MAX {
         let text = format!(
-            "more than {CELLS_MAX} versions or {BYTES_MAX} bytes do not move in one step; `cellfs mv STORE FROM TO` moves \
-             them in parts, with their history"
+            "more than {CELLS_MAX} versions or {BYTES_MAX} bytes of small values do not move in one step; `cellfs mv \
+             STORE FROM TO` moves them in parts, with their history"
         );
         return Err(cross(&text));
     }

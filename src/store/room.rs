@@ -91,6 +91,11 @@ impl DiskRoom {
         now < until
     }
 
+    /// What was written in vain is given up: there is sense in making room at once.
+    pub fn note_given_up(&self) {
+        self.making.lock().next = None;
+    }
+
     /// There is room for flushes, or even enough for anything.
     pub fn note_room(&self, for_flushes: bool, enough: bool) {
         if for_flushes {
@@ -244,8 +249,11 @@ impl Engine {
         if bytes >= sizes.look && self.available() < bytes.saturating_add(sizes.flushes) {
             return Err(self.full(bytes.saturating_add(sizes.flushes)));
         }
-        if self.disk.is_short() {
-            self.restore_reserve()?;
+        if self.disk.is_short()
+            && let Err(e) = self.restore_reserve()
+        {
+            // Another may just be giving it back; then there is no room, which is what is told.
+            log::warn!("{e}; it is tried again");
         }
         if self.disk.is_short() { Err(self.full(sizes.enough)) } else { Ok(()) }
     }

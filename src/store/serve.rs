@@ -8,8 +8,9 @@ use crate::backend::{
     RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Durability,
-    Get, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
+    Durability, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange,
+    Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -95,6 +96,14 @@ impl Backend for Store {
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
         self.engine.noted(self.changeable()?.mutate(mutations, condition))
+    }
+
+    fn draft(&self, table: &TableName, family: &str, base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {
+        if self.access != Access::Full {
+            return Ok(None);
+        }
+        let draft = self.engine.noted(super::draft::begin(&self.engine, table, family, base))?;
+        Ok(draft.map(|draft| Box::new(draft) as Box<dyn Draft>))
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {

@@ -7,6 +7,7 @@ mod columns;
 mod compaction;
 mod concurrent;
 mod damage;
+mod drafts;
 mod dropped;
 mod expiry;
 mod failures;

@@ -17,6 +17,11 @@ fn part(bytes: &[u8], offset: u64, len: usize) -> Vec<u8> {
     bytes[start..start + len.min(bytes.len() - start)].to_vec()
 }
 
+/// Of a cell whose root is none.
+pub fn no_root() -> Error {
+    Error::new(ErrorKind::Corrupt, "a cell does not say where its large value is")
+}
+
 impl Values {
     /// At most `len` bytes from `offset` of the value of a cell in memory.
     pub fn of_memory(&self, cell: &MemCell, offset: u64, len: usize) -> Result<Vec<u8>> {
@@ -36,8 +41,7 @@ impl Values {
     }
 
     fn of_root(&self, bytes: &[u8], offset: u64, len: usize) -> Result<Vec<u8>> {
-        let damaged = || Error::new(ErrorKind::Corrupt, "a cell does not say where its large value is");
-        let root = Root::decode(bytes).ok_or_else(damaged)?;
+        let root = Root::decode(bytes).ok_or_else(no_root)?;
         self.blobs.read(&root, offset, len)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::engine::Engine;
+use super::values::no_root;
 use crate::blob::Root;
 use crate::format::Codec;
 use crate::model::{FamilySchema, Tags, Timestamp};
@@ -40,10 +41,6 @@ pub fn options_of(family: &FamilySchema, layers: (u32, u32), made_at: Timestamp,
         made_at,
         major,
     }
-}
-
-fn no_root() -> Error {
-    Error::new(crate::ErrorKind::Corrupt, "a cell does not say where its large value is")
 }
 
 /// Extents that are on the disk, and that no edit names yet.

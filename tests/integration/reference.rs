@@ -129,8 +129,10 @@ impl Reference {
                 let read = ReadSpec { filter: Some(filter.clone()), time_range: *time_range, ..ReadSpec::default() };
                 Ok((!self.read(row, &read)?.is_empty()).then_some(Timestamp::ZERO))
             }
-            // HBase has no such condition: the histories do not ask it.
-            Condition::NoneAfter { .. } => Err(Error::new(ErrorKind::Unsupported, "NoneAfter")),
+            // HBase has no such conditions: the histories do not ask them.
+            Condition::NoneAfter { .. } | Condition::Newest { .. } => {
+                Err(Error::new(ErrorKind::Unsupported, "a condition of ours"))
+            }
         }
     }
 

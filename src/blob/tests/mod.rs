@@ -3,6 +3,7 @@
 mod collection;
 mod crash;
 mod damage;
+mod drafts;
 mod sharing;
 mod values;
 

@@ -1,7 +1,6 @@
 //! What is bounded, and what a program is told at the bound; and who is let in.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -40,33 +39,22 @@ fn mount_of_a_daemon_without_descriptors_refuses_and_goes_on() {
     let family = fixture.family("r");
     let small = family.join("small");
     fs::write(&small, "value").unwrap();
-    // Each takes a descriptor for its temporary file.
-    let large = vec![7_u8; 2 << 20];
-    let mut open = Vec::new();
-    let refused = (0..200).find_map(|n| {
-        let mut file = match File::create(family.join(format!("large{n}"))) {
-            Ok(file) => file,
-            Err(e) => return Some(e),
-        };
-        match file.write_all(&large) {
-            Ok(()) => {
-                open.push(file);
-                None
-            }
-            Err(e) => Some(e),
-        }
-    });
-    let refused = refused.expect("a bound");
+    // Of a history a large temporary file takes a descriptor, for as long as it is there.
+    let (below, large) = (fixture.mnt().join(".history/default/t/r/f"), vec![7_u8; 2 << 20]);
+    fs::create_dir_all(&below).unwrap();
+    let temporary = |n: usize| below.join(format!(".large{n}"));
+    let write = |n: usize| fs::write(temporary(n), &large).err().map(|e| (n, e));
+    let (held, refused) = (0..200).find_map(write).expect("a bound");
     assert_eq!(refused.raw_os_error(), Some(libc::ENFILE), "{refused}");
-    assert!(open.len() > 10, "{} fit", open.len());
+    assert!(held > 10, "{held} fit");
     assert_eq!(fs::read_to_string(&small).unwrap(), "value", "reading goes on");
     assert!(errors(&fixture).contains("Too many open files"), "{}", errors(&fixture));
-    let held = open.len();
-    drop(open);
-    assert!(soon(|| fs::write(family.join("after"), &large).is_ok()), "{}", errors(&fixture));
     for n in 0..held {
-        assert_eq!(fs::read(family.join(format!("large{n}"))).unwrap().len(), large.len());
+        assert_eq!(fs::read(temporary(n)).unwrap().len(), large.len());
+        fs::remove_file(temporary(n)).unwrap();
     }
+    assert!(soon(|| fs::write(family.join("after"), &large).is_ok()), "{}", errors(&fixture));
+    assert_eq!(fs::read(family.join("after")).unwrap(), large);
     assert!(fixture.cellfs(&["status", fixture.store().to_str().unwrap()]).status.success());
 }
 

@@ -7,6 +7,7 @@ mod commands;
 mod complete;
 mod config;
 mod directories;
+mod drafts;
 mod dropped;
 mod errors;
 mod expiry;

@@ -213,10 +213,14 @@ fn mount_mv_moves_a_large_row_with_its_history_though_it_is_interrupted() {
     for large in 0..7 {
         fs::write(family.join(format!("large{large}")), vec![large; 10 << 20]).unwrap();
     }
+    // Those move without their bytes; these do not, and are more than one step takes.
+    for small in 0..4300 {
+        fs::write(family.join(format!("small{small:04}")), vec![b's'; 16_000]).unwrap();
+    }
     fs::remove_file(family.join("c0007")).unwrap();
     let backend = fixture.backend();
     let before = everything(&backend, "from");
-    assert_eq!(before.values().map(Vec::len).sum::<usize>(), 3000 + 2500 + 7);
+    assert_eq!(before.values().map(Vec::len).sum::<usize>(), 3000 + 2500 + 7 + 4300);
     assert_eq!(errno(fs::rename(fixture.path("t/from"), fixture.path("t/to"))), libc::EXDEV);
     let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
     assert!(errors.contains("cellfs mv"), "{errors}");

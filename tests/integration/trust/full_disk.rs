@@ -188,7 +188,7 @@ fn full_disk_is_refused_when_the_write_is_made() {
     let Some(mut small) = Small::new("16m") else { return };
     let family = small.family.clone();
     put(&family.join("small"), b"acknowledged").unwrap();
-    assert_eq!(errno(put(&family.join("big"), &vec![1; 40 << 20])), libc::ENOSPC);
+    assert_eq!(errno(put(&family.join("big"), &noise(40 << 20))), libc::ENOSPC);
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     put(&family.join("small"), b"goes on").unwrap();
     small.fixture.unmount();

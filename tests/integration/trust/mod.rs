@@ -2,7 +2,7 @@
 
 mod check;
 mod foreign_hands;
-mod full_disk;
+pub mod full_disk;
 mod gone;
 mod many_cells;
 mod odd_files;

@@ -45,6 +45,8 @@ const DEEDS: &[(u64, Deed)] = &[
     (2, ("check", Actor::check)),
     (1, ("status", Actor::status)),
     (2, ("rest", Actor::rest)),
+    (4, ("put in parts", Actor::put_in_parts)),
+    (4, ("append to large", Actor::append_to_large)),
 ];
 
 /// Chances of each deed in a run: some runs do one thing much more often, and others not at all.

@@ -169,6 +169,16 @@ impl Actor {
             let end = known.oracle.tick();
             let aside = Aside { content, within: (begin, end), operation };
             known.aside.entry(table.to_owned()).or_default().push(aside);
+        } else {
+            self.doubt_aside(table);
+        }
+    }
+
+    /// After an answer that does not tell: which of the tables comes back first is not known any more.
+    fn doubt_aside(&self, table: &str) {
+        let world = &self.world;
+        if world.stop.load(Ordering::Relaxed) || world.failing.load(Ordering::Relaxed) {
+            world.known().aside.remove(table);
         }
     }
 
@@ -187,6 +197,8 @@ impl Actor {
         let change = CatalogueChange::Undrop { table: table_name(table), family: None };
         if self.change(&begun, change) {
             world.known().aside.entry(table.to_owned()).or_default().pop();
+        } else {
+            self.doubt_aside(table);
         }
     }
 

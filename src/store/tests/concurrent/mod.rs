@@ -8,6 +8,7 @@
 
 mod actor;
 mod changes;
+mod drafts;
 mod oracle;
 mod world;
 mod writes;

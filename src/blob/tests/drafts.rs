@@ -1,0 +1,133 @@
+//! Values that are changed piece by piece.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::format::Codec;
+
+/// Takes what nothing leads to but these.
+fn collect(rig: &Rig, stored: &[Root]) -> u64 {
+    let (mark, mut live) = (rig.blobs.mark(), BTreeSet::new());
+    for root in stored.iter().chain(&rig.blobs.held()) {
+        rig.blobs
+            .each_chunk(root, &mut |blob, chunk| {
+                live.insert((blob, chunk));
+                Ok(())
+            })
+            .unwrap();
+    }
+    let collected = rig.blobs.collect(&|blob, chunk| live.contains(&(blob, chunk)), mark).unwrap();
+    for number in collected.files_gone {
+        rig.env.remove(&rig.blobs.path(number)).unwrap();
+        rig.blobs.forget(number);
+    }
+    collected.bytes
+}
+
+/// As a cell has it, which keeps nothing in hand.
+fn stored(root: &Root) -> Root {
+    Root::decode(&coded(root)).unwrap()
+}
+
+/// One draft of a kept value, changed and read at random beside collections; bytes that these have freed.
+fn run(seed: u64) -> u64 {
+    let rig = Rig::new(small());
+    let mut random = noise(20_000, seed + 1).into_iter();
+    let mut draw = |most: usize| {
+        let number = u32::from_le_bytes([(); 4].map(|()| random.next().unwrap()));
+        number as usize % most
+    };
+    let mut is = noise(draw(300_000), seed);
+    let mut base = stored(&value(&rig.blobs, &is, Codec::None));
+    let mut draft = rig.blobs.draft(&base, Codec::None);
+    let mut freed = 0;
+    for step in 0..200 {
+        let at = draw(is.len() + 40_000);
+        let bytes = noise([1, 100, 4096, 30_000, 150_000][draw(5)], seed * 1000 + step);
+        match draw(12) {
+            0..=3 => {
+                is.resize(is.len().max(at + bytes.len()), 0);
+                is[at..at + bytes.len()].copy_from_slice(&bytes);
+                draft.write(at as u64, &bytes).unwrap();
+            }
+            4..=5 => {
+                draft.write(is.len() as u64, &bytes).unwrap();
+                is.extend_from_slice(&bytes);
+            }
+            6 => {
+                let len = if draw(8) == 0 { draw(3) * 2_000_000 } else { at };
+                is.resize(len.min(3_000_000), 0);
+                draft.resize(is.len() as u64).unwrap();
+            }
+            7..=8 => {
+                let read = draft.read(at as u64, bytes.len()).unwrap();
+                assert!(read == is[at.min(is.len())..(at + bytes.len()).min(is.len())], "seed {seed}, step {step}");
+            }
+            9 => {
+                let root = draft.value().unwrap();
+                assert!(all(&rig.blobs, &root) == is, "seed {seed}, step {step}");
+                base = stored(&root);
+            }
+            10 => {
+                // Another has put other bytes: what the draft began with is nobody else's any more.
+                base = Root::default();
+                freed += collect(&rig, &[]);
+            }
+            _ => freed += collect(&rig, std::slice::from_ref(&base)),
+        }
+        assert_eq!(draft.len(), is.len() as u64);
+    }
+    assert!(draft.read(0, usize::MAX).unwrap() == is, "seed {seed}");
+    drop(draft);
+    freed + collect(&rig, &[])
+}
+
+#[test]
+fn drafts_are_what_was_written_whatever_is_collected_meanwhile() {
+    let freed: u64 = (0..40).map(run).sum();
+    println!("{freed} bytes were given back");
+    assert!(freed > 1_000_000, "{freed}");
+}
+
+#[test]
+fn a_draft_costs_what_is_written() {
+    let rig = Rig::new(Options::default());
+    let base = stored(&value(&rig.blobs, &noise(32 << 20, 1), Codec::None));
+    let before = rig.blobs.bytes();
+    let mut draft = rig.blobs.draft(&base, Codec::None);
+    draft.write(base.len(), b"a line").unwrap();
+    assert_eq!(rig.blobs.bytes(), before, "a few bytes stand in the root");
+    draft.write(base.len() / 2, &[7; 4096]).unwrap();
+    let root = draft.value().unwrap();
+    let cost = rig.blobs.bytes() - before;
+    assert!(root.len() == base.len() + 6 && cost < 600 << 10, "{cost}");
+    // In order, with a read of what was just written now and then: no more than the bytes and their lists.
+    let (mut draft, before) = (rig.blobs.draft(&Root::default(), Codec::None), rig.blobs.bytes());
+    for (n, piece) in noise(16 << 20, 2).chunks(128 << 10).enumerate() {
+        draft.write(draft.len(), piece).unwrap();
+        assert!(n % 9 > 0 || draft.read(draft.len() - 1000, 1000).unwrap() == piece[piece.len() - 1000..]);
+    }
+    draft.value().unwrap();
+    let cost = rig.blobs.bytes() - before;
+    assert!(cost < 17 << 20, "{cost}");
+}
+
+#[test]
+fn what_a_draft_began_with_goes_with_it() {
+    let rig = Rig::new(Options::default());
+    let root = value(&rig.blobs, &noise(1 << 20, 1), Codec::None);
+    let mut draft = rig.blobs.draft(&root, Codec::None);
+    drop(root);
+    assert_eq!(collect(&rig, &[]), 0, "it is all the draft has");
+    // Between a mark and its judgement: a cell may have got the chunks that no look at the store has met.
+    let (mark, early) = (rig.blobs.mark(), rig.blobs.held());
+    let taken = draft.value().unwrap();
+    drop(draft);
+    let cell = stored(&taken);
+    drop(taken);
+    assert!(early.len() == 1 && !rig.blobs.held().is_empty());
+    drop(mark);
+    assert!(rig.blobs.held().is_empty());
+    assert!(all(&rig.blobs, &cell) == noise(1 << 20, 1));
+    assert!(collect(&rig, &[]) > 1 << 19);
+}
