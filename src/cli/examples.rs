@@ -237,7 +237,7 @@ pub const BESIDE: &[Beside] = &[
         "cellfs-top",
         &[
             ("What is asked of a mount now:", "cellfs top /mnt/cells"),
-            ("Five looks, a second apart, into a file:", "cellfs top -i 1 -n 5 /mnt/cells > looks"),
+            ("Five looks, a second apart:", "cellfs top -i 1 -n 5 /mnt/cells"),
         ],
         &["cellfs-profile(1)", "cellfs-stats(1)"],
     ),

@@ -182,7 +182,9 @@ fn live(terminal: &mut DefaultTerminal, source: &mut Source, (interval, count): 
             if event::poll(KEYS).map_err(io)? {
                 match event::read().map_err(io)? {
                     Event::Key(key) if is_end(key.code, key.modifiers) => return Ok(()),
-                    Event::Resize(..) => drop(terminal.draw(|screen| frame.draw(screen)).map_err(io)?),
+                    Event::Resize(..) => {
+                        terminal.draw(|screen| frame.draw(screen)).map_err(io)?;
+                    }
                     _ => {}
                 }
             }
