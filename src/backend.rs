@@ -3,6 +3,7 @@
 //! Implemented by the embedded store and by the client of a daemon's control socket. Must not know files or FUSE.
 
 mod alter;
+mod numbers;
 
 mod run;
 
@@ -17,6 +18,8 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 pub use run::VersionRun;
+
+pub use numbers::{ColumnNumbers, FamilyColumns, FamilyNumbers};
 
 /// Results of a scan, in order; after an `Err` there is nothing more.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
@@ -128,43 +131,6 @@ pub struct Status {
     pub disk_available: u64,
     /// Bytes that may be written before what only takes room is refused.
     pub disk_writable: u64,
-}
-
-/// What is stored of a family.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FamilyNumbers {
-    pub name: String,
-    /// Stored cells: tombstones, and versions that no compaction has dropped yet, among them.
-    pub cells: u64,
-    /// Those of them that are in memory.
-    pub unflushed: u64,
-    /// Bytes that these take in the log: keys and values as they are stored.
-    pub bytes: u64,
-    /// Rows with such a cell, at least and at most.
-    pub least_rows: u64,
-    pub most_rows: u64,
-    /// Flushes that no compaction has merged yet (HBase: files).
-    pub layers: u64,
-}
-
-/// What is stored under each qualifier of a family.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FamilyColumns {
-    pub family: String,
-    /// Ascending; `None`: there are, or were, too many to count each.
-    pub columns: Option<Vec<ColumnNumbers>>,
-}
-
-/// The stored puts of one qualifier, over all rows; versions that no compaction has dropped yet among them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ColumnNumbers {
-    pub qualifier: Qualifier,
-    pub cells: u64,
-    /// Bytes of their values as users see them.
-    pub bytes: u64,
-    /// No timestamp is smaller, none is greater; exact until a version is dropped.
-    pub oldest: Timestamp,
-    pub newest: Timestamp,
 }
 
 /// A page of a listing of rows.
