@@ -1,11 +1,27 @@
 //! Unmounting, as root or through fusermount3.
 
 use std::path::Path;
+use std::time::Duration;
 
+use crate::env::sync::Instant;
 use crate::{Error, ErrorKind, Result};
+
+/// So long a mount point that is in use is asked again: programs look at it in passing.
+const PASSING: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// Unmounts by system call where that is allowed, else through fusermount3.
 pub fn unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        match try_unmount(mount_point, lazily) {
+            Err(e) if e.kind == ErrorKind::Busy && began.elapsed() < PASSING => std::thread::sleep(AGAIN),
+            done => return done,
+        }
+    }
+}
+
+fn try_unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
     let shown = mount_point.display();
     let flags = match lazily {
         Detach::Now => nix::mount::MntFlags::MNT_DETACH,

@@ -106,7 +106,8 @@ fn odd_a_pipe_in_place_of_any_file_is_never_waited_for() {
             }
             if args[0] == "mount" && output.status.success() {
                 assert_eq!(fs::read(fixture.path("t/r/f/q")).unwrap(), b"v", "{name}");
-                assert!(ends(&["umount", shown]).status.success(), "{name}");
+                let ended = ends(&["umount", shown]);
+                assert!(ended.status.success(), "{name}: {}", text(&ended.stderr));
             }
         }
         if fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_fifo()) {
