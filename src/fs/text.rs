@@ -104,7 +104,13 @@ impl Fs {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
         let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
-        let is_dirty = AtomicBool::new(empty);
+        // At once, as on any filesystem: who has it open since may have written before this handle is closed.
+        if let (true, Place::Schema(place)) = (empty, node.key().place)
+            && matches!(*place, SchemaPlace::Scratch { .. })
+        {
+            self.texts.set(&place, Vec::new())?;
+        }
+        let is_dirty = AtomicBool::new(false);
         let text = TextHandle { node, read, written, is_dirty, follows: None };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
