@@ -7,10 +7,10 @@ use super::cell_io::new_file;
 use super::handles::{FileHandle, Handle};
 use super::nodes::{Node, NodeState};
 use super::{Attr, Fs};
-use crate::Result;
 use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema;
+use crate::{ErrorKind, Result};
 
 /// What is to be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,10 +82,15 @@ impl Fs {
 
     /// ftruncate(2) writes through its handle; truncate(2) by path is one Put of its own.
     fn truncate(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
+        let open = handle.and_then(|number| self.handles.file(number).ok());
         if size > self.tree.backend.value_limit() {
+            if let Some(file) = open {
+                let mut state = node.state();
+                self.mark_written(self.session(node, &mut state)?, &file);
+                file.state.lock().failed = Some(ErrorKind::ValueTooLarge);
+            }
             return Err(self.too_large());
         }
-        let open = handle.and_then(|number| self.handles.file(number).ok());
         if let Some(file) = open {
             return self.resize(&file, &mut node.state(), size);
         }

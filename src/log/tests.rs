@@ -43,6 +43,28 @@ fn walked(bytes: Vec<u8>, number: u64) -> (Vec<Record>, Vec<Damage>) {
 }
 
 #[test]
+fn a_file_that_is_covered_during_a_sync_is_not_missed() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    let tags = Tags::default();
+    let seq = log.append(&[cell(b"r", b"v", &tags)], |_| ()).unwrap();
+    let covered = || {
+        log.make_spare(2)?;
+        log.roll(1, |_| ())?;
+        log.remove_covered(seq);
+        Ok(())
+    };
+    log.sync_to(seq, &covered).unwrap();
+    assert!(!env.exists(&path_of(Path::new(DIR), 1)).unwrap());
+    assert_eq!((log.poison(), log.synced()), (None, seq));
+    // What somebody else removes is.
+    let seq = log.append(&[cell(b"r", b"w", &tags)], |_| ()).unwrap();
+    env.remove(&path_of(Path::new(DIR), 2)).unwrap();
+    log.sync_to(seq, &|| Ok(())).unwrap_err();
+    assert!(log.poison().is_some());
+}
+
+#[test]
 fn records_come_back_over_several_files() {
     let env = SimEnv::new();
     let log = begun(&env);

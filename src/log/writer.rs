@@ -302,9 +302,9 @@ impl Log {
 
     fn sync_written(&self, first: &dyn Fn() -> Result<()>) -> Result<()> {
         self.check_poison()?;
-        let (dirty, last, record, active) = {
+        let (dirty, last, record) = {
             let active = self.active.lock();
-            (active.dirty.clone(), self.written(), active.last_record, active.number)
+            (active.dirty.clone(), self.written(), active.last_record)
         };
         // Order: after the last number that is claimed was taken, before its record is on the disk.
         if let Err(e) = first() {
@@ -318,9 +318,11 @@ impl Log {
                 return Err(self.sync_failed(*number, &e));
             }
         }
-        // What nobody can open again is as good as lost.
+        // What nobody can open again is as good as lost. Order: a file that is still written to was not removed by us; one
+        // that is complete meanwhile may have been, covered.
         if let Some((number, file)) = dirty.last()
-            && matches!(file.is_named(), Ok(false) if active == *number)
+            && matches!(file.is_named(), Ok(false))
+            && self.active.lock().number == *number
         {
             return Err(self.sync_failed(*number, &std::io::Error::other("it was removed")));
         }

@@ -80,8 +80,8 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `altering`, `declaring`, row locks, `room`, `flushing`, `compacting`, the structure's, the
-/// log's.
+/// See the module. Lock order: `snapshotting`, `altering`, `declaring`, row locks, `room`, `flushing`, `compacting`, the
+/// structure's, the log's.
 pub struct Engine {
     pub options: StoreOptions,
     pub hash_key: [u8; 16],

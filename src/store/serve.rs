@@ -251,6 +251,7 @@ impl Backend for Store {
     }
 
     fn check_room(&self) -> Result<()> {
+        self.engine.log.check_poison()?;
         self.engine.await_room(true);
         self.engine.check_reserve(0)
     }

@@ -83,6 +83,8 @@ impl Engine {
         self.snapshot().check_doubt()?;
         {
             let _one = self.snapshotting.lock();
+            // A change of the catalogue would be in it without what was written before that and is not flushed yet.
+            let _unchanged = self.altering.lock();
             let exists = || {
                 let text = format!("snapshot {name} exists. Delete it first, or choose another name");
                 Error::new(ErrorKind::AlreadyExists, text)

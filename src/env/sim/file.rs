@@ -67,6 +67,12 @@ impl EnvFile for SimFile {
         result
     }
 
+    fn is_named(&self) -> io::Result<bool> {
+        sync::point();
+        let state = self.env.state.lock();
+        Ok(self.life != state.life || state.names.nodes().any(|node| node == self.node))
+    }
+
     fn sync(&self) -> io::Result<()> {
         sync::point();
         log::trace!("file {}: sync", self.node);
