@@ -35,15 +35,24 @@ impl Blobs {
         self.0.files.known.read().contains_key(&number)
     }
 
-    /// Reads every chunk of a file that is not known to be dead, and tells of damage; of a file that goes meanwhile
+    /// Reads every chunk of a file that is not known to be dead, and tells of damage; of what goes meanwhile
     /// nothing more.
     pub fn verify(&self, number: u64, each: &mut dyn FnMut(Finding)) -> Result<Verified> {
         let files = &self.0.files;
         let blob = files.known.read().get(&number).cloned();
         let Some(blob) = blob else { return Ok(Verified::default()) };
+        let is_dead = |chunk: u32| {
+            let dead = files.shares.dead(number);
+            dead.get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1)
+        };
         let mut tell = |chunk: Option<u32>, tried: Result<()>| match tried {
-            // Order: asked after the read has failed, as a file is forgotten before it is unlinked.
-            Err(error) if error.kind == ErrorKind::Corrupt && !self.is_known(number) => Ok(()),
+            // Order: asked after the read has failed, as a file is forgotten before it is unlinked, and a chunk is known to
+            // be dead before it is punched out.
+            Err(error)
+                if error.kind == ErrorKind::Corrupt && (!self.is_known(number) || chunk.is_some_and(is_dead)) =>
+            {
+                Ok(())
+            }
             Err(error) if error.kind == ErrorKind::Corrupt => {
                 each(Finding { blob: number, chunk, error });
                 Ok(())
@@ -67,11 +76,11 @@ impl Blobs {
                 Arc::default()
             }
         };
-        let (dead, mut verified) = (files.shares.dead(number), Verified::default());
+        let mut verified = Verified::default();
         let chunks = blob.chunks.load(std::sync::atomic::Ordering::Acquire).max(table.next());
         verified.next = chunks;
         for chunk in 0..chunks {
-            if dead.get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1) {
+            if is_dead(chunk) {
                 continue;
             }
             tell(Some(chunk), files.read_chunk(number, chunk).map(|_| ()))?;
