@@ -50,9 +50,13 @@ fn mount_refuses_a_value_past_the_limit() {
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "small").unwrap();
     let file = OpenOptions::new().write(true).open(&cell).unwrap();
-    assert_eq!(errno(file.set_len(1_000_001)), libc::EFBIG);
     assert_eq!(errno(file.write_all_at(b"x", 1_000_000)), libc::EFBIG);
     assert!(last_refusal(&fixture).contains("1000000 bytes"));
+    drop(file);
+    let file = OpenOptions::new().write(true).truncate(true).open(&cell).unwrap();
+    assert_eq!(errno(file.set_len(1_000_001)), libc::EFBIG);
+    assert!(last_refusal(&fixture).contains("1000000 bytes"));
+    assert_eq!(errno(file.write_all_at(b"x", 0)), libc::EFBIG, "nothing of this handle is stored");
     drop(file);
     assert_eq!(fs::read_to_string(&cell).unwrap(), "small");
     let put = fixture.cellfs(&["put", fixture.store().to_str().unwrap(), "t", "r", "f:q", &"x".repeat(100)]);
