@@ -33,7 +33,8 @@ impl Engine {
         }
         let mut edit = Edit::default();
         edit.items.extend(collected.files_gone.iter().map(|file| Item::BlobGone { file: *file }));
-        self.change(|_| Ok(edit), |_| ())?;
+        // It makes room.
+        self.with_reserve(|| self.change(|_| Ok(edit.clone()), |_| ()))?;
         for number in collected.files_gone {
             let path = blobs.path(number);
             blobs.forget(number);

@@ -209,6 +209,9 @@ impl Engine {
         self.log.check_poison()?;
         let _hurry = self.hurry.up();
         let pace = &mut Pace::full(self);
+        // Order: first what takes no room itself, so that the rest has some.
+        self.collect_blobs()?;
+        self.restore_reserve()?;
         self.freeze()?;
         self.flush_frozen()?;
         self.tidy(pace)?;
