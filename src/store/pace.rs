@@ -40,12 +40,13 @@ pub struct Pace<'e> {
     /// Percent of the time in which it may work.
     share: u32,
     since: Instant,
+    stopped: bool,
 }
 
 impl<'e> Pace<'e> {
     /// Somebody waits for it.
     pub fn full(engine: &'e Engine) -> Self {
-        Self { engine, share: 100, since: Instant::now() }
+        Self { engine, share: 100, since: Instant::now(), stopped: false }
     }
 
     /// In the background, as the store's options say.
@@ -53,15 +54,19 @@ impl<'e> Pace<'e> {
         Self { share: engine.options.background_share.clamp(1, 100), ..Self::full(engine) }
     }
 
-    /// Called between pieces, with no lock held: rests as long as it must. False: the store is being closed.
+    /// Called between pieces, with no lock held: rests as long as it must. False, and from then on: the store is being
+    /// closed.
     pub fn go_on(&mut self) -> bool {
+        if self.stopped {
+            return false;
+        }
         let worked = self.since.elapsed();
         if worked < STRETCH && self.share < 100 {
             return true;
         }
-        let going = self.rest(worked * (100 - self.share) / self.share);
+        self.stopped = !self.rest(worked * (100 - self.share) / self.share);
         self.since = Instant::now();
-        going
+        !self.stopped
     }
 
     fn rest(&self, time: Duration) -> bool {
@@ -73,5 +78,29 @@ impl<'e> Pace<'e> {
             }
             self.engine.signals.changed.wait_until(&mut state, until);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::env::SimEnv;
+    use crate::store::{Background, Store, StoreOptions};
+
+    /// Else a compaction that is due would be begun and given up again and again, and the store never closed.
+    #[test]
+    fn who_was_stopped_does_not_go_on() {
+        let options =
+            StoreOptions { env: Arc::new(SimEnv::new()), background: Background::Off, ..StoreOptions::new("/s") };
+        let store = Store::open(options).unwrap();
+        let mut pace = Pace::background(&store.engine);
+        assert!(pace.go_on());
+        store.engine.wake(|state| state.stop = true);
+        while pace.go_on() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!((0..10).all(|_| !pace.go_on()));
     }
 }
