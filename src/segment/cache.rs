@@ -1,22 +1,21 @@
-//! What was read of segments and may be asked again: blocks, indexes, lists of groups, pages of filters, by weight.
+//! What was read of segments and may be asked again: blocks, indexes, pages of filters, by weight.
 //!
-//! In shards, each with its lock; in each the one that was not asked for the longest goes first. Must not read anything.
+//! Goes by use (S3-FIFO, Yang et al., SOSP 2023): one walk over much drives out little. Must not read anything.
 
 use std::sync::Arc;
 
-use lru::LruCache;
+use quick_cache::sync::{Cache as Inner, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
 use rustc_hash::FxBuildHasher;
 
 use super::block::Block;
-use super::index::{Groups, Index};
-use crate::env::sync::Mutex;
+use super::index::Index;
 
-/// Shards, and the least bytes of one.
+/// Most shards, each with its lock, and the least bytes of one.
 const SHARDS: usize = 16;
 const SHARD_MIN: usize = 1 << 20;
-/// Spare buffers of a shard, and the largest of them.
-const SPARE: usize = 2;
-const SPARE_BYTES: usize = 72 << 10;
+/// Bytes that an entry has, about.
+const ENTRY: usize = 4 << 10;
 /// Bytes that an entry costs beside what it holds.
 const OVERHEAD: usize = 128;
 
@@ -29,91 +28,47 @@ pub(super) enum Held {
     /// A block, or a page of a filter.
     Block(Arc<Block>),
     Index(Arc<Index>),
-    Groups(Arc<Groups>),
 }
 
-impl Held {
-    fn weight(&self) -> usize {
-        OVERHEAD
-            + match self {
-                Held::Block(block) => block.bytes.len(),
-                Held::Index(index) => index.weight(),
-                Held::Groups(groups) => groups.weight(),
-            }
-    }
-}
+#[derive(Clone)]
+struct Weight;
 
-struct Shard {
-    held: LruCache<Key, Held, FxBuildHasher>,
-    /// Buffers of blocks that have gone, for those to come: so nothing is filled with zeros to be read into.
-    spare: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl Shard {
-    fn drop(&mut self, held: Held) {
-        self.bytes -= held.weight();
-        if let Held::Block(block) = held
-            && self.spare.len() < SPARE
-            && let Some(block) = Arc::into_inner(block)
-            && block.bytes.capacity() <= SPARE_BYTES
-        {
-            self.spare.push(block.bytes);
-        }
+impl Weighter<Key, Held> for Weight {
+    fn weight(&self, _: &Key, held: &Held) -> u64 {
+        let held = match held {
+            Held::Block(block) => block.bytes.len(),
+            Held::Index(index) => index.weight(),
+        };
+        (OVERHEAD + held) as u64
     }
 }
 
 /// See the module. One for a store: a file is known by its number.
-pub struct Cache {
-    shards: Vec<Mutex<Shard>>,
-    shard_bytes: usize,
-}
+pub struct Cache(Inner<Key, Held, Weight, FxBuildHasher>);
 
 impl Cache {
     /// A cache of so many bytes.
     pub fn new(bytes: usize) -> Arc<Self> {
-        let shards = (bytes / SHARD_MIN).clamp(1, SHARDS);
-        let shard = || {
-            let held = LruCache::unbounded_with_hasher(FxBuildHasher);
-            Mutex::new(Shard { held, spare: Vec::new(), bytes: 0 })
+        let mut options = OptionsBuilder::new();
+        options.estimated_items_capacity(bytes / ENTRY).weight_capacity(bytes as u64);
+        options.shards((bytes / SHARD_MIN).clamp(1, SHARDS));
+        let inner = match options.build() {
+            Ok(options) => Inner::with_options(options, Weight, FxBuildHasher, DefaultLifecycle::default()),
+            Err(_) => Inner::with(bytes / ENTRY, bytes as u64, Weight, FxBuildHasher, DefaultLifecycle::default()),
         };
-        Arc::new(Self { shards: (0..shards).map(|_| shard()).collect(), shard_bytes: bytes / shards })
-    }
-
-    fn shard(&self, key: Key) -> &Mutex<Shard> {
-        let mixed = (key.0 ^ key.1.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        &self.shards[(mixed >> 32) as usize % self.shards.len()]
+        Arc::new(Self(inner))
     }
 
     pub(super) fn get(&self, file: u64, at: u64) -> Option<Held> {
-        let key = (file, at);
-        self.shard(key).lock().held.get(&key).cloned()
+        self.0.get(&(file, at))
     }
 
     pub(super) fn put(&self, file: u64, at: u64, held: Held) {
-        let weight = held.weight();
-        if weight > self.shard_bytes {
-            return;
-        }
-        let key = (file, at);
-        let mut shard = self.shard(key).lock();
-        shard.bytes += weight;
-        if let Some(before) = shard.held.put(key, held) {
-            shard.drop(before);
-        }
-        while shard.bytes > self.shard_bytes {
-            let Some((_, old)) = shard.held.pop_lru() else { break };
-            shard.drop(old);
-        }
-    }
-
-    /// A buffer for a block at a place, with any bytes in it.
-    pub(super) fn spare(&self, file: u64, at: u64) -> Vec<u8> {
-        self.shard((file, at)).lock().spare.pop().unwrap_or_default()
+        self.0.insert((file, at), held);
     }
 
     /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().bytes).sum()
+        self.0.weight() as usize
     }
 }

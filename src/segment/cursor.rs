@@ -312,7 +312,7 @@ impl ExtentCursor {
         if let Some(groups) = &self.groups {
             return Ok(groups.clone());
         }
-        let groups = self.extent.groups()?;
+        let groups = self.extent.groups()?.clone();
         self.groups = Some(groups.clone());
         Ok(groups)
     }
@@ -359,8 +359,7 @@ impl ExtentCursor {
             let count = block.header.count;
             return Ok((Bytes::Shared(block), count));
         }
-        let spare = extent.cache.spare(extent.file(), place.at);
-        let block = Arc::new(extent.source.read_piece_into(Kind::Keys, place, spare)?);
+        let block = Arc::new(extent.source.read_piece(Kind::Keys, place)?);
         extent.cache.put(extent.file(), place.at, Held::Block(block.clone()));
         let count = block.header.count;
         Ok((Bytes::Shared(block), count))

@@ -3,7 +3,7 @@
 //! Must not know of other segments, nor which cells are visible.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::area::plain_check;
@@ -40,6 +40,8 @@ pub struct Extent {
     pub(super) source: Arc<Source>,
     pub(super) cache: Arc<Cache>,
     facts: ExtentFacts,
+    /// The list of its groups once it was read: some 50 bytes for each 200 blocks.
+    groups: OnceLock<Arc<Groups>>,
     /// Bytes that are a hole in the file.
     given_back: AtomicU64,
 }
@@ -71,7 +73,8 @@ impl Segment {
     fn of(source: Source, trailer: Trailer, cache: &Arc<Cache>) -> Arc<Self> {
         let source = Arc::new(source);
         let extent = |facts| {
-            Arc::new(Extent { source: source.clone(), cache: cache.clone(), facts, given_back: AtomicU64::new(0) })
+            let (source, cache) = (source.clone(), cache.clone());
+            Arc::new(Extent { source, cache, facts, groups: OnceLock::new(), given_back: AtomicU64::new(0) })
         };
         let extents = trailer.extents.into_iter().map(extent).collect();
         Arc::new(Self { source, extents, last_edit: trailer.last_edit, claims: trailer.claims })
@@ -125,7 +128,7 @@ impl Extent {
     pub(super) fn block_of(&self, from: &[u8]) -> Result<(usize, usize, u64)> {
         let groups = self.groups()?;
         let group = groups.find(from);
-        let index = self.index(&groups, group, false)?;
+        let index = self.index(groups, group, false)?;
         let n = index.find(from);
         let missing = || self.source.damaged(self.facts.groups_at.at, "the list of groups does not make sense");
         let place = index.block(n).ok_or_else(missing)?;
@@ -146,9 +149,8 @@ impl Extent {
     }
 
     /// The list of its groups.
-    pub(super) fn groups(&self) -> Result<Arc<Groups>> {
-        let place = self.facts.groups_at;
-        if let Some(Held::Groups(groups)) = self.cache.get(self.file(), place.at) {
+    pub(super) fn groups(&self) -> Result<&Arc<Groups>> {
+        if let Some(groups) = self.groups.get() {
             return Ok(groups);
         }
         let groups = match self.read_groups() {
@@ -158,9 +160,7 @@ impl Extent {
             }
             groups => groups?,
         };
-        let groups = Arc::new(groups);
-        self.cache.put(self.file(), place.at, Held::Groups(groups.clone()));
-        Ok(groups)
+        Ok(self.groups.get_or_init(|| Arc::new(groups)))
     }
 
     pub(super) fn read_groups(&self) -> Result<Groups> {

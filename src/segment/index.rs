@@ -209,10 +209,6 @@ impl Groups {
         self.groups.push(group);
     }
 
-    pub(super) fn weight(&self) -> usize {
-        self.separators.weight() + self.groups.len() * size_of::<Group>()
-    }
-
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_varint(&mut out, self.groups.len() as u64);

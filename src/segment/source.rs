@@ -69,16 +69,11 @@ impl Source {
 
     /// The part at a place, checked and expanded.
     pub(super) fn read_piece(&self, kind: Kind, place: Place) -> Result<Block> {
-        self.read_piece_into(kind, place, Vec::new())
-    }
-
-    /// The same with a buffer that may be used.
-    pub(super) fn read_piece_into(&self, kind: Kind, place: Place, mut bytes: Vec<u8>) -> Result<Block> {
         let fits = place.checked_end().is_some_and(|end| end <= self.len);
         if !fits {
             return Err(self.damaged(place.at, &format!("the {} would end behind the file", kind.name())));
         }
-        bytes.resize(HEADER + place.stored as usize, 0);
+        let mut bytes = vec![0; HEADER + place.stored as usize];
         self.read(place.at, &mut bytes)?;
         let header = self.check(kind, place, &bytes)?;
         self.expand(place.at, header, bytes)

@@ -200,7 +200,7 @@ impl Engine {
         // It may have been dropped meanwhile.
         families_by_id(&layout.state.catalogue).get(&family.id)?;
         let runs = layout.runs(family.id)?;
-        if runs.runs.iter().any(|run| run.is_damaged()) {
+        if runs.runs.iter().any(|run| run.is_damaged) {
             return None;
         }
         if runs.is_half_merged() {

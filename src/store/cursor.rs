@@ -129,7 +129,7 @@ impl Cursor {
         let Some(runs) = snapshot.layout.runs(family) else { return Ok(cursor) };
         for (at, run) in runs.runs.iter().enumerate().rev() {
             let found = cursor.key().and_then(key::decode_suffix).map(|(timestamp, ..)| timestamp);
-            if found.is_some_and(|found| runs.runs[..=at].iter().all(|older| older.greatest() < found)) {
+            if found.is_some_and(|found| runs.runs[..=at].iter().all(|older| older.greatest < found)) {
                 break;
             }
             if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {

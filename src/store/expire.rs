@@ -65,7 +65,7 @@ impl Engine {
 fn expired<'r>(runs: &'r Runs, rules: &FamilyRules, now: Timestamp) -> Vec<&'r Run> {
     let (mut gone, mut kept): (Vec<&Run>, Vec<&Run>) = (Vec::new(), Vec::new());
     for run in &runs.runs {
-        let all = |of: &dyn Fn(&ExtentFacts) -> bool| !run.is_damaged() && run.facts().all(of);
+        let all = |of: &dyn Fn(&ExtentFacts) -> bool| !run.is_damaged && run.facts().all(of);
         let by_family = all(&|facts| past_family_ttl(rules, facts.greatest_timestamp, now));
         let by_cells = || all(&|facts| facts.alive_until.is_some_and(|until| until < now));
         // A put that has expired by itself may hide an older one for good. By timestamps, in classic families, the

@@ -77,9 +77,34 @@ pub struct Run {
     pub last_layer: u32,
     /// By their first keys.
     pub extents: Vec<RunExtent>,
+    /// The greatest timestamp; the greatest there is where it is not known.
+    pub greatest: Timestamp,
+    /// Whether any of it cannot be read.
+    pub is_damaged: bool,
 }
 
 impl Run {
+    fn new((first_layer, last_layer): (u32, u32), extents: Vec<RunExtent>) -> Arc<Self> {
+        let is_damaged = extents.iter().any(|extent| extent.extent.is_none());
+        let known = extents.iter().filter_map(RunExtent::facts).map(|facts| facts.greatest_timestamp).max();
+        let greatest = if is_damaged { Timestamp::MAX } else { known.unwrap_or(Timestamp::ZERO) };
+        Arc::new(Self { first_layer, last_layer, extents, greatest, is_damaged })
+    }
+
+    /// The extents that may have keys with a prefix.
+    pub fn near(&self, prefix: &[u8]) -> impl Iterator<Item = &RunExtent> {
+        // One that cannot be read may have any key.
+        let first = match self.is_damaged {
+            true => 0,
+            false => self.extents.partition_point(|extent| extent.last_key() < prefix),
+        };
+        let reaches = move |extent: &&RunExtent| {
+            let key = extent.first_key();
+            key <= prefix || key.starts_with(prefix)
+        };
+        self.extents[first..].iter().take_while(reaches).filter(move |extent| extent.last_key() >= prefix)
+    }
+
     /// The first key of any of it.
     pub fn first_key(&self) -> &[u8] {
         self.extents.first().map_or(&[], RunExtent::first_key)
@@ -97,9 +122,8 @@ impl Run {
 
     /// Whether an extent of it reaches to a prefix of keys, and `may` say that it holds what is looked for.
     pub fn may_hold(&self, prefix: &[u8], may: &dyn Fn(&Extent) -> Result<bool>) -> Result<bool> {
-        let end = crate::format::key::prefix_end(prefix);
-        for extent in &self.extents {
-            if extent.last_key() >= prefix && extent.first_key() < end.as_slice() && may(extent.readable()?)? {
+        for extent in self.near(prefix) {
+            if may(extent.readable()?)? {
                 return Ok(true);
             }
         }
@@ -124,11 +148,6 @@ impl Run {
         Ok(None)
     }
 
-    /// Whether any of it cannot be read.
-    pub fn is_damaged(&self) -> bool {
-        self.extents.iter().any(|extent| extent.extent.is_none())
-    }
-
     /// A sum over the trailers.
     pub fn sum(&self, of: impl Fn(&ExtentFacts) -> u64) -> u64 {
         self.facts().map(of).sum()
@@ -137,16 +156,7 @@ impl Run {
     /// What is left from a key on; `None`: nothing.
     pub fn trimmed(&self, from: &Arc<[u8]>) -> Option<Arc<Self>> {
         let extents: Vec<RunExtent> = self.extents.iter().filter_map(|extent| extent.trimmed(from)).collect();
-        let (first_layer, last_layer) = (self.first_layer, self.last_layer);
-        (!extents.is_empty()).then(|| Arc::new(Self { first_layer, last_layer, extents }))
-    }
-
-    /// The greatest timestamp; the greatest there is where it is not known.
-    pub fn greatest(&self) -> Timestamp {
-        if self.is_damaged() {
-            return Timestamp::MAX;
-        }
-        self.facts().map(|facts| facts.greatest_timestamp).max().unwrap_or(Timestamp::ZERO)
+        (!extents.is_empty()).then(|| Self::new((self.first_layer, self.last_layer), extents))
     }
 }
 
@@ -174,14 +184,14 @@ impl Runs {
         for (held, extent) in extents {
             by_layers.entry((held.first_layer, held.last_layer)).or_default().push(extent);
         }
-        let run = |((first_layer, last_layer), mut extents): ((u32, u32), Vec<RunExtent>)| {
+        let run = |(layers, mut extents): ((u32, u32), Vec<RunExtent>)| {
             extents.sort_by(|a, b| a.first_key().cmp(b.first_key()));
-            Arc::new(Run { first_layer, last_layer, extents })
+            Run::new(layers, extents)
         };
         let runs: Vec<Arc<Run>> = by_layers.into_iter().map(run).collect();
-        let any = |of: fn(&ExtentFacts) -> bool| runs.iter().any(|run| run.is_damaged() || run.facts().any(of));
+        let any = |of: fn(&ExtentFacts) -> bool| runs.iter().any(|run| run.is_damaged || run.facts().any(of));
         Self {
-            greatest: runs.iter().map(|run| run.greatest()).max().unwrap_or(Timestamp::ZERO),
+            greatest: runs.iter().map(|run| run.greatest).max().unwrap_or(Timestamp::ZERO),
             family_tombstones: any(|facts| facts.family_tombstones > 0),
             expiring: any(|facts| facts.has_ttl),
             runs,

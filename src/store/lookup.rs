@@ -63,8 +63,7 @@ impl Engine {
         take: &mut dyn FnMut(&Arc<Extent>, StoredValue<'_>) -> Result<()>,
     ) -> Result<()> {
         for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs).rev() {
-            let near = run.extents.iter().filter(|extent| extent.first_key() <= key && extent.last_key() >= key);
-            for extent in near {
+            for extent in run.near(key) {
                 let extent = extent.readable()?;
                 let mut cursor = extent.cursor(Reading::Point);
                 cursor.seek(key)?;

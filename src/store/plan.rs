@@ -169,7 +169,7 @@ impl<'a> Planner<'a> {
         let end = key::prefix_end(prefix);
         let mut cursor = Cursor::in_memory(&self.snapshot, family.id, prefix, end, first)?;
         for run in self.snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
-            if run.greatest() >= time {
+            if run.greatest >= time {
                 cursor = cursor.with_run(run, prefix)?;
             }
         }
