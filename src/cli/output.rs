@@ -81,9 +81,9 @@ impl CellPrinter {
         Self { output: Output::new(), form, row: Vec::new(), whole: Cells::default(), missing: 0, count: 0 }
     }
 
-    pub fn take(&mut self, piece: Piece) -> Result<()> {
+    pub fn take(&mut self, piece: &Piece) -> Result<()> {
         if let Piece::Row(row) = piece {
-            self.row = row;
+            self.row.clone_from(row);
             return Ok(());
         }
         self.count += u64::from(matches!(piece, Piece::Cell(_) | Piece::Head(..)));
@@ -92,8 +92,8 @@ impl CellPrinter {
                 Some(cell) => self.output.json(&cell_json(&self.row, &cell)),
                 None => Ok(()),
             },
-            Form::Text => self.text(&piece),
-            Form::Value if self.count == 1 => self.value(&piece),
+            Form::Text => self.text(piece),
+            Form::Value if self.count == 1 => self.value(piece),
             Form::Value => Ok(()),
         }
     }

@@ -147,7 +147,7 @@ impl Client {
         let mut line = self.another_line()?;
         send(&mut line, request)?;
         while let Some(pieces) = more_pieces(&mut line)? {
-            pieces.into_iter().try_for_each(&mut *take)?;
+            pieces.iter().try_for_each(&mut *take)?;
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Backend for Client {
         send(&mut *line, &Request::Get(get.clone()))?;
         let (mut result, mut cells) = (RowResult { row: get.row.clone(), cells: Vec::new() }, Cells::default());
         while let Some(pieces) = more_pieces(&mut line)? {
-            result.cells.extend(pieces.into_iter().filter_map(|piece| cells.take(piece)));
+            result.cells.extend(pieces.iter().filter_map(|piece| cells.take(piece)));
         }
         Ok(result)
     }

@@ -23,7 +23,7 @@ impl From<Line> for RemoteRows {
 impl RemoteRows {
     fn read(&mut self) -> Result<Option<RowResult>> {
         loop {
-            if let Some(row) = self.pieces.by_ref().find_map(|piece| self.results.take(piece)) {
+            if let Some(row) = self.pieces.by_ref().find_map(|piece| self.results.take(&piece)) {
                 return Ok(Some(row));
             }
             match more_pieces(&mut self.line)? {

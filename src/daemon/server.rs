@@ -225,9 +225,9 @@ fn is_asked(stream: &UnixStream, limit: PollTimeout) -> bool {
 fn stream_pieces(output: &mut Watched<'_>, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
     let (mut held, mut bytes) = (Vec::new(), 0);
     let mut lost = false;
-    let done = read(&mut |piece: Piece| {
+    let done = read(&mut |piece: &Piece| {
         bytes += piece.size();
-        held.push(piece);
+        held.push(piece.clone());
         if bytes < ANSWER_BYTES {
             return Ok(());
         }

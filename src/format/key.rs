@@ -164,6 +164,15 @@ pub fn qualifier_of(key: &[u8], row_prefix_len: usize) -> Option<Qualifier> {
     Some(take_escaped(&mut rest)?.into_owned())
 }
 
+/// As [`qualifier_of`], into a buffer; false: it is no key.
+pub fn set_qualifier(key: &[u8], row_prefix_len: usize, out: &mut Qualifier) -> bool {
+    out.clear();
+    let Some(mut rest) = key.get(row_prefix_len..) else { return false };
+    let Some(qualifier) = take_escaped(&mut rest) else { return false };
+    out.extend_from_slice(&qualifier);
+    true
+}
+
 /// The qualifier of a key as it stands there, with its end mark; the row part is `row_prefix_len` bytes long.
 pub fn escaped_qualifier(key: &[u8], row_prefix_len: usize) -> Option<&[u8]> {
     key.get(row_prefix_len..key.len().checked_sub(SUFFIX)?)

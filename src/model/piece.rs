@@ -35,8 +35,8 @@ impl Piece {
     }
 }
 
-/// Takes pieces; an error ends the read.
-pub type TakePiece<'a> = &'a mut dyn FnMut(Piece) -> crate::Result<()>;
+/// Takes pieces, which are lent: whoever gives them may use their buffers again. An error ends the read.
+pub type TakePiece<'a> = &'a mut dyn FnMut(&Piece) -> crate::Result<()>;
 
 /// Cells with whole values, of pieces: holds one cell at a time.
 #[derive(Default)]
@@ -46,13 +46,13 @@ pub struct Cells {
 
 impl Cells {
     /// Takes the next piece; a cell once it is whole.
-    pub fn take(&mut self, piece: Piece) -> Option<Cell> {
+    pub fn take(&mut self, piece: &Piece) -> Option<Cell> {
         match piece {
-            Piece::Cell(cell) => return Some(cell),
-            Piece::Head(cell, len) => self.open = Some((cell, len)),
+            Piece::Cell(cell) => return Some(cell.clone()),
+            Piece::Head(cell, len) => self.open = Some((cell.clone(), *len)),
             Piece::Value(bytes) => {
                 let (cell, len) = self.open.as_mut()?;
-                cell.value.extend_from_slice(&bytes);
+                cell.value.extend_from_slice(bytes);
                 if cell.value.len() as u64 >= *len {
                     return self.open.take().map(|(cell, _)| cell);
                 }
@@ -72,9 +72,9 @@ pub struct Results {
 
 impl Results {
     /// Takes the next piece; a result once it is whole.
-    pub fn take(&mut self, piece: Piece) -> Option<RowResult> {
+    pub fn take(&mut self, piece: &Piece) -> Option<RowResult> {
         match piece {
-            Piece::Row(row) => self.open = Some(RowResult { row, cells: Vec::new() }),
+            Piece::Row(row) => self.open = Some(RowResult { row: row.clone(), cells: Vec::new() }),
             Piece::End => return self.open.take(),
             part => {
                 if let (Some(cell), Some(open)) = (self.cells.take(part), &mut self.open) {
@@ -110,10 +110,10 @@ mod tests {
             Piece::Value(b"cde".to_vec()),
             Piece::Cell(cell(b"")),
         ];
-        assert!(pieces.into_iter().all(|piece| results.take(piece).is_none()));
-        let whole = results.take(Piece::End);
+        assert!(pieces.iter().all(|piece| results.take(piece).is_none()));
+        let whole = results.take(&Piece::End);
         let cells = vec![cell(b"whole"), cell(b"abcde"), cell(b"")];
         assert_eq!(whole, Some(RowResult { row: b"r".to_vec(), cells }));
-        assert_eq!(results.take(Piece::End), None);
+        assert_eq!(results.take(&Piece::End), None);
     }
 }

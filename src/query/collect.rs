@@ -102,12 +102,12 @@ impl<'a> Batches<'a> {
     }
 
     fn end<S>(&mut self, request: &mut RowRequest<'_, S>) -> Result<()> {
-        if std::mem::take(&mut self.open) > 0 { (request.emit)(Piece::End) } else { Ok(()) }
+        if std::mem::take(&mut self.open) > 0 { (request.emit)(&Piece::End) } else { Ok(()) }
     }
 
     fn show<S>(&mut self, included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
         if self.open == 0 {
-            (request.emit)(Piece::Row(self.row.to_vec()))?;
+            (request.emit)(&Piece::Row(self.row.to_vec()))?;
         }
         self.open += 1;
         self.emitted = true;
@@ -134,12 +134,12 @@ fn emit_included(included: Included, loader: &mut dyn ValueLoader, emit: TakePie
     let (qualifier, tags) = (stored.qualifier.clone(), stored.tags.clone());
     let cell = Cell { family, qualifier, timestamp: stored.timestamp, kind: stored.kind, tags, value };
     if len <= VALUE_PIECE {
-        return emit(Piece::Cell(cell));
+        return emit(&Piece::Cell(cell));
     }
-    emit(Piece::Head(cell, len as u64))?;
+    emit(&Piece::Head(cell, len as u64))?;
     for offset in (0..len).step_by(VALUE_PIECE) {
         let bytes = loader.load_part(&stored, offset as u64, VALUE_PIECE)?;
-        emit(Piece::Value(bytes))?;
+        emit(&Piece::Value(bytes))?;
     }
     Ok(())
 }

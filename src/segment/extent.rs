@@ -3,8 +3,8 @@
 //! Must not know of other segments, nor which cells are visible.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::area::plain_check;
 use super::block::Block;

@@ -62,7 +62,7 @@ pub(super) fn extent(extent: &Arc<Extent>, from: &[u8], each: &mut dyn FnMut(Fin
     if let Some(groups) = groups {
         let (first, block) = if from.is_empty() { (0, 0) } else { begin(extent, from, each)? };
         for n in first..groups.len() {
-            let found = self::group(extent, &groups, (n, if n == first { block } else { 0 }), each)?;
+            let found = self::group(extent, groups, (n, if n == first { block } else { 0 }), each)?;
             cells = cells.zip(found).map(|(before, found)| before + found);
         }
     }

@@ -158,6 +158,7 @@ impl Cursor {
 
     /// The bytes of the next cell's value, or of its root.
     pub fn load_value(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
         match self.lanes.first_mut() {
             Some(Lane::Memory(lane)) => {
                 if let Some((_, MemCell { value: MemValue::Bytes(bytes) | MemValue::Root { bytes, .. }, .. })) =

@@ -151,7 +151,6 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
                 }
                 open = Some(next);
             }
-            self.value.clear();
             cursor.load_value(&mut self.value)?;
             if let (Some(open), Some(key), Some(cell)) = (&mut open, cursor.key(), cursor.cell()) {
                 self.judge(open, key, &cell)?;
@@ -270,7 +269,6 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, prefix, end)?;
         for dropped in dropped {
             if !dropped {
-                self.value.clear();
                 cursor.load_value(&mut self.value)?;
                 if let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) {
                     self.write(key, &cell.tags(), &cell)?;

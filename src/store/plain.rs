@@ -11,20 +11,30 @@ use crate::visibility::{FamilyReader, ReadRules, shows_by_itself};
 /// Cells of a column that are passed one by one before the rest is jumped over.
 const STEPS: usize = 8;
 
-/// The row that is read; its buffers are used again.
-#[derive(Default)]
+/// The row that is read; its buffers are used again, so that no cell costs an allocation.
 pub(super) struct PlainRow {
     place: RowPlace,
     /// What the keys of a column's cells begin with.
     column: Vec<u8>,
     /// Whether a piece of it went out.
     shown: bool,
+    /// The cell that is shown.
+    cell: Piece,
 }
 
 /// Who takes the cells, and how values are read that the cells do not carry.
 pub(super) struct Taker<'t, 'l> {
     pub(super) loader: &'l mut dyn ValueLoader,
     pub(super) emit: TakePiece<'t>,
+}
+
+impl Default for PlainRow {
+    fn default() -> Self {
+        let (family, qualifier, value) = (String::new(), Vec::new(), Vec::new());
+        let (timestamp, kind, tags) = (Timestamp::ZERO, CellKind::Put, Tags::default());
+        let cell = Piece::Cell(Cell { family, qualifier, timestamp, kind, tags, value });
+        Self { place: RowPlace::default(), column: Vec::new(), shown: false, cell }
+    }
 }
 
 impl PlainRow {
@@ -42,7 +52,7 @@ impl PlainRow {
     /// The row is over; whether anything of it is in the answer.
     pub(super) fn finish(&mut self, emit: TakePiece<'_>) -> Result<bool> {
         if self.shown {
-            emit(Piece::End)?;
+            emit(&Piece::End)?;
         }
         Ok(self.shown)
     }
@@ -50,7 +60,7 @@ impl PlainRow {
     fn begin(&mut self, emit: TakePiece<'_>) -> Result<()> {
         if !self.shown {
             self.shown = true;
-            emit(Piece::Row(self.place.row().unwrap_or_default()))?;
+            emit(&Piece::Row(self.place.row().unwrap_or_default()))?;
         }
         Ok(())
     }
@@ -91,7 +101,7 @@ impl PlainRow {
         match shown(&rules, cursor) {
             Some((timestamp, tags)) => {
                 self.begin(taker.emit)?;
-                show(&family.name, (timestamp, tags), (row_len, cursor), taker)?;
+                self.show(&family.name, (timestamp, tags), (row_len, cursor), taker)?;
                 self.pass_column(cursor)
             }
             None => {
@@ -104,6 +114,30 @@ impl PlainRow {
                 cursor.seek(&end)
             }
         }
+    }
+
+    /// Shows the cell at which the cursor stands.
+    fn show(
+        &mut self,
+        name: &str,
+        (timestamp, tags): (Timestamp, Tags),
+        (row_len, cursor): (usize, &mut Cursor),
+        taker: &mut Taker<'_, '_>,
+    ) -> Result<()> {
+        let Some(stored) = cursor.cell() else { return Ok(()) };
+        if stored.is_damaged() || stored.is_root() || stored.len() > VALUE_PIECE as u64 {
+            return cursor.stored(row_len).map_or(Ok(()), |cell| emit_stored(name, cell, taker.loader, taker.emit));
+        }
+        if let Piece::Cell(cell) = &mut self.cell {
+            let known = cursor.key().is_some_and(|key| key::set_qualifier(key, row_len, &mut cell.qualifier));
+            debug_assert!(known, "a cursor stands at keys");
+            cursor.load_value(&mut cell.value)?;
+            if cell.family != name {
+                name.clone_into(&mut cell.family);
+            }
+            (cell.timestamp, cell.tags) = (timestamp, tags);
+        }
+        (taker.emit)(&self.cell)
     }
 
     fn pass_column(&self, cursor: &mut Cursor) -> Result<()> {
@@ -124,29 +158,4 @@ fn shown(rules: &ReadRules<'_>, cursor: &Cursor) -> Option<(Timestamp, Tags)> {
     let cell = cursor.cell()?;
     let tags = if cell.is_plain() { Tags::default() } else { cell.tags() };
     shows_by_itself(rules, (timestamp, kind), &tags).then_some((timestamp, tags))
-}
-
-/// Shows the cell at which the cursor stands.
-fn show(
-    family: &str,
-    (timestamp, tags): (Timestamp, Tags),
-    (row_len, cursor): (usize, &mut Cursor),
-    taker: &mut Taker<'_, '_>,
-) -> Result<()> {
-    let Some(cell) = cursor.cell() else { return Ok(()) };
-    if cell.is_damaged() || cell.is_root() || cell.len() > VALUE_PIECE as u64 {
-        return cursor.stored(row_len).map_or(Ok(()), |cell| emit_stored(family, cell, taker.loader, taker.emit));
-    }
-    let len = cell.len() as usize;
-    let qualifier = cursor.key().and_then(|key| key::qualifier_of(key, row_len)).unwrap_or_default();
-    let mut value = Vec::with_capacity(len);
-    cursor.load_value(&mut value)?;
-    (taker.emit)(Piece::Cell(Cell {
-        family: family.to_owned(),
-        qualifier,
-        timestamp,
-        kind: CellKind::Put,
-        tags,
-        value,
-    }))
 }

@@ -85,7 +85,7 @@ impl Reference {
                 Ok(SliceSource::new(&cells[at]))
             };
             let mut whole = Results::default();
-            let mut emit = |piece| {
+            let mut emit = |piece: &cellfs::model::Piece| {
                 results.extend(whole.take(piece));
                 Ok(())
             };

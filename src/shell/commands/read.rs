@@ -179,7 +179,7 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     check_columns(&table, &row, &read)?;
     let backend = session.backend()?;
     let (get, mut cells, mut found) = (Get { table: table.name, row, read }, Cells::default(), false);
-    let mut show = |piece| {
+    let mut show = |piece: &Piece| {
         session.check_interrupt()?;
         let Some(cell) = cells.take(piece) else { return Ok(()) };
         found = true;
@@ -196,7 +196,7 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
 /// Shows what is read piece by piece: one cell is held at a time.
 fn by_piece(
     read: impl FnOnce(TakePiece<'_>) -> crate::Result<()>,
-    show: &mut dyn FnMut(Piece) -> Outcome<()>,
+    show: &mut dyn FnMut(&Piece) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut failed = None;
     let done = read(&mut |piece| {
@@ -267,9 +267,9 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let backend = session.backend()?;
     let (mut count, mut row, mut cells) = (0, String::new(), Cells::default());
     let mut key = Vec::new();
-    let mut show = |piece| {
+    let mut show = |piece: &Piece| {
         session.check_interrupt()?;
-        if let Piece::Row(next) = &piece {
+        if let Piece::Row(next) = piece {
             count += 1;
             row = format.key(next)?;
             key.clone_from(next);
