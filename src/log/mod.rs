@@ -16,7 +16,7 @@ pub use file::{FileHeader, HEADER, list, path_of, store_of};
 pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, is_void, read};
 pub use whole::{Whole, write_whole};
-pub use writer::Log;
+pub use writer::{Log, Written};
 
 #[cfg(test)]
 mod tests;

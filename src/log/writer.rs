@@ -38,11 +38,24 @@ struct Active {
     buffer: Vec<u8>,
 }
 
+/// A file of a log that is being written, and how much of it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub number: u64,
+    pub path: PathBuf,
+    /// The last number in it; it goes no sooner than that is covered.
+    pub last: SeqNo,
+    /// Bytes up to the end of its last record; `None`: all that it has.
+    pub end: Option<u64>,
+}
+
 /// See the module.
 pub struct Log {
     env: Arc<dyn Env>,
     dir: PathBuf,
     store: StoreId,
+    /// The first file that this run writes to.
+    first: u64,
     /// Lock 3: numbers, the file's end, what is published. Lock order: `syncing` before it.
     active: Mutex<Active>,
     syncing: Mutex<bool>,
@@ -97,6 +110,7 @@ impl Log {
         complete: Vec<(u64, SeqNo)>,
     ) -> Self {
         let Whole { header, file, end, last: last_record } = whole;
+        let first = header.number;
         let active = Active {
             number: header.number,
             file,
@@ -112,6 +126,7 @@ impl Log {
             env,
             dir: dir.to_owned(),
             store,
+            first,
             active: Mutex::new(active),
             syncing: Mutex::new(false),
             sync_ended: Condvar::new(),
@@ -181,6 +196,19 @@ impl Log {
     /// How many files there are.
     pub fn files(&self) -> u64 {
         self.active.lock().complete.len() as u64 + 1
+    }
+
+    /// What is written and not covered yet, oldest first.
+    pub fn written_files(&self) -> Vec<Written> {
+        let active = self.active.lock();
+        let of = |number, last, end| Written { number, path: path_of(&self.dir, number), last, end };
+        let complete = active.complete.iter().map(|(number, last)| of(*number, *last, None));
+        complete.chain([of(active.number, active.last_record, Some(active.offset))]).collect()
+    }
+
+    /// Whether a file was begun by this run, so that no crash can have cut it short.
+    pub fn has_begun(&self, number: u64) -> bool {
+        number >= self.first
     }
 
     /// Calls `with` while nothing is written.

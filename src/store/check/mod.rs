@@ -1,5 +1,6 @@
 //! `check` and `repair`: what of a store is as it was written, and what can be mended.
 
+mod logs;
 mod repair;
 mod rewrite;
 mod walk;
@@ -224,10 +225,13 @@ impl Engine {
                 }
             }
             checker.blobs(&dir.join("blobs"), &self.values.blobs, &live)?;
+            let covered = || self.layout().state.covered;
+            checker.open_log(&**env, self.structure.store(), &self.log, &covered)?;
             checker.summary
         };
-        tell(CheckEvent::End(summary))?;
+        // Order: whoever is told of the end finds in the status what it has found.
         self.met.checked(first.note(&**env, dir, summary.damages));
+        tell(CheckEvent::End(summary))?;
         Ok(summary)
     }
 }

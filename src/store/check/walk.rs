@@ -1,4 +1,4 @@
-//! The check itself: every block and value of every extent, every chunk, every record of the log.
+//! The check itself: every block and value of every extent, every chunk; [`super::logs`] has the records of the log.
 //!
 //! Needs no more memory than a few blocks and one file of the log. Changes nothing.
 
@@ -7,24 +7,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::rewrite::{Names, name_of, names};
-use super::{Known, Tell, damage, note};
+use super::{Tell, damage};
+use crate::Result;
 use crate::blob::Blobs;
-use crate::env::Env;
-use crate::format::StoreId;
 use crate::journal::State;
-use crate::log::{self, Damage, FoundCell};
-use crate::model::{CheckEvent, CheckSummary, Finding, to_string_binary};
+use crate::model::{CheckEvent, CheckSummary, Finding};
 use crate::segment::Extent;
 use crate::store::collect::Chunks;
 use crate::store::layout::File;
-use crate::{Result, error};
 
 /// Bytes between two reports of progress.
 const REPORT: u64 = 4 << 20;
 
 /// See the module.
 pub struct Checker<'f> {
-    tell: &'f mut Tell<'f>,
+    pub(super) tell: &'f mut Tell<'f>,
     pub summary: CheckSummary,
     /// Segments that were found damaged.
     pub damaged: BTreeSet<u64>,
@@ -155,69 +152,4 @@ impl<'f> Checker<'f> {
         }
         Ok(())
     }
-
-    /// Reads the log of a store that nobody has open.
-    pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, (covered, synced): Known) -> Result<()> {
-        for number in log::list(env, dir)? {
-            let path = log::path_of(dir, number).display().to_string();
-            let walk = match log::read(env, dir, store, number) {
-                Ok(walk) => walk,
-                Err(e) => {
-                    self.damage(path, None, e.message)?;
-                    continue;
-                }
-            };
-            let Some(mut walk) = walk else {
-                if !log::is_void(env, dir, number)? {
-                    self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?;
-                }
-                continue;
-            };
-            if walk.is_headless {
-                self.damage(
-                    path.clone(),
-                    Some(0),
-                    "the header is damaged; the records are whole without it".to_owned(),
-                )?;
-            }
-            while let Some(found) = walk.next_found() {
-                match found {
-                    Ok(record) => {
-                        self.summary.records += 1;
-                        self.summary.entries += record.cells.len() as u64;
-                    }
-                    Err(Damage { offset, resume, seq, cells, nameless }) => {
-                        let was_there = seq.is_some_and(|seq| seq <= synced && seq > covered) || resume.is_some();
-                        let text = "a record is not whole".to_owned();
-                        match was_there {
-                            true => {
-                                self.summary.damages += 1;
-                                let cell = damaged_cells(&cells, nameless);
-                                (self.tell)(damage(path.clone(), Some(offset), cell, text))?;
-                            }
-                            false => {
-                                self.summary.notes += 1;
-                                let text =
-                                    "what was written last was never whole; the next start leaves it out".to_owned();
-                                (self.tell)(note(path.clone(), Some(offset), text))?;
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The cells of a record that are not whole, for people; `None`: nothing is known of them.
-fn damaged_cells(cells: &[FoundCell], nameless: bool) -> Option<String> {
-    let name = |bytes: &[u8]| error::printable(&to_string_binary(bytes));
-    let damaged = cells.iter().filter(|cell| !cell.whole);
-    let mut names: Vec<String> =
-        damaged.map(|cell| format!("row {}, column {}", name(&cell.row), name(&cell.qualifier))).collect();
-    if nameless && !names.is_empty() {
-        names.push("others".to_owned());
-    }
-    (!names.is_empty()).then(|| names.join("; "))
 }

@@ -81,7 +81,7 @@ fn a_check_beside_writes_tells_of_no_damage() {
     let store = open(&env);
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
     let done = AtomicBool::new(false);
-    let checks = std::thread::scope(|scope| {
+    let (checks, records) = std::thread::scope(|scope| {
         let (store, done) = (&store, &done);
         scope.spawn(move || {
             for n in 0..250u8 {
@@ -98,7 +98,7 @@ fn a_check_beside_writes_tells_of_no_damage() {
             }
             done.store(true, Ordering::Release);
         });
-        let mut checks = 0;
+        let (mut checks, mut records) = (0, 0);
         while !done.load(Ordering::Acquire) {
             let mut found = Vec::new();
             let mut tell = |event: CheckEvent| {
@@ -107,12 +107,80 @@ fn a_check_beside_writes_tells_of_no_damage() {
                 }
                 Ok(())
             };
-            assert_eq!(store.check(&mut tell).unwrap().damages, 0, "{found:?}");
+            let summary = store.check(&mut tell).unwrap();
+            assert_eq!((summary.damages, summary.notes), (0, 0), "{found:?}");
             checks += 1;
+            records += summary.records;
         }
-        checks
+        (checks, records)
     });
-    assert!(checks > 0, "{checks}");
+    assert!(checks > 0 && records > 0, "{checks} checks, {records} records");
+}
+
+/// What the check of an open store tells.
+fn findings_of(store: &Store) -> (CheckSummary, Vec<Finding>) {
+    let mut found = Vec::new();
+    let mut tell = |event: CheckEvent| {
+        if let CheckEvent::Finding(finding) = event {
+            found.push(finding);
+        }
+        Ok(())
+    };
+    (store.check(&mut tell).unwrap(), found)
+}
+
+#[test]
+fn a_check_of_an_open_store_reads_its_log() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "before", b"in a file of the log that a later start reads again");
+    store.sync().unwrap();
+    store.close().unwrap();
+    let store = open(&env);
+    for n in 0..10 {
+        put(&store, "r", &format!("q{n}"), format!("value number {n}").as_bytes());
+    }
+    let good = findings_of(&store);
+    assert_eq!((good.0.damages, good.0.notes, good.1.len()), (0, 0, 0), "{:?}", good.1);
+    assert!(good.0.records >= 11, "{:?}", good.0);
+    // Values in the file that is written, one on the disk and one that nobody has synced; in the file of before; a
+    // header of a record.
+    store.sync().unwrap();
+    put(&store, "r", "late", b"value of nobody");
+    for (text, column) in [("value number 7", "q7"), ("value of nobody", "late"), ("in a file of", "before")] {
+        let (path, at) = in_log(&env, text.as_bytes());
+        flip(&env, &path, at + 3);
+        let (summary, found) = findings_of(&store);
+        assert_eq!((summary.damages, found.len()), (1, 1), "{text}: {found:?}");
+        assert_eq!(found[0].file, path);
+        assert!(found[0].cell.as_ref().unwrap().contains(&format!("row r, column {column}")), "{found:?}");
+        flip(&env, &path, at + 3);
+        assert_eq!(findings_of(&store).0.damages, 0);
+    }
+    let (path, at) = in_log(&env, b"value of nobody");
+    let head = env_bytes(&env, path.as_ref())[..at].windows(4).rposition(|part| part == b"cRec").unwrap();
+    flip(&env, &path, head + 5);
+    assert_eq!(findings_of(&store).0.damages, 1, "the last record too");
+    store.flush(None).unwrap();
+    assert_eq!(findings_of(&store).0.damages, 0, "what is in extents needs no log");
+    env.remove(in_log(&env, MAGIC).0.as_ref()).unwrap();
+    put(&store, "r", "more", b"1");
+    assert_eq!(findings_of(&store).0.damages, 1, "the file that is written is gone");
+}
+
+const MAGIC: &[u8] = b"CELLFLOG";
+
+/// The newest file of the log in which bytes stand, and where.
+fn in_log(env: &SimEnv, wanted: &[u8]) -> (String, usize) {
+    let files = logs(env)
+        .into_iter()
+        .filter_map(|(path, bytes)| bytes.windows(wanted.len()).position(|part| part == wanted).map(|at| (path, at)));
+    files.max().unwrap()
+}
+
+fn flip(env: &SimEnv, path: &str, at: usize) {
+    env.damage(path.as_ref(), |bytes| bytes[at] ^= 4).unwrap();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::mount::fixture::{Fixture, damage, errno, holding};
 
@@ -157,6 +158,57 @@ fn check_tells_of_a_damaged_record_of_the_log() {
     assert_eq!(check(&fixture, &[]).status.code(), Some(1), "until somebody acknowledges it");
     assert_eq!(check(&fixture, &["--repair"]).status.code(), Some(0));
     assert_eq!(check(&fixture, &[]).status.code(), Some(0));
+}
+
+#[test]
+fn check_of_a_mounted_store_reads_the_log() {
+    let fixture = filled();
+    let good = words(&check(&fixture, &[]));
+    assert!(good.starts_with("no damage") && !good.contains(" 0 records of the log"), "{good}");
+    let log = damage(&fixture.store(), "value number 13");
+    let output = check(&fixture, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", words(&output));
+    assert!(words(&output).contains(&format!("{}, offset ", log.display())), "{}", words(&output));
+    assert!(words(&output).contains("row r, column q13"), "{}", words(&output));
+    // What a flush has brought to a segment needs no log.
+    assert!(fixture.cellfs(&["flush", fixture.store().to_str().unwrap()]).status.success());
+    let output = check(&fixture, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+}
+
+#[test]
+fn check_beside_writers_flushes_and_compactions_finds_nothing() {
+    let fixture = filled();
+    let (store, family) = (fixture.store(), fixture.family("r"));
+    let store = store.to_str().unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let (family, done) = (&family, &done);
+            scope.spawn(move || {
+                for n in 0.. {
+                    fs::write(family.join(format!("w{writer}-{}", n % 10)), format!("{n}").repeat(1000)).unwrap();
+                    if done.load(Ordering::Acquire) {
+                        return;
+                    }
+                }
+            });
+        }
+        let (fixture, done) = (&fixture, &done);
+        scope.spawn(move || {
+            while !done.load(Ordering::Acquire) {
+                assert!(fixture.cellfs(&["flush", store]).status.success());
+                assert!(fixture.cellfs(&["compact", "--major", store, "t"]).status.success());
+            }
+        });
+        let wrong: Vec<String> = (0..20)
+            .map(|_| check(fixture, &[]))
+            .filter(|output| output.status.code() != Some(0) || words(output).contains("note"))
+            .map(|output| words(&output))
+            .collect();
+        done.store(true, Ordering::Release);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    });
 }
 
 #[test]

@@ -1,0 +1,151 @@
+//! The log, record by record: of a store that nobody has open, and of one that writes it.
+
+use std::path::Path;
+
+use super::walk::Checker;
+use super::{Known, damage, note};
+use crate::env::Env;
+use crate::format::StoreId;
+use crate::log::{self, Damage, FoundCell, Log, Record, Walk, Written};
+use crate::model::{SeqNo, to_string_binary};
+use crate::{Result, error};
+
+/// What of a file has to be whole.
+#[derive(Clone, Copy)]
+enum Owed {
+    /// What is known to have been on the disk: a crash may have left less than was written.
+    Synced(Known),
+    /// The records behind the one number up to the other: what a crash has left behind them was read by the start that
+    /// came after, and is in a later file.
+    UpTo(SeqNo, SeqNo),
+    /// All of it.
+    Everything,
+}
+
+impl Checker<'_> {
+    /// Reads the log of a store that nobody has open.
+    pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, known: Known) -> Result<()> {
+        for number in log::list(env, dir)? {
+            let path = log::path_of(dir, number).display().to_string();
+            match log::read(env, dir, store, number) {
+                Ok(Some(walk)) => self.records(path, walk, Owed::Synced(known))?,
+                Ok(None) if log::is_void(env, dir, number)? => {}
+                Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
+                Err(e) => self.damage(path, None, e.message)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what an open store has written to its log, up to the last whole record of each file. `covered` asks up to
+    /// where files may have gone meanwhile.
+    pub fn open_log(&mut self, env: &dyn Env, store: &StoreId, log: &Log, covered: &dyn Fn() -> SeqNo) -> Result<()> {
+        let is_poisoned = log.poison().is_some();
+        // After a failed sync the disk may have less than was written, as after a crash.
+        let mut upto = if is_poisoned { log.synced_record() } else { SeqNo(u64::MAX) };
+        // From the newest to the oldest: a later file takes over from the number that its header names.
+        for file in log.written_files().into_iter().rev() {
+            let path = file.path.display().to_string();
+            let Some(bytes) = self.written(env, &file, covered)? else { continue };
+            let all = log.has_begun(file.number) && !is_poisoned;
+            let owed = if all { Owed::Everything } else { Owed::UpTo(covered(), upto) };
+            match Walk::of(bytes, file.number, store) {
+                Ok(Some(walk)) => {
+                    upto = upto.min(walk.header.before);
+                    self.records(path, walk, owed)?;
+                }
+                Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
+                Err(e) => self.damage(path, None, e.message)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is written of a file; `None`: it cannot be read, which is told, or has gone.
+    fn written(&mut self, env: &dyn Env, file: &Written, covered: &dyn Fn() -> SeqNo) -> Result<Option<Vec<u8>>> {
+        let shown = || file.path.display().to_string();
+        let mut bytes = match env.read_file(&file.path) {
+            Ok(bytes) => bytes,
+            // All of it is in extents.
+            Err(_) if file.last <= covered() => return Ok(None),
+            Err(e) => return self.damage(shown(), None, format!("it cannot be read: {e}")).map(|()| None),
+        };
+        let end = file.end.unwrap_or(bytes.len() as u64);
+        if (bytes.len() as u64) < end {
+            let text = format!("it has {} bytes, and {end} were written", bytes.len());
+            self.damage(shown(), None, text)?;
+        }
+        // Behind it somebody writes.
+        bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+        Ok(Some(bytes))
+    }
+
+    fn records(&mut self, path: String, mut walk: Walk<'_>, owed: Owed) -> Result<()> {
+        if walk.is_headless && owed.has_header(walk.header.before) {
+            let text = "the header is damaged; the records are whole without it".to_owned();
+            self.damage(path.clone(), Some(0), text)?;
+        }
+        let mut last = walk.header.before;
+        let mut found = std::iter::from_fn(|| walk.next_found()).peekable();
+        while let Some(one) = found.next() {
+            match one {
+                Ok(record) => {
+                    last = record.seq;
+                    self.summary.records += 1;
+                    self.summary.entries += record.cells.len() as u64;
+                }
+                Err(broken) if owed.has(&broken, last, found.peek().and_then(number_of)) => {
+                    self.summary.damages += 1;
+                    let cell = damaged_cells(&broken.cells, broken.nameless);
+                    let text = "a record is not whole".to_owned();
+                    (self.tell)(damage(path.clone(), Some(broken.offset), cell, text))?;
+                }
+                Err(broken) if matches!(owed, Owed::Synced(_)) => {
+                    self.summary.notes += 1;
+                    let text = "what was written last was never whole; the next start leaves it out".to_owned();
+                    (self.tell)(note(path.clone(), Some(broken.offset), text))?;
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Owed {
+    /// Whether the header of a file has to be whole whose first record follows `before`.
+    fn has_header(self, before: SeqNo) -> bool {
+        if let Self::UpTo(covered, upto) = self { before.max(covered) < upto } else { true }
+    }
+
+    /// Whether what is not whole, between the records `last` and `next`, has to be.
+    fn has(self, found: &Damage, last: SeqNo, next: Option<SeqNo>) -> bool {
+        match (self, found.seq) {
+            (Self::Everything, _) => true,
+            (Self::UpTo(covered, upto), Some(seq)) => seq > covered && seq <= upto,
+            (Self::UpTo(covered, upto), None) => {
+                last.max(covered) < upto.min(next.map_or(upto, |next| SeqNo(next.0.saturating_sub(1))))
+            }
+            (Self::Synced((covered, synced)), _) => {
+                found.seq.is_some_and(|seq| seq <= synced && seq > covered) || found.resume.is_some()
+            }
+        }
+    }
+}
+
+/// The number of a record, damaged or not, if it is known.
+fn number_of(found: &std::result::Result<Record, Damage>) -> Option<SeqNo> {
+    found.as_ref().map_or_else(|damage| damage.seq, |record| Some(record.seq))
+}
+
+/// The cells of a record that are not whole, for people; `None`: nothing is known of them.
+fn damaged_cells(cells: &[FoundCell], nameless: bool) -> Option<String> {
+    let name = |bytes: &[u8]| error::printable(&to_string_binary(bytes));
+    let damaged = cells.iter().filter(|cell| !cell.whole);
+    let mut names: Vec<String> =
+        damaged.map(|cell| format!("row {}, column {}", name(&cell.row), name(&cell.qualifier))).collect();
+    if nameless && !names.is_empty() {
+        names.push("others".to_owned());
+    }
+    (!names.is_empty()).then(|| names.join("; "))
+}
