@@ -39,6 +39,9 @@ pub enum Command {
     Umount(UmountArgs),
     /// Show what a store holds and does
     Status(StoreArgs),
+    ///
+    /// Exit status: 0 the store works, 1 a sync has failed and it takes no changes any more until it is restarted on a
+    /// healthy disk, 2 it could not be asked.
     /// Create a table with its families
     Create(CreateArgs),
     /// List tables
@@ -123,7 +126,8 @@ pub enum Command {
     /// Look for damage in a store
     ///
     /// Reads the journal, every block and value of every segment, every large value and the log. Exit status: 0 nothing
-    /// is damaged, 1 something is, 2 it could not be checked. A mounted store is checked by its daemon, while it serves.
+    /// is damaged, 1 something is, or a sync has failed and the store takes no changes any more, 2 it could not be
+    /// checked. A mounted store is checked by its daemon, while it serves.
     Check(CheckArgs),
     /// Speak the HBase shell's language with a store
     Shell(ShellArgs),

@@ -60,10 +60,14 @@ impl Report {
         self.output.line(&printable(&text))
     }
 
-    fn summary(&mut self, summary: &CheckSummary) -> Result<()> {
+    /// `poisoned`: why an open store takes no changes any more.
+    fn summary(&mut self, summary: &CheckSummary, poisoned: Option<&str>) -> Result<()> {
         self.bar.finish_and_clear();
         if self.json {
-            return self.output.json(&json!({ "summary": summary }));
+            return self.output.json(&json!({ "summary": summary, "poisoned": poisoned }));
+        }
+        if let Some(error) = poisoned {
+            self.output.line(&printable(&format!("POISONED: this store takes no changes any more: {error}")))?;
         }
         let CheckSummary { segments, bytes, records, entries, rows, .. } = summary;
         let verdict = verdict(summary);
@@ -125,19 +129,19 @@ pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
         return repair(&directory, json);
     }
     let mut report = Report::new(json);
-    let summary = match daemon {
-        Some(daemon) => daemon.check(&mut |event| report.take(event))?,
-        None => Store::check(&directory, &mut |event| report.take(event))?,
+    let (summary, poisoned) = match daemon {
+        Some(daemon) => (daemon.check(&mut |event| report.take(event))?, daemon.status()?.poisoned),
+        None => (Store::check(&directory, &mut |event| report.take(event))?, None),
     };
-    report.summary(&summary)?;
+    report.summary(&summary, poisoned.as_deref())?;
     report.output.finish()?;
-    Ok(if summary.damages == 0 { Answer::Yes } else { Answer::No })
+    Ok(if summary.damages == 0 && poisoned.is_none() { Answer::Yes } else { Answer::No })
 }
 
 fn repair(directory: &std::path::Path, json: bool) -> Result<Answer> {
     let mut report = Report::new(json);
     let repaired = Store::repair(StoreOptions::new(directory), &mut |event| report.take(event))?;
-    report.summary(&repaired.before)?;
+    report.summary(&repaired.before, None)?;
     report.repaired(&repaired)?;
     report.output.finish()?;
     let left = repaired.after.is_some_and(|after| after.damages > 0);

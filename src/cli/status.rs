@@ -17,6 +17,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let hello =
         if directory.exists() { Client::connect(&directory)?.map(|client| client.hello().clone()) } else { None };
     let status = open_backend(&args.store, Absent::Refuse)?.status()?;
+    let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
     if json {
         let mut object = serde_json::to_value(&status).unwrap_or_default();
@@ -26,12 +27,15 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
         output.json(&object)?;
         output.finish()?;
-        return Ok(Answer::Yes);
+        return Ok(answer);
     }
     let mounted = hello
         .map_or_else(|| "not mounted".to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
     line("store", format!("{} ({mounted})", directory.display()))?;
+    if let Some(error) = status.poisoned {
+        line("POISONED", format!("this store takes no changes any more: {error}"))?;
+    }
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
     let (bytes, live) = (status.segment_bytes, status.live_bytes);
     line(
@@ -44,12 +48,9 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
     let full = if status.disk_writable == 0 { "; full: only removing and purging are done" } else { "" };
     line("disk", format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))?;
-    if let Some(error) = status.poisoned {
-        line("POISONED", error)?;
-    }
     if let Some(error) = status.last_error {
         line("last error", error)?;
     }
     output.finish()?;
-    Ok(Answer::Yes)
+    Ok(answer)
 }

@@ -36,7 +36,21 @@ fn sync_that_fails_is_said_and_nothing_is_acknowledged_after_it() {
     let store = fixture.store().to_str().unwrap().to_owned();
     let status = fixture.cellfs(&["status", &store]);
     let words = String::from_utf8_lossy(&status.stdout).into_owned();
-    assert!(words.contains("POISONED"), "{words}");
+    assert!(words.contains("POISONED       this store takes no changes any more: "), "{words}");
+    assert_eq!(status.status.code(), Some(1), "{words}");
+    let check = fixture.cellfs(&["check", &store]);
+    let words = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(
+        words.contains("POISONED: this store takes no changes any more: ") && words.contains("no damage"),
+        "{words}"
+    );
+    assert_eq!(check.status.code(), Some(1), "{words}");
+    for command in ["status", "check"] {
+        let output = fixture.cellfs(&[command, "--json", &store]);
+        assert_eq!(output.status.code(), Some(1));
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(object["poisoned"].as_str().unwrap().contains("Nothing is acknowledged any more"), "{object}");
+    }
     assert!(fixture.log().contains("Nothing is acknowledged any more"), "{}", fixture.log());
     assert_eq!(fs::read(fixture.path("t/r/f/before0")).unwrap(), b"before0");
     fixture.kill_daemon_of_mount();
