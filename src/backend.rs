@@ -43,7 +43,18 @@ pub struct RenameCell {
     /// `Some`: with this explicit timestamp.
     pub to_version: Option<Timestamp>,
     pub mode: RenameMode,
+    pub leaves: Leaves,
     pub origin: Origin,
+}
+
+/// What a rename leaves under the old name of a column that has had one version alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Leaves {
+    /// The version has moved: it was a temporary file.
+    #[default]
+    Nothing,
+    /// That version, deleted: what goes on at the new name is another.
+    History,
 }
 
 /// A row, or a family of a row.

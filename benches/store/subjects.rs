@@ -84,8 +84,15 @@ impl Cellfs {
         let mut to = from.clone();
         to.qualifier.extend_from_slice(b"-moved");
         let mode = cellfs::backend::RenameMode::Replace;
-        let rename =
-            cellfs::backend::RenameCell { from, from_version: None, to, to_version: None, mode, origin: Origin(0) };
+        let rename = cellfs::backend::RenameCell {
+            from,
+            from_version: None,
+            to,
+            to_version: None,
+            mode,
+            leaves: Default::default(),
+            origin: Origin(0),
+        };
         self.0.rename_cell(&rename).expect("rename");
     }
 

@@ -36,6 +36,7 @@ mod remove;
 mod removing;
 mod rename;
 mod rename_table;
+mod rename_cell;
 mod running;
 mod scratch;
 mod session;

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use super::content::Session;
-use super::handles::{FileHandle, FileState};
-use super::nodes::{Node, NodeState};
+use super::handles::FileHandle;
+use super::nodes::Node;
+use super::rename_cell::cell_name;
 use super::{Fs, not_permitted};
-use crate::backend::{Directory, RenameCell, RenameMode, Versions};
-use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, TimeRange, Timestamp};
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View, family_of};
+use crate::backend::{Directory, RenameMode, Versions};
+use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
 use crate::{Error, ErrorKind, Result};
-
-/// A cell's name: its column, and the version if the name has one.
-type CellName = (Arc<ColumnKey>, Option<Timestamp>);
 
 impl Fs {
     /// Moves `name` of `parent` to `new_name` of `new_parent`.
@@ -63,115 +60,6 @@ impl Fs {
         }
     }
 
-    fn rename_cell(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        source: CellName,
-        target: CellName,
-        mode: RenameMode,
-    ) -> Result<()> {
-        let node = self.nodes.find(from);
-        let held_target = self.nodes.find(to);
-        let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
-        if mode == RenameMode::NoReplace && target_uncommitted {
-            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-        }
-        let mut exchanged = Vec::new();
-        if mode == RenameMode::Exchange {
-            exchanged = self.commit_below(|column| *column == *source.0 || *column == *target.0)?;
-        }
-        self.keep_target(held_target.as_ref(), mode)?;
-        let done = self.rename_stored((from, node.as_ref()), &source, &target, mode);
-        if let (Err(_), Some(node)) = (&done, &held_target) {
-            node.state().end_idle_session();
-        }
-        let moved = done?;
-        self.tree.uncommitted.remove_cell(&source.0);
-        self.tree.uncommitted.remove_cell(&target.0);
-        if mode == RenameMode::Exchange {
-            self.swap_nodes(from, to);
-            return self.follow(exchanged);
-        }
-        if from.view == View::Plain {
-            self.tree.uncommitted.dirs.add_family(&family_of(&source.0))?;
-        }
-        self.move_node(from, to, Some(moved));
-        Ok(())
-    }
-
-    /// Renames what is stored, or puts at its new name what was never; the version that the target has then.
-    fn rename_stored(
-        &self,
-        (from, node): (&NodeKey, Option<&Arc<Node>>),
-        source: &CellName,
-        target: &CellName,
-        mode: RenameMode,
-    ) -> Result<CellInfo> {
-        let ino = node.map_or_else(|| self.nodes.number(from), |node| node.ino);
-        if let Some(node) = node {
-            // Order: no commit between the look and the put at the new name.
-            let mut state = node.state();
-            if mode != RenameMode::Exchange && state.session.is_some() && state.cell.is_none() {
-                return self.commit_elsewhere(node, &mut state, target, mode);
-            }
-            drop(state);
-            self.commit_open(node)?;
-        }
-        let rename = RenameCell {
-            from: source.0.as_ref().clone(),
-            from_version: source.1,
-            to: target.0.as_ref().clone(),
-            to_version: target.1,
-            mode,
-            origin: Origin(ino),
-        };
-        self.tree.backend.rename_cell(&rename)
-    }
-
-    /// Open handles of the target that is replaced keep its bytes.
-    fn keep_target(&self, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
-        let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
-        let mut state = node.state();
-        self.session(node, &mut state).map(|_| ())
-    }
-
-    /// A file that was never committed is put at its new name at once; its handles go on there.
-    fn commit_elsewhere(
-        &self,
-        node: &Arc<Node>,
-        state: &mut NodeState,
-        target: &CellName,
-        mode: RenameMode,
-    ) -> Result<CellInfo> {
-        let (column, version) = target;
-        if mode == RenameMode::NoReplace && self.tree.facts(&NodeKey::plain(place_of(target)))?.is_some() {
-            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-        }
-        let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
-        files.iter().try_for_each(|file| file.state.lock().check_failed())?;
-        let session: &mut Session =
-            state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
-        let file = self.next_attributes(&node.key(), &FileAttributes::default(), session.file);
-        let put = PutCell {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            time: version.map_or(Time::AfterNewest, Time::At),
-            value: session.content.value()?,
-            ttl_ms: None,
-            file,
-            ended_at: None,
-        };
-        let cell = self.put(column, put, Origin(node.ino))?;
-        for file in files {
-            let mut own = file.state.lock();
-            *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
-        }
-        state.session = None;
-        state.cell = Some(Box::new(cell.clone()));
-        Ok(cell)
-    }
-
     /// Commits what handles of a node have left, so that the rename moves it.
     pub(super) fn commit_open(&self, node: &Arc<Node>) -> Result<()> {
         if node.state().session.is_none() {
@@ -207,31 +95,6 @@ impl Fs {
         };
         if let Some(node) = replaced {
             node.state().unlinked = true;
-        }
-    }
-
-    /// A later commit of a handle that wrote the moved version replaces it at the new name.
-    fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
-        for file in self.handles.files().into_iter().filter(|file| file.node.ino == node.ino) {
-            let mut own = file.state.lock();
-            if own.committed.is_some() {
-                own.committed = Some(moved);
-            }
-        }
-    }
-
-    fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
-        let (one, other) = (self.nodes.find(from), self.nodes.find(to));
-        if let Some(other) = &other {
-            self.nodes.detach(other);
-        }
-        if let Some(one) = &one {
-            self.nodes.rename(one, to.clone());
-            one.mark_stale();
-        }
-        if let Some(other) = &other {
-            self.nodes.rename(other, from.clone());
-            other.mark_stale();
         }
     }
 
@@ -313,7 +176,7 @@ impl Fs {
     }
 
     /// A later commit of such a handle replaces what it made, wherever that is now.
-    fn follow(&self, files: Vec<Arc<FileHandle>>) -> Result<()> {
+    pub(super) fn follow(&self, files: Vec<Arc<FileHandle>>) -> Result<()> {
         for file in files {
             if let Some(column) = file.node.key().place.column() {
                 file.state.lock().committed = self.newest_version(column)?;
@@ -322,7 +185,7 @@ impl Fs {
         Ok(())
     }
 
-    fn newest_version(&self, column: &ColumnKey) -> Result<Option<(Timestamp, SeqNo)>> {
+    pub(super) fn newest_version(&self, column: &ColumnKey) -> Result<Option<(Timestamp, SeqNo)>> {
         Ok(self.tree.backend.newest(column, TimeRange::ALL)?.map(|cell| (cell.timestamp, cell.seq)))
     }
 
@@ -365,21 +228,6 @@ impl Fs {
         self.texts.remove(one);
         self.move_node(from, to, None);
         Ok(())
-    }
-}
-
-fn cell_name(place: &Place) -> Option<CellName> {
-    match place {
-        Place::Cell(column) => Some((Arc::clone(column), None)),
-        Place::Version(column, timestamp) => Some((Arc::clone(column), Some(*timestamp))),
-        _ => None,
-    }
-}
-
-fn place_of((column, version): &CellName) -> Place {
-    match version {
-        Some(timestamp) => Place::Version(Arc::clone(column), *timestamp),
-        None => Place::Cell(Arc::clone(column)),
     }
 }
 

@@ -1,14 +1,16 @@
 //! Changes that share a version's bytes: renames, exchanges, attributes.
 
 use super::apply::{RowCell, events_of};
+use super::cursor::Cursor;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
-use crate::backend::{RenameCell, RenameMode};
+use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::format::key;
 use crate::model::{
     AttributeChange, CellInfo, CellKind, ColumnKey, FamilySchema, FileChange, Origin, TableSchema, Tags, Time,
     TimeRange, Timestamp, Tombstone, Value, check_row,
 };
+use crate::visibility::{self, Past};
 use crate::{Error, ErrorKind, Result};
 
 /// One name of a rename.
@@ -40,32 +42,34 @@ impl<'a> Place<'a> {
         Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
     }
 
-    /// The tombstone that the old name gets; it erases a column that has only this version.
-    fn bury(&self, version: Option<Timestamp>) -> Result<Planned<'a>> {
+    /// The tombstone that the old name gets; it erases a column that has only this version, which goes to `to`.
+    fn bury(&self, version: Option<Timestamp>, leaves: Leaves, to: &ColumnKey) -> Result<Planned<'a>> {
         let qualifier = self.key.qualifier.clone();
         if let Some(timestamp) = version {
             return Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Version, false));
         }
-        let erases = self.has_one_version()?;
+        let erases = leaves == Leaves::Nothing && self.is_temporary(to)?;
         let timestamp = self.planner.put_time(self.family, &qualifier, Time::AfterNewest)?;
         Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Column, erases))
     }
 
-    /// Whether the column has never had another version; one that was put again (its mtime was set, its
-    /// open file was committed twice) is one.
-    fn has_one_version(&self) -> Result<bool> {
-        let prefix = key::column_prefix(&key::row_prefix(self.planner.row), &self.key.qualifier);
-        let end = key::prefix_end(&prefix);
-        let mut cursor = super::cursor::Cursor::new(&self.planner.snapshot, self.family.id, &prefix, end, 4)?;
-        let mut version = None;
-        while let Some((timestamp, kind, _)) = cursor.key().and_then(key::decode_suffix) {
-            if !kind.is_put() || *version.get_or_insert(timestamp) != timestamp {
-                return Ok(false);
-            }
-            cursor.advance()?;
-        }
-        Ok(version.is_some())
+    /// Whether nothing is to be left of the column, whose one version goes to another name.
+    fn is_temporary(&self, to: &ColumnKey) -> Result<bool> {
+        let row = key::row_prefix(self.planner.row);
+        let column = key::column_prefix(&row, &self.key.qualifier);
+        let mut cursor = Cursor::of_column(&self.planner.snapshot, self.family.id, &row, &column)?;
+        Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier)? {
+            Past::One => true,
+            Past::OneSinceErased => !is_backup(&self.key.qualifier, &to.qualifier),
+            Past::Other => false,
+        })
     }
+}
+
+/// Whether a name is that of a backup (`q~`, `q.bak`, `q.1`): who moves a file there makes it anew, and what it has been
+/// is asked of its own name.
+fn is_backup(of: &[u8], name: &[u8]) -> bool {
+    name.len() > of.len() && name.starts_with(of)
 }
 
 fn not_found(key: &ColumnKey) -> Error {
@@ -109,14 +113,14 @@ impl Engine {
         let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
         let target = to.put(&source, time)?;
         let other = match rename.mode {
-            RenameMode::Replace => from.bury(moved_version)?,
+            RenameMode::Replace => from.bury(moved_version, rename.leaves, &rename.to)?,
             RenameMode::NoReplace => {
                 let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
                 if to.newest(range)?.is_some() {
                     let text = format!("{} exists", rename.to.qualifier.escape_ascii());
                     return Err(Error::new(ErrorKind::AlreadyExists, text));
                 }
-                from.bury(moved_version)?
+                from.bury(moved_version, rename.leaves, &rename.to)?
             }
             RenameMode::Exchange => {
                 let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;

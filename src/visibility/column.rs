@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::markers::covers;
 use super::{CellSource, FamilyReader, ReadRules, View, VisibleCell, last_alive};
 use crate::Result;
-use crate::model::{CellInfo, FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp};
+use crate::model::{CellInfo, CellKind, FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp, Tombstone};
 
 /// The newest visible version of a column in a time range.
 pub fn newest(
@@ -46,6 +47,53 @@ pub fn list_versions(
         found.push(version_info(visible, family, now));
     }
     Ok(found)
+}
+
+/// What has ever been put into a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// One version, which may have been put again with its timestamp (its mtime was set, its open file was committed
+    /// twice).
+    One,
+    /// The same, since erasing tombstones have ended all that was before.
+    OneSinceErased,
+    /// Nothing, or more.
+    Other,
+}
+
+/// See [`Past`]. `source`: the cells of the column, and the row's tombstones of the family; others may be among them.
+pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier) -> Result<Past> {
+    let (mut erasers, mut version, mut past) = (Vec::<StoredCell>::new(), None, Past::One);
+    while let Some(cell) = source.next()? {
+        let is_of_family = cell.kind.is_family_tombstone();
+        if !is_of_family && cell.qualifier != *qualifier {
+            match cell.qualifier.cmp(qualifier) {
+                std::cmp::Ordering::Greater => break,
+                // Tombstones of the family lie among the cells of the empty qualifier.
+                _ if !cell.qualifier.is_empty() => source.seek_column(qualifier)?,
+                _ => {}
+            }
+            continue;
+        }
+        if cell.kind.is_put() {
+            if erasers.iter().any(|eraser| covers(eraser, &cell)) {
+                past = Past::OneSinceErased;
+            } else if *version.get_or_insert(cell.timestamp) != cell.timestamp {
+                return Ok(Past::Other);
+            }
+            continue;
+        }
+        if !is_of_family {
+            past = Past::OneSinceErased;
+        }
+        let ends_column = matches!(cell.kind, CellKind::Tombstone(Tombstone::Family | Tombstone::Column));
+        // Of one kind they come with falling timestamps: one that was written sooner ends nothing more.
+        let ends_more = || erasers.iter().all(|other| other.kind != cell.kind || other.seq < cell.seq);
+        if cell.tags.erases && ends_column && ends_more() {
+            erasers.push(cell);
+        }
+    }
+    Ok(if version.is_some() { past } else { Past::Other })
 }
 
 /// A visible cell as `stat` and listings need it.

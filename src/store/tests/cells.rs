@@ -73,6 +73,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
         to: column("r", "q"),
         to_version: None,
         mode: RenameMode::Replace,
+        leaves: Default::default(),
         origin: Origin(0),
     };
     assert_eq!(store.rename_cell(&rename).unwrap().tags.file.mtime(), mtime);

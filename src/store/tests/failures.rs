@@ -98,6 +98,7 @@ fn a_value_that_was_renamed_before_a_failed_sync_is_rescued_with_its_new_name() 
         to: column("r", "after"),
         to_version: None,
         mode: RenameMode::Replace,
+        leaves: Default::default(),
         origin: Origin(0),
     };
     store.rename_cell(&rename).unwrap();

@@ -136,6 +136,7 @@ fn rename(store: &Store, row: &str, from: &str, to: &str) {
         to: column(row, to),
         to_version: None,
         mode: RenameMode::Replace,
+        leaves: Default::default(),
         origin: Origin(0),
     };
     store.rename_cell(&rename).unwrap();

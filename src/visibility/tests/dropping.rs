@@ -71,3 +71,28 @@ fn a_compaction_does_not_unmask_unflushed_puts() {
     assert!(times(all(&family), cells.clone()).is_empty());
     assert!(times(all(&family), compacted(&family, cells)).is_empty());
 }
+
+#[test]
+fn what_was_erased_is_no_past() {
+    let erasing = |mut cell: StoredCell| {
+        cell.tags.erases = true;
+        cell
+    };
+    let column = |timestamp, seq| erasing(tombstone(Tombstone::Column, "q", timestamp, seq));
+    let past = |cells: Vec<StoredCell>| {
+        let cells = sorted(cells);
+        past_of(SliceSource::new(&cells), &b"q".to_vec()).unwrap()
+    };
+    assert_eq!(past(vec![]), Past::Other);
+    assert_eq!(past(vec![put("q", 1, 1), put("p", 1, 2), put("r", 2, 3)]), Past::One);
+    assert_eq!(past(vec![put("q", 1, 1), put("q", 1, 2)]), Past::One, "put again");
+    assert_eq!(past(vec![put("q", 1, 1), put("q", 2, 2)]), Past::Other);
+    assert_eq!(past(vec![put("q", 1, 1), column(2, 2), put("q", 3, 3)]), Past::OneSinceErased);
+    let often = (0..50).flat_map(|n| [put("q", 2 * n, 2 * n as u64), column(2 * n + 1, 2 * n as u64 + 1)]);
+    assert_eq!(past(often.chain([put("q", 200, 200)]).collect()), Past::OneSinceErased);
+    assert_eq!(past(vec![put("q", 1, 1), tombstone(Tombstone::Column, "q", 2, 2), put("q", 3, 3)]), Past::Other);
+    assert_eq!(past(vec![column(2, 1), put("q", 1, 2), put("q", 3, 3)]), Past::Other, "written behind the tombstone");
+    let family = erasing(tombstone(Tombstone::Family, "", 5, 5));
+    assert_eq!(past(vec![put("", 1, 1), put("q", 1, 2), family.clone(), put("q", 6, 6)]), Past::OneSinceErased);
+    assert_eq!(past(vec![put("q", 1, 7), family, put("q", 6, 6)]), Past::Other);
+}

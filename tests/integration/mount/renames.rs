@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
@@ -39,6 +40,130 @@ fn mount_a_temporary_file_leaves_nothing_behind() {
     assert_eq!(names(&family), ["q"]);
     assert_eq!(history(&family.join("q")), ["one", "two"]);
     assert!(!suffixed(&family.join(".q.tmp"), "@").exists());
+}
+
+#[test]
+fn mount_a_temporary_name_that_is_used_again_leaves_nothing_each_time() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    let (temporary, file) = (family.join("d.tmp"), family.join("d"));
+    for n in 0..100 {
+        fs::write(&temporary, format!("save {n}")).unwrap();
+        if n % 3 == 0 {
+            // A program may set the time, and write in two steps.
+            File::options().append(true).open(&temporary).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        fs::rename(&temporary, &file).unwrap();
+        if n % 10 == 0 || n == 1 {
+            assert!(!suffixed(&temporary, "@").exists(), "after {} times", n + 1);
+        }
+    }
+    for _ in 0..2 {
+        let kept: Vec<String> = (90..100).map(|n| format!("save {n}")).collect();
+        assert_eq!(history(&file), kept);
+        let below = names(&fixture.mnt().join(".history/default/t/r/f"));
+        assert!(below.iter().all(|name| name.starts_with("d@")), "{below:?}");
+        assert!(!suffixed(&temporary, "@").exists());
+        fixture.remount();
+    }
+    // What a temporary name once had besides is its history.
+    fs::write(&temporary, "by hand").unwrap();
+    fs::remove_file(&temporary).unwrap();
+    fs::write(&temporary, "save").unwrap();
+    fs::rename(&temporary, &file).unwrap();
+    assert_eq!(history(&temporary), ["by hand", "save"]);
+    // A name that is moved to a backup's and made anew has a past of its own.
+    let (real, backup) = (family.join("real"), family.join("real~"));
+    for n in 0..4 {
+        fs::write(&real, format!("text {n}")).unwrap();
+        fs::rename(&real, &backup).unwrap();
+    }
+    fs::write(&real, "text 4").unwrap();
+    assert_eq!(history(&real), ["text 1", "text 2", "text 3", "text 4"]);
+    // Also where its directory was moved away before.
+    fs::rename(fixture.path("t/r"), fixture.path("t/moved")).unwrap();
+    fs::create_dir_all(&family).unwrap();
+    fs::write(&temporary, "anew").unwrap();
+    fs::rename(&temporary, &file).unwrap();
+    assert!(!suffixed(&temporary, "@").exists());
+}
+
+#[test]
+fn mount_a_file_that_is_being_written_moves_with_what_is_written() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (name, at_once) in [("a", true), ("b", false)] {
+        let (old, new) = (family.join(name), family.join(format!("{name}.new")));
+        fs::write(&old, "stored").unwrap();
+        let mut open = OpenOptions::new().append(true).open(&old).unwrap();
+        open.write_all(b", more").unwrap();
+        fs::rename(&old, &new).unwrap();
+        if !at_once {
+            open.write_all(b" and more").unwrap();
+        }
+        let expected = if at_once { "stored, more" } else { "stored, more and more" };
+        assert_eq!(fs::read_to_string(&new).unwrap(), expected);
+        drop(open);
+        assert_eq!(errno(fs::metadata(&old)), libc::ENOENT);
+        assert_eq!(history(&new), [expected], "one version is what the file became");
+        assert_eq!(history(&old), ["stored"], "the old name keeps what it had, and nothing else");
+    }
+    // Overwritten from the start, by a program that does not close.
+    let (old, new) = (family.join("c"), family.join("c.new"));
+    fs::write(&old, "one").unwrap();
+    fs::write(&new, "before").unwrap();
+    let mut open = File::create(&old).unwrap();
+    open.write_all(b"two").unwrap();
+    fs::rename(&old, &new).unwrap();
+    open.write_all(b" three").unwrap();
+    open.sync_all().unwrap();
+    open.write_all(b" four").unwrap();
+    drop(open);
+    assert!(!old.exists());
+    assert_eq!(history(&new), ["before", "two three four"]);
+    assert_eq!(history(&old), ["one"]);
+    // What a handle has committed itself before is the same file.
+    let (old, new) = (family.join("d"), family.join("d.new"));
+    let mut open = File::create(&old).unwrap();
+    open.write_all(b"a").unwrap();
+    open.sync_all().unwrap();
+    open.write_all(b"b").unwrap();
+    fs::rename(&old, &new).unwrap();
+    drop(open);
+    assert_eq!(history(&new), ["ab"]);
+    assert!(!suffixed(&old, "@").exists());
+}
+
+#[test]
+fn mount_a_file_that_is_written_and_renamed_all_the_time_is_at_one_name() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let done = AtomicBool::new(false);
+    let (one, other) = (family.join("one"), family.join("other"));
+    fs::write(&one, "").unwrap();
+    std::thread::scope(|scope| {
+        let (one, other, done) = (&one, &other, &done);
+        scope.spawn(move || {
+            while !done.load(Ordering::Acquire) {
+                fs::rename(one, other).unwrap();
+                fs::rename(other, one).unwrap();
+            }
+        });
+        // The same file all the time, committed again and again.
+        let mut open = loop {
+            if let Ok(open) = OpenOptions::new().append(true).open(one) {
+                break open;
+            }
+        };
+        for n in 0..200 {
+            open.write_all(format!("{n} ").as_bytes()).unwrap();
+            open.sync_all().unwrap();
+        }
+        done.store(true, Ordering::Release);
+    });
+    let expected: String = (0..200).map(|n| format!("{n} ")).collect();
+    assert_eq!(fs::read_to_string(&one).unwrap(), expected);
+    assert_eq!(names(&family), ["one"]);
 }
 
 #[test]

@@ -56,6 +56,7 @@ impl Actor {
             to: key(&to),
             to_version: None,
             mode: RenameMode::Replace,
+            leaves: Default::default(),
             origin: Origin(0),
         };
         let result = self.store.rename_cell(&rename);

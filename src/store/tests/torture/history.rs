@@ -90,6 +90,7 @@ impl Step {
                     to: column("r", &name(to)),
                     to_version: None,
                     mode: RenameMode::Replace,
+                    leaves: Default::default(),
                     origin: Origin(0),
                 };
                 match store.rename_cell(&rename) {
