@@ -90,6 +90,8 @@ pub enum Event {
     Namespace { name: String, origin: Origin },
     /// A snapshot came or went.
     Snapshot { name: String },
+    /// What a directory had was moved away, and it is to be no more than its cells.
+    Left { directory: Directory },
 }
 
 /// Told of every committed change.
@@ -305,6 +307,8 @@ pub trait Backend: Send + Sync {
     fn kept_attributes(&self, column: &ColumnKey) -> Result<FileAttributes> {
         let newest = self.newest(column, TimeRange::ALL)?;
         Ok(newest.map(|cell| cell.tags.file.of_next_version()).unwrap_or_default())
+    /// Whoever shows directories that have no cell shows this one no more: all it had was moved away.
+    fn leave(&self, directory: &Directory) -> Result<()>;
     }
     /// Sets attributes of one stored version; writes nothing if it has them already.
     fn set_attributes(

@@ -11,7 +11,7 @@ use super::Answer;
 use super::args::MvArgs;
 use super::path::{named, resolve};
 use super::progress::Progress;
-use crate::backend::{Backend, HistoryFrom, Versions};
+use crate::backend::{Backend, Directory, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
@@ -60,6 +60,7 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
             mover.check(&one.table, &other.table)?;
             mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), target)?;
             mover.found(mover.family(one, other)?)?;
+            mover.leave(&one.row_place(), Some(&one.family))?;
         }
         (Place::Cell(one), Place::Cell(other)) => {
             mover.check(&one.table, &other.table)?;
@@ -105,7 +106,14 @@ impl Mover {
         for family in families(from)? {
             moved += self.family(&of(from, &family), &of(to, &family))?;
         }
-        self.found(moved)
+        self.found(moved)?;
+        self.leave(from, None)
+    }
+
+    /// What the mount remembers of the directory goes with its cells.
+    fn leave(&self, row: &RowPlace, family: Option<&str>) -> Result<()> {
+        let (table, row, family) = (row.table.clone(), row.row.clone(), family.map(str::to_owned));
+        self.backend.leave(&Directory { table, row, family })
     }
 
     /// Both tables must take writes: a restore would pass by READONLY.

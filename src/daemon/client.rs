@@ -1,6 +1,5 @@
 //! The control socket from outside: a [`Backend`] that asks the daemon of a mounted store.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use super::locate::{self, MountEntry};
 use super::numbers::DaemonNumbers;
 use super::parts;
 use super::pieces::{RemoteRows, more_pieces};
-use super::process::Process;
+use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::{Hello, Request, Response, send};
 use crate::backend::{
     Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
@@ -24,10 +23,6 @@ use crate::model::{
     VALUE_PIECE,
 };
 use crate::{Error, ErrorKind, Result};
-
-/// How often, and in what time, the lock of an ended daemon is looked at.
-const LOCK_LOOKS: u32 = 1000;
-const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A connection to a daemon.
 pub struct Client {
@@ -95,7 +90,7 @@ impl Client {
                 Err(_) => break,
             }
         }
-        self.wait_for_lock();
+        wait_for_lock(&self.store);
         true
     }
 
@@ -115,21 +110,6 @@ impl Client {
             *line = self.dial_again()?;
         }
         Ok(line)
-    }
-
-    /// The kernel closes what a process had open one after the other: its connections may go before its lock.
-    fn wait_for_lock(&self) {
-        // Whatever lies there, it is not waited for.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let opened = std::fs::File::options().read(true).custom_flags(flags).open(self.store.join("LOCK"));
-        let Ok(lock) = opened else { return };
-        // Someone else may take it meanwhile, and keep it.
-        for _ in 0..LOCK_LOOKS {
-            if lock.try_lock_shared().is_ok() {
-                return;
-            }
-            std::thread::sleep(LOCK_INTERVAL);
-        }
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {
@@ -319,6 +299,10 @@ impl Backend for Client {
 
     fn rename_directory(&self, from: &Directory, to: &Directory, _origin: Origin) -> Result<()> {
         self.done(&Request::RenameDirectory(from.clone(), to.clone()))
+    }
+
+    fn leave(&self, directory: &Directory) -> Result<()> {
+        self.done(&Request::Leave(directory.clone()))
     }
 
     fn set_attributes(

@@ -49,7 +49,7 @@ fn name(request: &Request) -> &'static str {
         Request::ListAround(..) | Request::ListVersions(..) => "list_versions",
         Request::ListHistory(..) => "list_history",
         Request::ListColumns(..) => "list_columns",
-        Request::RenameCell(_) | Request::RenameDirectory(..) => "rename",
+        Request::RenameCell(_) | Request::RenameDirectory(..) | Request::Leave(_) => "rename",
         Request::SetAttributes(..) => "set_attributes",
         Request::Sync => "sync",
         Request::Flush(_) => "flush",

@@ -1,8 +1,15 @@
 //! The process at the other end of a socket, held so that its number cannot become another's.
 
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How often, and in what time, the lock of an ended daemon is looked at.
+const LOCK_LOOKS: u32 = 1000;
+pub const LOCK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// See the module.
 pub struct Process {
@@ -41,6 +48,21 @@ impl Process {
 /// `Uid: REAL EFFECTIVE SAVED FILESYSTEM` (proc_pid_status(5)).
 fn real_user(status: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// The kernel closes what a process had open one after the other: the connections of a daemon may go before its lock.
+pub fn wait_for_lock(store: &Path) {
+    // Whatever lies there, it is not waited for.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let opened = std::fs::File::options().read(true).custom_flags(flags).open(store.join("LOCK"));
+    let Ok(lock) = opened else { return };
+    // Someone else may take it meanwhile, and keep it.
+    for _ in 0..LOCK_LOOKS {
+        if lock.try_lock_shared().is_ok() {
+            return;
+        }
+        std::thread::sleep(LOCK_INTERVAL);
+    }
 }
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ pub enum Request {
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),
     RenameDirectory(Directory, Directory),
+    Leave(Directory),
     SetAttributes(ColumnKey, CellInfo, AttributeChange),
     Sync,
     Flush(Option<TableName>),

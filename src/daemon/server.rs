@@ -324,6 +324,7 @@ fn is_change(request: &Request) -> bool {
             | Request::Mutate(..)
             | Request::RenameCell(_)
             | Request::RenameDirectory(..)
+            | Request::Leave(_)
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
@@ -349,6 +350,7 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::DeleteSnapshot(name) => backend.delete_snapshot(&name)?,
         Request::Restore(restoration) => backend.restore(&restoration, nobody)?,
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
+        Request::Leave(directory) => backend.leave(&directory)?,
         Request::Sync => backend.sync()?,
         Request::Purge(scope) => backend.purge(&scope)?,
         Request::Flush(table) => backend.flush(table.as_ref())?,

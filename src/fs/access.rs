@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::content::Session;
+use super::modes::Modes;
 use super::nodes::{Node, NodeState};
 use super::setattr::SetAttr;
 use super::{Caller, Fs};
@@ -51,6 +52,7 @@ impl Fs {
                 || matches!(key.view, View::At(_))
                 || key.snapshot.is_some();
         let kept = match facts {
+            _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),
             _ if key.place.is_dir() => state.times().access.into(),
             Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
             _ => self.kept(state),

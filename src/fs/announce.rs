@@ -8,8 +8,8 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::Fs;
 use super::nodes::Node;
-use crate::backend::Event;
-use crate::model::{ColumnKey, Origin, TableName};
+use crate::backend::{Directory, Event};
+use crate::model::{Catalogue, ColumnKey, Origin, TableName};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
 /// What the kernel is told.
@@ -78,15 +78,30 @@ impl Fs {
     fn changed(&self, event: &Event) {
         match event {
             Event::Snapshot { name } => return self.snapshots.forget(name),
-            Event::Replaced { table } => return self.forget_all_made(table),
+            Event::Replaced { table } => {
+                self.forgot(table, self.modes.forget_rows(table));
+                return self.forgot(table, self.forget_made(table));
+            }
+            Event::Left { directory } => {
+                let table = &directory.table;
+                self.forgot(table, self.modes.forget_directory(directory));
+                self.forgot(table, self.tree.uncommitted.dirs.remove(directory));
+            }
+            Event::Namespace { name, .. } if !self.knows(|catalogue| catalogue.namespaces.contains_key(name)) => {
+                let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
+                if let Err(e) = self.modes.forget(&key) {
+                    log::warn!("forget the mode of {name}: {e}");
+                }
+            }
             _ => {}
         }
         self.changes.note(event);
         self.tree.judged.changed(event);
         if let Event::Table { table, .. } = event
-            && self.tree.backend.catalogue().is_ok_and(|catalogue| !catalogue.tables.contains_key(table))
+            && !self.knows(|catalogue| catalogue.tables.contains_key(table))
         {
-            self.forget_all_made(table);
+            self.forgot(table, self.modes.forget_table(table));
+            self.forgot(table, self.forget_made(table));
         }
         if let Event::Column { column, origin } = event {
             self.drop_versions(column, *origin);
@@ -116,8 +131,13 @@ impl Fs {
         }
     }
 
-    fn forget_all_made(&self, table: &TableName) {
-        if let Err(e) = self.forget_made(table) {
+    /// Whether something is declared; also where that cannot be asked.
+    fn knows(&self, is_declared: impl Fn(&Catalogue) -> bool) -> bool {
+        self.tree.backend.catalogue().map_or(true, |catalogue| is_declared(&catalogue))
+    }
+
+    fn forgot(&self, table: &TableName, done: crate::Result<()>) {
+        if let Err(e) = done {
             log::warn!("forget what was made in {table}: {e}");
         }
     }
@@ -151,7 +171,7 @@ impl Fs {
         let mut notices = Vec::new();
         match event {
             Event::Column { column, origin } => self.column_notices(column, *origin, &mut notices),
-            Event::Row { table, row, family, .. } => {
+            Event::Row { table, row, family, .. } | Event::Left { directory: Directory { table, row, family } } => {
                 let place = RowPlace { table: table.clone(), row: row.clone() };
                 let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
                 self.node_notices(&nodes, &mut notices);

@@ -53,6 +53,7 @@ impl Changes {
             | Event::Table { .. }
             | Event::Namespace { .. }
             | Event::Snapshot { .. }
+            | Event::Left { .. }
             | Event::Replaced { .. } => &self.wide,
         };
         slot.fetch_max(number, Ordering::SeqCst);

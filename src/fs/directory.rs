@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::changes::Moment;
 use super::cursor::{Cursor, DOTS};
 use super::handles::{DirHandle, Handle};
+use super::modes::Modes;
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
@@ -151,15 +152,18 @@ impl Fs {
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
-        match key.view {
-            View::History => self.make_in_history(&key)?,
-            _ => self.make(&key)?,
+        let access = self.by_creator(&key, creator);
+        // Order: before there is anything that the kernel could forget again.
+        self.modes.set(&key, access)?;
+        let made = if key.view == View::History { self.make_in_history(&key) } else { self.make(&key) };
+        if made.is_err() {
+            self.modes.forget(&key)?;
         }
+        made?;
         self.touch_directory(parent);
         self.absent.remove(parent, name);
         let entry = self.entry(&key, Some(Facts::Dir));
-        let access = self.by_creator(&key, creator);
-        if access.is_empty() {
+        if access.is_empty() || Modes::holds(&key) {
             return Ok(entry);
         }
         let node = self.node(entry.attr.ino)?;
@@ -228,6 +232,7 @@ impl Fs {
             return Ok(());
         }
         self.unmake(&key)?;
+        self.modes.forget(&key)?;
         if let Some(node) = self.nodes.find(&key) {
             self.nodes.detach(&node);
             node.state().unlinked = true;

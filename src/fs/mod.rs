@@ -28,6 +28,7 @@ mod history;
 mod identities;
 mod judge;
 mod lack;
+mod modes;
 mod moments;
 mod nodes;
 mod options;
@@ -35,8 +36,8 @@ mod refusals;
 mod remove;
 mod removing;
 mod rename;
-mod rename_table;
 mod rename_cell;
+mod rename_table;
 mod running;
 mod scratch;
 mod session;
@@ -105,6 +106,7 @@ pub struct Fs {
     accesses: accesses::Accesses,
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
+    modes: modes::Modes,
     invalidations: Invalidations,
     absent: absent::AbsentNames,
     changes: changes::Changes,
@@ -131,6 +133,7 @@ impl Fs {
             tree: snapshots::tree_over(backend, &options),
             snapshots: snapshots::SnapshotTrees::default(),
             scratch: scratch::ScratchFiles::new(&options.spill_dir),
+            modes: modes::Modes::new(&options.spill_dir),
             options,
             handles: Handles::default(),
             refusals: Refusals::default(),

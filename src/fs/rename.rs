@@ -156,6 +156,7 @@ impl Fs {
         };
         let committed = self.commit_below(below)?;
         self.tree.backend.rename_directory(one, other, Origin(self.nodes.number(from)))?;
+        self.modes.rename(from, to)?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| place.below(one, other));
         self.follow(committed)

@@ -35,7 +35,8 @@ impl Fs {
             _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
         };
         self.commit_below(|column| column.table == one || column.table == other)?;
-        self.rename_made(&[(one.clone(), other.clone())], mode, || self.tree.backend.alter(change, origin))?;
+        let pairs = [(one.clone(), other.clone())];
+        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
         if mode != RenameMode::Exchange {
             self.move_node(from, to, None);
         }
@@ -68,7 +69,7 @@ impl Fs {
         self.commit_below(|column| *column.table.namespace == **one)?;
         let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
         let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
-        self.rename_made(&pairs, mode, || self.tree.backend.alter(change, origin))?;
+        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| {
             let table = place.table().filter(|table| *table.namespace == **one)?;
@@ -80,6 +81,7 @@ impl Fs {
     /// What the mount shows of tables beyond the store goes with them.
     fn rename_made(
         &self,
+        (from, to): (&NodeKey, &NodeKey),
         tables: &[(TableName, TableName)],
         mode: RenameMode,
         alter: impl FnOnce() -> Result<()>,
@@ -94,11 +96,17 @@ impl Fs {
         };
         // Order: before the change, which forgets what is of a table that is gone.
         tables.iter().try_for_each(swap)?;
+        let carry = |from, to| match mode {
+            RenameMode::Exchange => self.modes.exchange(from, to),
+            RenameMode::Replace | RenameMode::NoReplace => self.modes.rename(from, to),
+        };
+        carry(from, to)?;
         let Err(e) = alter() else { return Ok(()) };
         tables.iter().try_for_each(|(one, other)| match mode {
             RenameMode::Exchange => swap(&(one.clone(), other.clone())),
             _ => dirs.rename_table(other, one),
         })?;
+        carry(to, from)?;
         Err(e)
     }
 

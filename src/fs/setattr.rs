@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::cell_io::new_file;
 use super::handles::{FileHandle, Handle};
+use super::modes::Modes;
 use super::nodes::{Node, NodeState};
 use super::{Attr, Fs};
 use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
@@ -53,9 +54,14 @@ impl Fs {
             (Some(mtime), Place::Schema(place)) if !place.is_dir() => self.set_attribute_mtime(node, &place, mtime)?,
             (mtime, place) if place.is_dir() => {
                 let mut state = node.state();
+                let is_kept = !state.unlinked && Modes::holds(&node.key());
                 let times = state.times_mut();
                 times.mtime = mtime.or(times.mtime);
-                times.access = times.access.and(FileChange { mtime: None, ..change.file });
+                let access = FileChange { mtime: None, ..change.file };
+                match is_kept {
+                    true => self.modes.change(&node.key(), access)?,
+                    false => times.access = times.access.and(access),
+                }
             }
             // Generated files have the times and modes that they have.
             _ => {}

@@ -1,5 +1,5 @@
-//! Times of nodes, modes and owners of directories, that the store does not keep: they live as long as the kernel
-//! holds the node.
+//! Times of nodes, and modes and owners of generated directories, that the store does not keep: they live as long as the
+//! kernel holds the node. [`super::modes`] has those of other directories.
 
 use super::Fs;
 use super::nodes::NodeState;
@@ -15,7 +15,7 @@ pub struct Times {
     pub mtime: Option<FileTime>,
     /// When attributes were changed last.
     pub ctime: Option<FileTime>,
-    /// Of a directory: mode and owner that were set.
+    /// Of a generated directory: mode and owner that were set.
     pub access: FileChange,
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Access, Store};
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
-    RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell,
+    Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -124,6 +124,11 @@ impl Backend for Store {
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
         self.steady(table, || self.engine.list_families(table, row, range, which))
+    }
+
+    fn leave(&self, directory: &Directory) -> Result<()> {
+        self.engine.announce(&[Event::Left { directory: directory.clone() }]);
+        Ok(())
     }
 
     fn list_history(

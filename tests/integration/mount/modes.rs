@@ -35,6 +35,45 @@ fn is_root() -> bool {
 }
 
 #[test]
+fn mount_modes_of_directories_stay_until_these_go() {
+    let fixture = Fixture::empty();
+    fs::create_dir(fixture.mnt().join("ns")).unwrap();
+    // The first family of a table declares it: the kernel is told of that, and forgets what is below.
+    for n in 0..40 {
+        let script = format!("mkdir -m 0711 t{n}; mkdir -m 0750 t{n}/r; mkdir -m 0700 t{n}/r/f; mkdir t{n}/r/g");
+        bash(&fixture.mnt().join("ns"), &script);
+    }
+    let forget = || fs::write("/proc/sys/vm/drop_caches", "2").is_ok();
+    let modes_of = |row: &Path| [row.parent().unwrap(), row, &row.join("f"), &row.join("g")].map(mode);
+    for round in 0..2 {
+        for n in 0..40 {
+            let row = fixture.mnt().join(format!("ns/t{n}/r"));
+            assert_eq!(modes_of(&row), [0o711, 0o750, 0o700, 0o755], "round {round}, table {n}");
+        }
+        if !forget() {
+            println!("the kernel's nodes stay: only root can have them dropped");
+        }
+    }
+    // They go where the directories go, and are gone with them.
+    let (ns, other) = (fixture.mnt().join("ns"), fixture.mnt().join("other"));
+    fs::rename(ns.join("t0/r"), ns.join("t0/s")).unwrap();
+    fs::rename(ns.join("t0/s/f"), ns.join("t0/s/h")).unwrap();
+    fs::rename(ns.join("t0/s/h"), ns.join("t0/s/f")).unwrap();
+    fs::rename(ns.join("t0"), ns.join("u")).unwrap();
+    fs::rename(&ns, &other).unwrap();
+    forget();
+    assert_eq!(modes_of(&other.join("u/s")), [0o711, 0o750, 0o700, 0o755]);
+    set_mode(&other.join("u/s/g"), 0o500);
+    for name in ["f", "g"] {
+        fs::remove_dir(other.join("u/s").join(name)).unwrap();
+        fs::create_dir(other.join("u/s").join(name)).unwrap();
+    }
+    assert_eq!(modes_of(&other.join("u/s")), [0o711, 0o750, 0o755, 0o755]);
+    bash(&other, "rmdir t1/r/f t1/r/g t1/r t1; mkdir -p t1/r/f t1/r/g");
+    assert_eq!(modes_of(&other.join("t1/r")), [0o755; 4]);
+}
+
+#[test]
 fn mount_modes_are_kept_beside_the_version() {
     let mut fixture = Fixture::new();
     let family = fixture.family("r");
