@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend};
-use crate::model::to_bytes_binary;
+use crate::model::{Catalogue, Dropped, DroppedThing, to_bytes_binary};
 use crate::store::Store;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
 use crate::tree::resolve::Tree;
@@ -57,7 +57,7 @@ pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     let mut key = NodeKey::plain(Place::Root);
     if let Some((namespace, table)) = first.split_once(':') {
         names.splice(..1, [namespace.as_bytes(), table.as_bytes()]);
-    } else if !catalogue.namespaces.contains_key(first) || names.len() == 1 {
+    } else if !is_namespace(&catalogue, first) || names.len() == 1 {
         names.insert(0, b"default");
     }
     for name in names {
@@ -67,6 +67,13 @@ pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
         };
     }
     Ok(key.place)
+}
+
+/// Whether a namespace is there, or was when a table in it was dropped.
+fn is_namespace(catalogue: &Catalogue, name: &str) -> bool {
+    let of_table =
+        |dropped: &Dropped| matches!(&dropped.what, DroppedThing::Table(table) if *table.name.namespace == *name);
+    catalogue.namespaces.contains_key(name) || catalogue.dropped.iter().any(of_table)
 }
 
 /// The row, family or cell whose key is given with `\xNN` in it: such a key is no name in a mount.

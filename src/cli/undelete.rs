@@ -2,6 +2,7 @@
 //!
 //! What is there stays: only what has no newest version gets one again. With a time, what differs from then does.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, DroppedThing, Mutation, Origin, PutCell, Qualifier, RowMutations, TableName,
-    Time, TimeRange, Timestamp, Value, to_string_binary,
+    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, Mutation, Origin, PutCell, Qualifier, RowMutations,
+    TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, family_of};
 use crate::tree::times;
@@ -40,7 +41,15 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     let mut run = Undelete { backend, at: at.transpose()?, list: args.list, json, output: Output::new(), found: 0 };
     run.place(&place)?;
     run.output.finish()?;
-    Ok(if run.found > 0 { Answer::Yes } else { Answer::No })
+    if run.found > 0 {
+        return Ok(Answer::Yes);
+    }
+    let what = args.what.as_ref().map_or_else(|| args.path.display().to_string(), |what| what.to_string_lossy().into());
+    let then = args.at.as_ref().map_or_else(String::new, |at| format!(" as of {at}"));
+    super::complain(&format!(
+        "{what}: there is nothing to bring back{then}: nothing is deleted, or it is not kept any more"
+    ));
+    Ok(Answer::No)
 }
 
 struct Undelete {
@@ -67,6 +76,9 @@ impl Undelete {
             place => match place.column() {
                 Some(column) => {
                     self.drop_back(&column.table, Some(&column.family))?;
+                    if !self.is_there(&column.table, &column.family)? {
+                        return Ok(());
+                    }
                     self.column(&family_of(column), &column.qualifier)
                 }
                 None => Err(no_such_thing()),
@@ -93,12 +105,18 @@ impl Undelete {
     }
 
     fn table(&mut self, table: &TableName) -> Result<()> {
-        if !self.backend.catalogue()?.tables.contains_key(table) {
+        let mut comes_with_cells = false;
+        if !self.is_declared(table)? {
             self.dropped(table, None)?;
-            // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
-            if self.list || self.has_rows(table)? {
+            if self.list || !self.is_declared(table)? {
                 return Ok(());
             }
+            // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
+            comes_with_cells = self.has_rows(table)?;
+        }
+        self.families(table)?;
+        if comes_with_cells {
+            return Ok(());
         }
         let mut after = None;
         loop {
@@ -125,9 +143,10 @@ impl Undelete {
 
     fn row(&mut self, row: &RowPlace) -> Result<()> {
         self.drop_back(&row.table, None)?;
-        if !self.backend.catalogue()?.tables.contains_key(&row.table) {
+        if !self.is_declared(&row.table)? {
             return Ok(());
         }
+        self.families(&row.table)?;
         for family in self.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept)? {
             self.family(&FamilyPlace { table: row.table.clone(), row: row.row.clone(), family })?;
         }
@@ -136,6 +155,9 @@ impl Undelete {
 
     fn family(&mut self, family: &FamilyPlace) -> Result<()> {
         self.drop_back(&family.table, Some(&family.family))?;
+        if !self.is_there(&family.table, &family.family)? {
+            return Ok(());
+        }
         let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
         loop {
             let (table, row) = (&family.table, &family.row);
@@ -156,7 +178,59 @@ impl Undelete {
         }
     }
 
+    fn is_declared(&self, table: &TableName) -> Result<bool> {
+        Ok(self.backend.catalogue()?.tables.contains_key(table))
+    }
+
+    fn is_there(&self, table: &TableName, family: &str) -> Result<bool> {
+        let catalogue = self.backend.catalogue()?;
+        Ok(catalogue.tables.get(table).is_some_and(|table| table.families.contains_key(family)))
+    }
+
+    /// The families of a table that were dropped come back, with what they had; of a table that was dropped, once it is
+    /// back.
+    fn families(&mut self, table: &TableName) -> Result<()> {
+        let catalogue = self.backend.catalogue()?;
+        let Some(schema) = catalogue.tables.get(table) else { return Ok(()) };
+        let dropped = catalogue.dropped.iter().filter(|dropped| self.was_there(dropped));
+        let names: BTreeSet<&str> = dropped
+            .filter_map(|dropped| match &dropped.what {
+                DroppedThing::Family(of, family) if *of == schema.id => Some(family.name.as_str()),
+                _ => None,
+            })
+            .collect();
+        for name in names {
+            match schema.families.contains_key(name) {
+                true => super::complain(&format!(
+                    "family {name} of table {table} was dropped, and stays so: there is another of that name now"
+                )),
+                false => self.dropped(table, Some(name))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what was dropped was there at the time that is meant.
+    fn was_there(&self, dropped: &Dropped) -> bool {
+        self.at.is_none_or(|at| dropped.at > at)
+    }
+
+    /// Whether something of this name was dropped and is kept.
+    fn is_kept(&self, table: &TableName, family: Option<&str>) -> Result<bool> {
+        let catalogue = self.backend.catalogue()?;
+        let id = catalogue.tables.get(table).map(|schema| schema.id);
+        let is_it = |dropped: &Dropped| match (&dropped.what, family) {
+            (DroppedThing::Table(schema), None) => schema.name == *table,
+            (DroppedThing::Family(of, schema), Some(family)) => Some(*of) == id && schema.name == family,
+            _ => false,
+        };
+        Ok(catalogue.dropped.iter().any(|dropped| is_it(dropped) && self.was_there(dropped)))
+    }
+
     fn dropped(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
+        if !self.is_kept(table, family)? {
+            return Ok(());
+        }
         let what =
             family.map_or_else(|| format!("table {table}"), |family| format!("family {family} of table {table}"));
         self.found += 1;

@@ -58,6 +58,75 @@ fn mount_undelete_brings_back_cells_rows_tables_and_namespaces() {
 }
 
 #[test]
+fn mount_undelete_brings_dropped_families_back_with_their_table_and_rows() {
+    let fixture = Fixture::new();
+    let store = text(&fixture.store());
+    let cells = ["t/r/f/q", "t/r/g/q", "t/s/g/q"];
+    let fill = || {
+        for family in ["f", "g"] {
+            let _ = fs::create_dir(fixture.path("t/.schema").join(family));
+        }
+        for path in cells {
+            fs::create_dir_all(fixture.path(path).parent().unwrap()).unwrap();
+            fs::write(fixture.path(path), path).unwrap();
+        }
+    };
+    let all = || cells.iter().all(|path| fs::read_to_string(fixture.path(path)).is_ok_and(|value| value == *path));
+    fill();
+    let drops: [&dyn Fn(); 2] = [&|| fs::remove_dir_all(fixture.path("t/.schema/g")).unwrap(), &|| {
+        assert_eq!(run(&fixture, &["alter", &store, "t", "--delete", "g"]).0, 0)
+    }];
+    for drop in drops {
+        for what in ["t", "t/r"] {
+            drop();
+            // The kernel is told of what is below by and by.
+            let began = std::time::Instant::now();
+            while all() {
+                assert!(began.elapsed() < std::time::Duration::from_secs(60), "what was dropped is still there");
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            let (status, listed) = run(&fixture, &["undelete", "--list", &text(&fixture.path(what))]);
+            assert!(status == 0 && listed.contains("family g of table t, dropped"), "{listed}");
+            assert_eq!(run(&fixture, &["undelete", &text(&fixture.path(what))]), (0, String::new()));
+            assert!(all(), "{what}");
+        }
+    }
+    // A family that was dropped after the time that is meant, and one that was dropped before.
+    let then = fixture.backend().now().0;
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    drops[1]();
+    let after = (fixture.backend().now().0 + 1).to_string();
+    assert_eq!(run(&fixture, &["undelete", "--at", &after, &store, "t"]).0, 1);
+    assert_eq!(run(&fixture, &["undelete", "--at", &then.to_string(), &store, "t"]), (0, String::new()));
+    assert!(all());
+    // With its table.
+    drops[1]();
+    assert_eq!(run(&fixture, &["drop", &store, "t"]).0, 0);
+    assert_eq!(run(&fixture, &["undelete", &store, "t"]), (0, String::new()));
+    assert!(all());
+    // Another of the same name is there.
+    drops[1]();
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    let (status, said) = run(&fixture, &["undelete", &store, "t"]);
+    assert!(status == 1 && said.contains("there is another of that name now"), "{said}");
+}
+
+#[test]
+fn mount_undelete_of_nothing_says_so() {
+    let fixture = Fixture::new();
+    let store = text(&fixture.store());
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    for what in ["t", "t/r", "t/r/f", "t/r/f/q", "t/r/f/never", "t/r/never", "t/never/f", "never", "never/r/f/q"] {
+        for list in [&["undelete"][..], &["undelete", "--list"]] {
+            let output = fixture.cellfs(&[list, &[&store, what]].concat());
+            let (said, told) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+            assert_eq!(output.status.code(), Some(1), "{what}: {said}");
+            assert!(said.contains("there is nothing to bring back") && told.is_empty(), "{what}: {said}{told}");
+        }
+    }
+}
+
+#[test]
 fn mount_undelete_at_a_time_brings_what_there_was_then() {
     let fixture = Fixture::new();
     let family = fixture.family("r");
