@@ -12,7 +12,8 @@ mod snapshot;
 
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use operator::{
-    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, StatsArgs, TopArgs, UndeleteArgs, WhyArgs,
+    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs, StatsArgs, TopArgs,
+    UndeleteArgs, WhyArgs,
 };
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
@@ -38,10 +39,10 @@ pub enum Command {
     /// Unmount, and wait until the daemon has ended
     Umount(UmountArgs),
     /// Show what a store holds and does
-    Status(StoreArgs),
     ///
     /// Exit status: 0 the store works, 1 a sync has failed and it takes no changes any more until it is restarted on a
     /// healthy disk, 2 it could not be asked.
+    Status(StoreArgs),
     /// Create a table with its families
     Create(CreateArgs),
     /// List tables
@@ -59,7 +60,9 @@ pub enum Command {
     /// Bring back what was deleted or dropped, as it was
     ///
     /// Each cell that is not there gets its last version again; a table or family that was dropped comes back with all
-    /// that it had. What is there stays. With --at cells get the version of that time, where they have another.
+    /// that it had; with a table or a row the families of its table that were dropped, for all rows. What is there stays.
+    /// With --at cells get the version of that time, where they have another, and what was dropped before that stays
+    /// dropped. Exit status 1: there is nothing to bring back.
     Undelete(UndeleteArgs),
     /// Show the last refusals of a mount, with what to do
     Why(WhyArgs),
@@ -160,13 +163,13 @@ pub struct UmountArgs {
 
 #[derive(Args)]
 pub struct StoreArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
 }
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// Mend what has a second copy, and acknowledge what is lost. The store must not be mounted; no segment is changed
     #[arg(long)]
@@ -175,7 +178,7 @@ pub struct CheckArgs {
 
 #[derive(Args)]
 pub struct ListArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// What was dropped with rmdir and can be brought back
     #[arg(long)]
@@ -184,7 +187,7 @@ pub struct ListArgs {
 
 #[derive(Args)]
 pub struct UndropArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -193,21 +196,8 @@ pub struct UndropArgs {
 }
 
 #[derive(Args)]
-pub struct PurgeArgs {
-    /// A path in a mount, at whatever level; or the directory of a store
-    pub path: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: Option<String>,
-    /// Key of the row
-    #[arg(allow_negative_numbers = true)]
-    pub row: Option<OsString>,
-    /// FAMILY or FAMILY:QUALIFIER
-    pub column: Option<OsString>,
-}
-
-#[derive(Args)]
 pub struct TableArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -215,7 +205,7 @@ pub struct TableArgs {
 
 #[derive(Args)]
 pub struct DescribeArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -228,7 +218,7 @@ pub struct DescribeArgs {
 
 #[derive(Args)]
 pub struct CreateArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -242,7 +232,7 @@ pub struct CreateArgs {
 
 #[derive(Args)]
 pub struct PutArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -300,7 +290,7 @@ pub struct ReadArgs {
 
 #[derive(Args)]
 pub struct DeleteArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -317,7 +307,7 @@ pub struct DeleteArgs {
 
 #[derive(Args)]
 pub struct DeleteallArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -364,7 +354,7 @@ pub struct ScanArgs {
 
 #[derive(Args)]
 pub struct FlushArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
     pub table: Option<String>,
@@ -372,7 +362,7 @@ pub struct FlushArgs {
 
 #[derive(Args)]
 pub struct CompactArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -385,7 +375,7 @@ pub struct CompactArgs {
 
 #[derive(Args)]
 pub struct AlterArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

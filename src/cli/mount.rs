@@ -95,7 +95,14 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     let path = locate::absolute(&args.path)?;
     let mount = locate::mounts()?.into_iter().rev().find(|m| m.mount_point == path || m.source == path);
     let Some(mount) = mount else {
-        let text = format!("{} is neither a mount point nor a mounted store of cellfs", path.display());
+        let shown = path.display();
+        let text = match locate::mount_around(&path)? {
+            Some(mount) => {
+                let at = mount.mount_point.display();
+                format!("{shown} is a part of the mount at {at}; unmount all of it: cellfs umount {at}")
+            }
+            None => format!("{shown} is neither a mount point nor a mounted store of cellfs"),
+        };
         return Err(Error::new(ErrorKind::NotFound, text));
     };
     let (daemon, silent) = match Client::connect(&mount.source) {

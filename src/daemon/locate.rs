@@ -28,9 +28,17 @@ pub fn is_seen_by(pid: u32, mount: &MountEntry) -> bool {
 }
 
 fn mounts_of(process: &str) -> Result<Vec<MountEntry>> {
+    Ok(mount_table(process)?.split(|b| *b == b'\n').filter_map(parse_line).collect())
+}
+
+fn mount_table(process: &str) -> Result<Vec<u8>> {
     let path = format!("/proc/{process}/mountinfo");
-    let table = std::fs::read(&path).map_err(|e| Error::io(format!("read {path}"), &e))?;
-    Ok(table.split(|b| *b == b'\n').filter_map(parse_line).collect())
+    std::fs::read(&path).map_err(|e| Error::io(format!("read {path}"), &e))
+}
+
+fn mount_point_of(line: &[u8]) -> Option<PathBuf> {
+    let point = line.split(|b| *b == b' ').nth(4)?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(point))))
 }
 
 /// `id parent dev root MOUNTPOINT options... - TYPE SOURCE superoptions` (proc_pid_mountinfo(5)).
@@ -98,12 +106,20 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(absolute)
 }
 
-/// The directory of the store that a path names: itself, or the source of the mount there.
+/// The directory of the store that a path names: itself, or the source of the mount that it is in.
 pub fn store_directory(path: &Path) -> Result<PathBuf> {
-    match mount_at(path)? {
-        Some(mount) => Ok(mount.source),
-        None => absolute(path),
-    }
+    let path = absolute(path)?;
+    Ok(mount_around(&path)?.map_or(path, |mount| mount.source))
+}
+
+/// The mount that serves an absolute path, if that is one of this filesystem.
+pub fn mount_around(path: &Path) -> Result<Option<MountEntry>> {
+    let table = mount_table("self")?;
+    let lines = table.split(|b| *b == b'\n');
+    let around = lines.filter(|line| mount_point_of(line).is_some_and(|point| path.starts_with(point)));
+    // Of one depth the last hides the others.
+    let deepest = around.max_by_key(|line| mount_point_of(line).map_or(0, |point| point.components().count()));
+    Ok(deepest.and_then(parse_line))
 }
 
 /// Whether the mount's daemon is gone ("Transport endpoint is not connected"). Names and attributes may

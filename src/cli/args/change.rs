@@ -7,7 +7,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct IncrArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -28,7 +28,7 @@ pub struct IncrArgs {
 
 #[derive(Args)]
 pub struct AppendArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

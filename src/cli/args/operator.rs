@@ -1,4 +1,4 @@
-//! The grammar of what operators use: stats, top, profile, log, mv, drop, undelete, why, config, bench.
+//! The grammar of what operators use: stats, top, profile, log, mv, drop, purge, undelete, why, config, bench.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct StatsArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// Print Prometheus' text format
     #[arg(long)]
@@ -80,6 +80,19 @@ pub struct MvArgs {
 }
 
 #[derive(Args)]
+pub struct PurgeArgs {
+    /// A path in a mount, at whatever level; or the directory of a store
+    pub path: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
+    pub table: Option<String>,
+    /// Key of the row
+    #[arg(allow_negative_numbers = true)]
+    pub row: Option<OsString>,
+    /// FAMILY or FAMILY:QUALIFIER
+    pub column: Option<OsString>,
+}
+
+#[derive(Args)]
 pub struct UndeleteArgs {
     /// The path in a mount of what is to come back: a cell, a family of a row, a row, a table, a namespace; or the
     /// directory of a store, or a mount point of it
@@ -106,7 +119,7 @@ pub struct WhyArgs {
 
 #[derive(Args)]
 pub struct ConfigArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// The setting: value_limit, or default.ATTRIBUTE, for example default.VERSIONS
     pub name: Option<String>,
@@ -134,7 +147,7 @@ pub struct DemoArgs {
 
 #[derive(Args)]
 pub struct DropArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

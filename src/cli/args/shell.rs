@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct ShellArgs {
-    /// Directory of the store, or a mount point of it
+    /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
     /// A file of statements; standard input if it is left out
     #[arg(conflicts_with = "execute")]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cellfs::backend::{Backend, HistoryFrom};
 use cellfs::model::{CellInfo, Qualifier, TableName};
 
-use super::fixture::{CELLFS, Fixture, errno};
+use super::fixture::{CELLFS, Fixture, errno, names};
 
 /// Runs a command on the store; what it printed.
 fn run(fixture: &Fixture, args: &[&str]) -> String {
@@ -252,6 +252,55 @@ fn mount_mv_moves_a_large_row_with_its_history_though_it_is_interrupted() {
     assert!(fixture.path("u/to/f/large3").exists() && !fixture.path("t").exists());
     let odd = fixture.cellfs(&["mv", store, "u/to", "v"]);
     assert!(String::from_utf8_lossy(&odd.stderr).contains("a row to a row"));
+}
+
+#[test]
+fn mount_mv_leaves_nothing_of_the_old_place() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    for family in ["f", "g"] {
+        fs::create_dir_all(fixture.path("t/from").join(family)).unwrap();
+        fs::write(fixture.path("t/from").join(family).join("q"), "value").unwrap();
+    }
+    let listed = names(&fixture.path("t/from"));
+    run(&fixture, &["mv", &store, "t/from", "t/to"]);
+    assert_eq!(errno(fs::metadata(fixture.path("t/from"))), libc::ENOENT);
+    assert_eq!(names(&fixture.path("t")), ["to"]);
+    assert_eq!(names(&fixture.path("t/to")), listed);
+    let to = fixture.path("t/to/g").to_str().unwrap().to_owned();
+    let other = fixture.path("t/other/g").to_str().unwrap().to_owned();
+    fs::create_dir_all(fixture.path("t/to/g")).unwrap();
+    run(&fixture, &["mv", &to, &other]);
+    assert_eq!((names(&fixture.path("t/to")), names(&fixture.path("t/other"))), (vec!["f".into()], vec!["g".into()]));
+}
+
+#[test]
+fn mount_commands_find_the_store_of_any_path_of_its_mount() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "value").unwrap();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    let paths =
+        [fixture.mnt(), fixture.path("t"), fixture.path("t/r/f/q"), fixture.path("t/not/there"), fixture.path(".")];
+    for args in [&["status"][..], &["stats"], &["check"], &["flush"], &["list"], &["config"], &["snapshot", "list"]] {
+        for path in &paths {
+            let output = fixture.cellfs(&[args, &[path.to_str().unwrap()]].concat());
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!((output.status.code(), &*said), (Some(0), ""), "{args:?} {}", path.display());
+        }
+    }
+    let status = fixture.cellfs(&["status", paths[2].to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains(&store));
+    run(&fixture, &["config", paths[1].to_str().unwrap(), "value_limit", "1000000"]);
+    let limit = fixture.cellfs(&["config", &store, "value_limit"]);
+    assert_eq!(limit.stdout, b"1000000\n");
+    // A new store is not made in a mount, nor a part of one unmounted.
+    run(&fixture, &["create", "--make", paths[1].to_str().unwrap(), "made", "f"]);
+    assert!(fixture.path("made").exists());
+    let output = fixture.cellfs(&["umount", paths[1].to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("cellfs umount {}", fixture.mnt().display())), "{said}");
+    assert!(fixture.path("t/r/f/q").exists());
 }
 
 #[test]
