@@ -256,6 +256,10 @@ pub trait Backend: Send + Sync {
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;
     /// At most `len` bytes from `offset` of a version's value, checked against its checksums.
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
+    /// Bytes of a version's value that take room, whoever shares it: what it is longer by reads as zeros.
+    fn filled(&self, cell: &CellInfo) -> Result<u64> {
+        Ok(cell.len())
+    }
     /// Keys of rows with a visible cell, ascending; fewer than the limit only at the end.
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>>;
     /// Names of the families in which the row has a visible cell (or a kept one, if asked), ascending.
@@ -303,12 +307,12 @@ pub trait Backend: Send + Sync {
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
     /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
+    /// Whoever shows directories that have no cell shows this one no more: all it had was moved away.
+    fn leave(&self, directory: &Directory) -> Result<()>;
     /// What the next version of a column keeps of its newest one, beside its value.
     fn kept_attributes(&self, column: &ColumnKey) -> Result<FileAttributes> {
         let newest = self.newest(column, TimeRange::ALL)?;
         Ok(newest.map(|cell| cell.tags.file.of_next_version()).unwrap_or_default())
-    /// Whoever shows directories that have no cell shows this one no more: all it had was moved away.
-    fn leave(&self, directory: &Directory) -> Result<()>;
     }
     /// Sets attributes of one stored version; writes nothing if it has them already.
     fn set_attributes(

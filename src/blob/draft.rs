@@ -48,6 +48,12 @@ impl Draft {
         self.len == 0
     }
 
+    /// Bytes of the value without holes, about.
+    pub fn filled(&self) -> Result<u64> {
+        let settled = self.end.as_ref().map_or_else(|| self.blobs.filled(&self.root), ValueWriter::filled)?;
+        Ok((settled + self.pages.bytes() as u64).min(self.len))
+    }
+
     /// Bytes that it holds in memory which are in no chunk yet.
     pub fn held(&self) -> usize {
         self.pages.bytes() + self.end.as_ref().map_or(0, |end| end.pending().len())

@@ -71,6 +71,22 @@ impl Blobs {
         })
     }
 
+    /// Bytes of a value without its holes. Of lists those alone are read that cover more than so many chunks mostly have:
+    /// a smaller hole in one of the others counts as data.
+    pub fn filled(&self, root: &Root) -> Result<u64> {
+        Ok(self.filled_below(&root.refs, root.height)? + root.tail.len() as u64)
+    }
+
+    /// As [`Blobs::filled`], of what lies below references.
+    pub(super) fn filled_below(&self, refs: &[Reference], height: u8) -> Result<u64> {
+        let chunk = self.0.files.options.cut.1 as u64;
+        let dense = (0..height).fold(chunk + chunk / 2, |bytes, _| bytes.saturating_mul(lists::LIST_MAX as u64));
+        refs.iter().filter(|one| !one.is_hole()).try_fold(0, |sum, one| {
+            let inside = height > 0 && one.len > dense;
+            Ok(sum + if inside { self.filled_below(&self.list(one)?, height - 1)? } else { one.len })
+        })
+    }
+
     /// Calls `each` with the file and number of every chunk that a value refers to, lists too; lists are read once each.
     pub fn each_chunk(&self, root: &Root, each: &mut dyn FnMut(u64, u32) -> Result<()>) -> Result<()> {
         self.each_below(&root.refs, root.height, each)

@@ -109,6 +109,12 @@ impl Spine {
         self.levels[0].refs.pop();
     }
 
+    /// Bytes of it without holes, about.
+    pub(super) fn filled(&self) -> Result<u64> {
+        let levels = self.levels.iter().zip(0u8..);
+        levels.map(|(level, height)| self.blobs.filled_below(&level.refs, height)).sum()
+    }
+
     /// Puts a chunk behind all others.
     pub(super) fn push(&mut self, one: Reference) -> Result<()> {
         self.push_at(0, one)

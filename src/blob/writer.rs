@@ -84,6 +84,11 @@ impl ValueWriter {
         &self.pending
     }
 
+    /// Bytes so far without holes, about.
+    pub(super) fn filled(&self) -> Result<u64> {
+        Ok(self.spine.filled()? + self.pending.len() as u64)
+    }
+
     /// Writes the zeros that follow, which take no room.
     pub(super) fn write_hole(&mut self, mut len: u64) -> Result<()> {
         self.cut_pending(1)?;

@@ -40,6 +40,8 @@ pub struct Attr {
     pub kind: Kind,
     /// Bytes.
     pub size: u64,
+    /// Bytes that take room: less where a large file has holes.
+    pub filled: u64,
     pub atime: FileTime,
     pub mtime: FileTime,
     pub ctime: FileTime,
@@ -257,6 +259,7 @@ impl Fs {
             ino: node.ino,
             kind: if is_dir { Kind::Directory } else { Kind::File },
             size,
+            filled: self.filled(state, size),
             atime: times.atime.unwrap_or(mtime),
             mtime,
             ctime: times.ctime.map_or(changed, |ctime| ctime.max(changed)),
@@ -265,6 +268,16 @@ impl Fs {
             uid: access.uid,
             gid: access.gid,
         }
+    }
+
+    fn filled(&self, state: &NodeState, size: u64) -> u64 {
+        let filled = match (&state.session, &state.cell) {
+            (Some(session), _) => session.content.filled(),
+            (None, Some(cell)) if cell.len() == size => self.tree.backend.filled(cell),
+            _ => Ok(size),
+        };
+        // What cannot be read is told to who reads it.
+        filled.unwrap_or(size).min(size)
     }
 
     /// How long the kernel may keep what it was told of a node: not past a cell's expiry, and not at all

@@ -125,6 +125,11 @@ impl Content {
         }
     }
 
+    /// Bytes that take room.
+    pub fn filled(&self) -> Result<u64> {
+        if let Content::Drafted(draft) = self { draft.filled() } else { Ok(self.len()) }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -21,7 +21,7 @@ pub fn file_attr(attr: &Attr) -> FileAttr {
     FileAttr {
         ino: INodeNo(attr.ino),
         size: attr.size,
-        blocks: attr.size.div_ceil(512),
+        blocks: attr.filled.div_ceil(512),
         atime: system_time(attr.atime),
         mtime: system_time(attr.mtime),
         ctime: system_time(attr.ctime),
@@ -40,7 +40,19 @@ pub fn file_attr(attr: &Attr) -> FileAttr {
 /// Attributes of inode 0: with them a reply says "nothing there, and you may remember it".
 pub fn absent_attr() -> FileAttr {
     let (atime, mtime, ctime) = Default::default();
-    file_attr(&Attr { ino: 0, kind: Kind::File, size: 0, atime, mtime, ctime, mode: 0, nlink: 0, uid: 0, gid: 0 })
+    file_attr(&Attr {
+        ino: 0,
+        kind: Kind::File,
+        size: 0,
+        filled: 0,
+        atime,
+        mtime,
+        ctime,
+        mode: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+    })
 }
 
 pub fn system_time(time: FileTime) -> SystemTime {

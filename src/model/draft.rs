@@ -13,6 +13,11 @@ pub trait Draft: Send {
         self.len() == 0
     }
 
+    /// Bytes of it that take room: what it is longer by reads as zeros.
+    fn filled(&self) -> Result<u64> {
+        Ok(self.len())
+    }
+
     /// At most `len` bytes from `offset`; fewer at the end alone.
     fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>>;
 

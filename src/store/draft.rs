@@ -99,6 +99,10 @@ impl Draft for StoreDraft {
         self.draft.len()
     }
 
+    fn filled(&self) -> Result<u64> {
+        self.draft.filled()
+    }
+
     fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         self.check()?;
         let read = self.engine.noted(self.draft.read(offset, len));

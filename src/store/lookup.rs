@@ -5,9 +5,14 @@ use std::sync::Arc;
 use super::cursor::Snapshot;
 use super::engine::Engine;
 use super::memtable::{MemCell, MemValue};
-use crate::model::{FamilyId, ValueRef};
+use super::values::no_root;
+use crate::blob::Root;
+use crate::model::{CellInfo, FamilyId, ValueRef};
 use crate::segment::{Extent, Reading, StoredValue};
 use crate::{Error, ErrorKind, Result};
+
+/// Values of up to so many bytes are written without holes, as a whole.
+const HOLES: u64 = 1 << 20;
 
 fn gone() -> Error {
     Error::new(ErrorKind::NotFound, "this version is not stored any more")
@@ -99,5 +104,15 @@ impl Engine {
             Ok(())
         })?;
         Ok(root)
+    }
+
+    /// See [`crate::backend::Backend::filled`].
+    pub fn filled(&self, cell: &CellInfo) -> Result<u64> {
+        // Shorter values have no holes.
+        if cell.len() <= HOLES {
+            return Ok(cell.len());
+        }
+        let Some(bytes) = self.root_of(&self.snapshot(), &cell.value)? else { return Ok(cell.len()) };
+        self.values.blobs.filled(&Root::decode(&bytes).ok_or_else(no_root)?)
     }
 }

@@ -114,6 +114,10 @@ impl Backend for Store {
         self.engine.noted(self.engine.read_value(cell, offset, len))
     }
 
+    fn filled(&self, cell: &CellInfo) -> Result<u64> {
+        self.engine.filled(cell)
+    }
+
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
         self.steady(&listing.table, || self.engine.list_rows(listing))
     }
@@ -122,13 +126,13 @@ impl Backend for Store {
         self.engine.noted(self.changeable()?.rename_directory(from, to, origin))
     }
 
-    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.steady(table, || self.engine.list_families(table, row, range, which))
-    }
-
     fn leave(&self, directory: &Directory) -> Result<()> {
         self.engine.announce(&[Event::Left { directory: directory.clone() }]);
         Ok(())
+    }
+
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
+        self.steady(table, || self.engine.list_families(table, row, range, which))
     }
 
     fn list_history(

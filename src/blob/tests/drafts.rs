@@ -131,3 +131,31 @@ fn what_a_draft_began_with_goes_with_it() {
     assert!(all(&rig.blobs, &cell) == noise(1 << 20, 1));
     assert!(collect(&rig, &[]) > 1 << 19);
 }
+
+#[test]
+fn what_takes_room_is_told_without_holes() {
+    let rig = Rig::new(Options::default());
+    let mut draft = rig.blobs.draft(&Root::default(), Codec::None);
+    draft.resize(1 << 30).unwrap();
+    assert_eq!((draft.len(), draft.filled().unwrap()), (1 << 30, 0));
+    let root = draft.value().unwrap();
+    assert_eq!(rig.blobs.filled(&root).unwrap(), 0);
+    // Pages here and there, more than the root leads to by itself; then a large part, and an end.
+    let mut filled = 0;
+    for n in 0..200u64 {
+        draft.write(n * (4 << 20) + 5, &noise(4096, n)).unwrap();
+        filled += 4096;
+    }
+    let part = noise(30 << 20, 7);
+    draft.write(900 << 20, &part).unwrap();
+    draft.write((1 << 30) + 1_000_000, b"the end").unwrap();
+    filled += part.len() as u64 + 7;
+    let is_near = |told: u64| told >= filled && told <= filled + filled / 20;
+    assert!(is_near(draft.filled().unwrap()), "{} of {filled}", draft.filled().unwrap());
+    let root = draft.value().unwrap();
+    let told = rig.blobs.filled(&root).unwrap();
+    assert!(is_near(told), "{told} of {filled}, {root:?}");
+    // Without holes it is the length.
+    let dense = value(&rig.blobs, &noise(40 << 20, 9), Codec::None);
+    assert_eq!(rig.blobs.filled(&dense).unwrap(), dense.len());
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
@@ -126,4 +127,44 @@ fn mount_lets_a_new_client_in_when_others_only_wait() {
     // The longest without a question had to go first; it comes back by itself.
     assert_eq!(shell.catalogue().unwrap().tables.len(), 1);
     drop(waiting);
+}
+
+#[test]
+fn mount_du_shows_what_is_stored() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    let blocks = |name: &str| fs::metadata(family.join(name)).unwrap().blocks() * 512;
+    let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    let (mib, page) = (1u64 << 20, 4096);
+    let write = |name: &str, len: u64, at: &[(u64, usize)]| {
+        let file = fs::File::options().create(true).truncate(false).write(true).open(family.join(name)).unwrap();
+        file.set_len(len).unwrap();
+        at.iter().for_each(|(offset, count)| file.write_all_at(&bytes[..*count], *offset).unwrap());
+        let open = blocks(name);
+        drop(file);
+        open
+    };
+    for (name, len, at) in [
+        ("empty", 0, &[][..]),
+        ("short", 5, &[(0, 5)]),
+        ("page", 0, &[(0, page)]),
+        ("dense", 0, &[(0, 3 << 20)]),
+        ("hole", 700 * mib, &[]),
+        ("behind", 0, &[(600 * mib, 2 << 20)]),
+        ("between", 700 * mib, &[(100 * mib, 3 << 20), (300 * mib + 7, page), (500 * mib, 2 << 20)]),
+    ] {
+        let open = write(name, len, at);
+        let stored: u64 = at.iter().map(|(_, count)| *count as u64).sum();
+        for (when, told) in [("open", open), ("closed", blocks(name))] {
+            let most = stored + stored / 20 + 512;
+            assert!((stored..=most).contains(&told), "{name} {when}: {told} bytes where {stored} are stored");
+        }
+    }
+    // What is stored says so after a restart too.
+    let told = ["short", "dense", "hole", "behind", "between"].map(blocks);
+    fixture.remount();
+    let family = fixture.path("t/r/f");
+    let again = ["short", "dense", "hole", "behind", "between"]
+        .map(|name| fs::metadata(family.join(name)).unwrap().blocks() * 512);
+    assert_eq!(told, again);
 }
