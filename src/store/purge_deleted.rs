@@ -28,7 +28,13 @@ impl Engine {
             self.merge_runs(&scope.table, family, &rules, what, &mut Pace::full(self))?;
         }
         self.announce(&[purged(scope)]);
-        self.collect_blobs()
+        // Order: the files first that nothing refers to: what they lead to counts as live as long as they are there.
+        self.structure.collect();
+        self.collect_blobs()?;
+        if self.disk.is_short() {
+            self.restore_reserve()?;
+        }
+        Ok(())
     }
 }
 

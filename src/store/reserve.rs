@@ -124,11 +124,7 @@ impl Engine {
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
         let mut available = env.disk_space(store).map_err(io)?.available;
         let mut whole = true;
-        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
-        let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
-        let (last, deletes) = self.disk.sizes.reserved(stored);
-        // Order: what makes room in the end first.
-        for (path, bytes) in [(last_path(store), last), (deletes_path(store), deletes)] {
+        for (path, bytes) in self.wanted_reserve() {
             let file = match env.open(&path) {
                 Ok(file) => Some(file),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
@@ -156,6 +152,27 @@ impl Engine {
         }
         self.disk.note_room(available >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
         Ok(())
+    }
+
+    /// What is to be reserved, by what is stored, in which files. Order: what makes room in the end first.
+    fn wanted_reserve(&self) -> [(PathBuf, u64); 2] {
+        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
+        let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
+        let (last, deletes) = self.disk.sizes.reserved(stored);
+        let store = &self.options.path;
+        [(last_path(store), last), (deletes_path(store), deletes)]
+    }
+
+    /// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
+    pub fn room_for_writes(&self, available: u64) -> u64 {
+        if !self.disk.is_short() {
+            return available.saturating_sub(self.disk.sizes.least);
+        }
+        let env = &self.options.env;
+        let len = |path: &Path| env.open(path).and_then(|file| file.len()).unwrap_or(0);
+        let missing: u64 = self.wanted_reserve().iter().map(|(path, bytes)| bytes.saturating_sub(len(path))).sum();
+        let left = available.saturating_sub(missing + missing / 4);
+        if left < self.disk.sizes.enough { 0 } else { left - self.disk.sizes.least }
     }
 
     /// As [`Engine::restore_reserve`], when the store is opened: which it is without a reserve too.

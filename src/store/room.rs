@@ -65,11 +65,6 @@ impl DiskRoom {
         self.out.load(Ordering::Acquire)
     }
 
-    /// Of so many bytes that are free, those that may be written.
-    pub fn writable(&self, available: u64) -> u64 {
-        if self.is_short() { 0 } else { available.saturating_sub(self.sizes.least) }
-    }
-
     /// So many bytes were written to the log, and tombstones among them.
     pub fn note_written(&self, bytes: u64, tombstones: u64) {
         self.unlooked.fetch_add(bytes, Ordering::AcqRel);

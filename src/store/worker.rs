@@ -73,7 +73,10 @@ fn sync_loop(engine: &Engine) {
         if engine.log.poison().is_none() {
             note(engine, "sync the log", engine.sync_log());
             note(engine, "flush what has been idle", engine.flush_idle());
-            engine.structure.collect();
+            if engine.structure.collect() > 0 {
+                // What those files led to is nobody's any more, perhaps.
+                engine.wake(|state| state.compact = true);
+            }
             note(engine, "keep a reserve", engine.restore_reserve());
         }
     }
@@ -210,7 +213,7 @@ impl Engine {
             disk_total: disk.total,
             disk_free: disk.free,
             disk_available: disk.available,
-            disk_writable: self.disk.writable(disk.available),
+            disk_writable: self.room_for_writes(disk.available),
         })
     }
 }

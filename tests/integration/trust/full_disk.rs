@@ -200,6 +200,45 @@ fn full_disk_is_refused_when_the_write_is_made() {
 }
 
 /// Bytes that nothing can make shorter.
+/// Bytes that `df` says can be written.
+fn free(family: &Path) -> u64 {
+    let numbers = nix::sys::statvfs::statvfs(family).unwrap();
+    numbers.blocks_available() * numbers.fragment_size()
+}
+
+#[test]
+fn full_disk_has_the_room_that_df_tells_right_after_a_purge() {
+    let Some(small) = Small::new("64m") else { return };
+    let family = &small.family;
+    for round in 0..4 {
+        let mut names = Vec::new();
+        for n in 0.. {
+            let path = family.join(format!("q{round}-{n}"));
+            if put(&path, &noise(1 << 20)).is_err() {
+                break;
+            }
+            names.push(path);
+        }
+        assert!(free(family) < 4 << 20, "round {round}: {} bytes are free of a full disk", free(family));
+        let gone = names.len() as u64 * (1 << 20);
+        names.iter().for_each(|path| fs::remove_file(path).unwrap());
+        let output = small.run(&["purge"], &["t"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // Who still reads what was purged holds it for a moment.
+        let (began, mut told) = (Instant::now(), free(family));
+        while told < gone / 2 {
+            assert!(began.elapsed() < Duration::from_secs(60), "round {round}: {told} of {gone} bytes are free");
+            std::thread::sleep(Duration::from_millis(20));
+            told = free(family);
+        }
+        // What is told can be had.
+        let large = family.join("large");
+        put(&large, &noise(told as usize * 9 / 10)).unwrap();
+        fs::remove_file(&large).unwrap();
+        assert!(small.run(&["purge"], &["t"]).status.success());
+    }
+}
+
 fn noise(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     rand::fill(&mut bytes[..]);
