@@ -76,7 +76,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -s h -l help -d 'P
 complete -c cellfs -n "__fish_cellfs_using_subcommand umount" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand status" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand status" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
-complete -c cellfs -n "__fish_cellfs_using_subcommand status" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand status" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand create" -l make -d 'Make the store if it is absent'
 complete -c cellfs -n "__fish_cellfs_using_subcommand create" -l json -d 'Print JSON, one object a line'
