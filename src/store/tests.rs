@@ -11,6 +11,7 @@ mod drafts;
 mod dropped;
 mod expiry;
 mod failures;
+mod plain;
 mod repair;
 mod rig;
 mod slices;

@@ -1,5 +1,7 @@
 //! What a read sees.
 
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -128,4 +130,63 @@ fn expiry_is_told() {
     let cells = vec![with_ttl(put("q", 95, 1), 9)];
     let found = newest(SliceSource::new(&cells), &family, NOW, TimeRange::ALL, &b"q".to_vec()).unwrap();
     assert_eq!(found.and_then(|v| v.expires_at), Some(Timestamp(105)));
+}
+
+/// Of the columns `q` and `r`, some restored, with few timestamps, so that they meet.
+fn any_cell() -> impl Strategy<Value = StoredCell> {
+    let kind = prop::sample::select(vec![
+        CellKind::Put,
+        CellKind::Put,
+        CellKind::Put,
+        CellKind::Tombstone(Tombstone::Version),
+        CellKind::Tombstone(Tombstone::Column),
+    ]);
+    let (ttl, ended) = (prop::option::weighted(0.3, 0..15u64), prop::option::weighted(0.2, 85..105i64));
+    let place = (prop::sample::select(vec!["q", "r"]), 88..104i64, 1..9u64);
+    (place, kind, ttl, ended, any::<bool>()).prop_map(|((qualifier, timestamp, seq), kind, ttl, ended, erases)| {
+        let mut cell = cell(qualifier, timestamp, kind, seq);
+        if kind.is_put() {
+            (cell.tags.ttl_ms, cell.tags.ended_at) = (ttl, ended.map(Timestamp));
+        }
+        cell.tags.erases = erases;
+        cell
+    })
+}
+
+fn any_family() -> impl Strategy<Value = FamilyRules> {
+    let keep = prop::sample::select(vec![KeepDeleted::False, KeepDeleted::True, KeepDeleted::Ttl]);
+    let of = (1..4u32, 0..3u32, prop::option::of(0..15u64), keep, any::<bool>());
+    of.prop_map(|(versions, least, ttl_ms, keep_deleted, new_version_behavior)| FamilyRules {
+        versions,
+        min_versions: if ttl_ms.is_some() { least.min(versions) } else { 0 },
+        ttl_ms,
+        keep_deleted,
+        new_version_behavior,
+        ..FamilyRules::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+    #[test]
+    fn what_shows_by_itself_is_what_the_rules_in_full_show(
+        cells in prop::collection::vec(any_cell(), 1..7),
+        family in any_family(),
+    ) {
+        let mut cells = sorted(cells);
+        cells.dedup_by_key(|cell| (cell.qualifier.clone(), cell.timestamp, cell.kind, cell.seq));
+        let rules = ReadRules::plain(&family, NOW);
+        let mut reader = FamilyReader::new(SliceSource::new(&cells), rules);
+        let mut shown = Vec::new();
+        while let Some(visible) = reader.next().unwrap() {
+            shown.push(visible.cell);
+        }
+        for column in cells.chunk_by(|one, next| one.qualifier == next.qualifier) {
+            let first = &column[0];
+            if shows_by_itself(&rules, (first.timestamp, first.kind), &first.tags) {
+                let of_column = shown.iter().find(|cell| cell.qualifier == first.qualifier);
+                prop_assert_eq!(of_column, Some(first));
+            }
+        }
+    }
 }
