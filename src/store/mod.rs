@@ -98,6 +98,8 @@ pub enum Broken {
     ForgetsUnknown,
     /// Writes go on under a name that has gone to another table.
     WritesUndeclared,
+    /// A snapshot does not wait for a change of the catalogue, nor that for it.
+    SnapshotsBesideChanges,
 }
 
 /// How a store is opened.

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::backend::{CompactionKind, Existing, Restoration};
+use crate::env::sync::{self, Limits, simulate};
+use crate::store::Broken;
 
 fn of(store: &Store, name: &str) -> Arc<dyn Backend> {
     store.snapshot(name).unwrap()
@@ -208,4 +210,60 @@ fn a_stop_during_a_restoration_leaves_the_old_tables_or_the_new_ones() {
         check_before(&*of(&store, "before"));
         call += 1;
     }
+}
+
+/// Orders of a snapshot beside a put and a rename of the table after it.
+const ORDERS: u64 = 400;
+
+/// What a snapshot of a simulated machine shows that is made while a cell is put and then its table renamed: whether the
+/// table has its new name in it, or what is wrong.
+fn beside_a_rename(seed: u64, broken: Option<Broken>) -> std::result::Result<bool, String> {
+    let (told, is_renamed) = (Arc::new(std::sync::OnceLock::new()), TableName::parse("renamed").unwrap());
+    let tell = Arc::clone(&told);
+    let body = move || {
+        let mut options = options(&SimEnv::new());
+        options.broken = broken;
+        let store = Arc::new(Store::open(options).unwrap());
+        create(&store, FILES);
+        put(&store, "r", "early", b"1");
+        let (writer, to) = (Arc::clone(&store), is_renamed.clone());
+        let writer = sync::spawn("writer", move || {
+            put(&writer, "r", "late", b"2");
+            writer.alter(CatalogueChange::RenameTable { from: table(), to }, Origin(0)).unwrap();
+        });
+        store.create_snapshot("s", None).unwrap();
+        writer.unwrap().join().unwrap();
+        let snapshot = of(&store, "s");
+        let has_new_name = snapshot.catalogue().unwrap().tables.contains_key(&is_renamed);
+        tell.set(has_new_name).unwrap();
+        if has_new_name {
+            for qualifier in ["early", "late"] {
+                let key = ColumnKey { table: is_renamed.clone(), ..column("r", qualifier) };
+                let cell = snapshot.newest(&key, TimeRange::ALL).unwrap();
+                assert!(cell.is_some(), "`{qualifier}` was put before the rename, which the snapshot has");
+            }
+        } else {
+            assert_eq!(newest(&*snapshot, "r", "early").unwrap(), b"1");
+        }
+    };
+    match simulate(seed, Limits { steps: 1_000_000 }, body) {
+        Ok(_) => Ok(*told.get().unwrap()),
+        Err(failure) => Err(format!("seed {seed}: {}", failure.text)),
+    }
+}
+
+#[test]
+fn a_snapshot_with_a_rename_in_it_has_what_was_put_before() {
+    let mut with = 0;
+    for seed in 0..ORDERS {
+        with += u64::from(beside_a_rename(seed, None).unwrap());
+    }
+    assert!(with > 0 && with < ORDERS, "{with} of {ORDERS} orders have the rename in the snapshot");
+}
+
+#[test]
+fn a_snapshot_that_waits_for_no_rename_is_noticed() {
+    let broken = Some(Broken::SnapshotsBesideChanges);
+    let noticed = (0..ORDERS).find_map(|seed| beside_a_rename(seed, broken).err()).unwrap();
+    assert!(noticed.contains("was put before the rename"), "{noticed}");
 }
