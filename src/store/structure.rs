@@ -1,6 +1,7 @@
 //! The owner of what is stored: the journal, the open files, the numbers that are given out. One way to change any of
 //! it: [`Structure::commit`].
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -301,11 +302,17 @@ pub fn numbers(env: &dyn Env, dir: &Path, extension: &str) -> std::io::Result<Ve
 fn check(layout: &Layout, edit: &Edit) -> Result<()> {
     let broken = |text: String| Err(Error::new(crate::ErrorKind::Busy, text));
     let state = &layout.state;
+    let mut added = BTreeSet::new();
     for item in &edit.items {
         match item {
-            Item::Add { reference, .. } if state.references.contains_key(reference) => {
-                return broken(format!("extent {} of segment {} is there already", reference.extent, reference.file));
+            Item::Add { reference, .. } => {
+                if state.references.contains_key(reference) || !added.insert(reference) {
+                    let text = format!("extent {} of segment {} is there already", reference.extent, reference.file);
+                    return broken(text);
+                }
             }
+            // What comes back from a snapshot counts from the key on that it counted from then.
+            Item::Trim { reference, .. } if added.contains(reference) => {}
             Item::Remove(reference) | Item::Trim { reference, .. }
                 if state.references.get(reference).is_none_or(|held| held.gone.is_some()) =>
             {

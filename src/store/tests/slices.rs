@@ -12,10 +12,24 @@ fn sliced(env: &SimEnv, segment_bytes: u64) -> Store {
     Store::open(options).unwrap()
 }
 
+/// Bytes at which flushes end a segment, and compactions a slice.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    flushed: u64,
+    merged: u64,
+}
+
+/// A segment for each row, so that slices end where segments do.
+const ROW_BY_ROW: Sizes = Sizes { flushed: 4000, merged: 4000 };
+/// Slices end in the midst of what they read, whose rest goes on counting.
+const ACROSS: Sizes = Sizes { flushed: 256 << 20, merged: 9000 };
+
 /// Three runs that all reach over all rows; every third row is deleted.
-fn filled(env: &SimEnv, segment_bytes: u64) -> Store {
-    let store = sliced(env, segment_bytes);
-    create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
+fn filled(env: &SimEnv, sizes: Sizes) -> Store {
+    let store = sliced(env, sizes.flushed);
+    // What has been written is counted a block at a time.
+    let block = if sizes.flushed > sizes.merged { "1024" } else { "65536" };
+    create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true"), ("BLOCKSIZE", block)]);
     for round in 0..3_u8 {
         for n in 0..ROWS {
             put(&store, &format!("r{n:02}"), "q", &[round; 600]);
@@ -24,7 +38,20 @@ fn filled(env: &SimEnv, segment_bytes: u64) -> Store {
     }
     (0..ROWS).step_by(3).for_each(|n| unlink(&store, &format!("r{n:02}"), "q"));
     store.flush(None).unwrap();
-    store
+    drop(store);
+    sliced(env, sizes.merged)
+}
+
+/// Whether room was given back within a segment.
+fn is_punched(env: &SimEnv) -> bool {
+    use crate::env::Env;
+    let dir = std::path::Path::new("/store/segments");
+    let files = env.list(dir).unwrap().into_iter().map(|name| env_bytes(env, &dir.join(name)));
+    files.into_iter().any(|bytes| bytes.chunks(4096).any(|unit| unit.len() == 4096 && unit.iter().all(|b| *b == 0)))
+}
+
+fn is_trimmed(store: &Store) -> bool {
+    store.engine.layout().extents().any(|extent| extent.is_trimmed())
 }
 
 /// Versions of a row, each with its time.
@@ -51,9 +78,9 @@ fn is_half_merged(store: &Store) -> bool {
 
 #[test]
 fn slices_come_to_what_one_merge_comes_to() {
-    let of = |segment_bytes| {
+    let of = |sizes| {
         let env = SimEnv::new();
-        let store = filled(&env, segment_bytes);
+        let store = filled(&env, sizes);
         let before = shown(&store, &table());
         store.compact(&table(), None, Major).unwrap();
         assert_eq!(shown(&store, &table()), before);
@@ -61,25 +88,37 @@ fn slices_come_to_what_one_merge_comes_to() {
         let extents = store.engine.layout().extents().count();
         (before, store.status().unwrap().cells, extents)
     };
-    let (whole, slices) = (of(256 << 20), of(4000));
-    assert_eq!(whole.1, slices.1);
-    assert_eq!(whole.1, (ROWS - ROWS.div_ceil(3)) as u64 * 2);
-    assert!(whole.2 == 1 && slices.2 > 5, "{} and {} extents", whole.2, slices.2);
+    let whole = of(Sizes { flushed: 256 << 20, merged: 256 << 20 });
+    assert_eq!((whole.1, whole.2), ((ROWS - ROWS.div_ceil(3)) as u64 * 2, 1));
+    for sizes in [ROW_BY_ROW, ACROSS] {
+        let slices = of(sizes);
+        assert_eq!(whole.1, slices.1);
+        assert!(slices.2 > 1, "{} extents of {sizes:?}", slices.2);
+    }
 }
 
 #[test]
 fn a_compaction_that_ends_in_the_middle_shows_the_same_and_goes_on_later() {
+    end_in_the_middle(ROW_BY_ROW);
+}
+
+#[test]
+fn a_compaction_that_ends_in_the_middle_of_what_it_reads_goes_on_there() {
+    end_in_the_middle(ACROSS);
+}
+
+fn end_in_the_middle(sizes: Sizes) {
     let calls = {
         let env = SimEnv::new();
-        let store = filled(&env, 4000);
+        let store = filled(&env, sizes);
         let before = env.calls();
         store.compact(&table(), None, Major).unwrap();
         env.calls() - before
     };
-    let mut halves = 0;
+    let (mut halves, mut trimmed, mut punched) = (0, 0, 0);
     for call in 1..=calls {
         let env = SimEnv::new();
-        let store = filled(&env, 4000);
+        let store = filled(&env, sizes);
         let before = shown(&store, &table());
         env.fail_call(call, FailMode::Once, libc::ENOENT);
         let done = store.compact(&table(), None, Major);
@@ -90,6 +129,8 @@ fn a_compaction_that_ends_in_the_middle_shows_the_same_and_goes_on_later() {
         assert_eq!(shown(&store, &table()), before, "call {call}");
         if done.is_err() && is_half_merged(&store) {
             halves += 1;
+            trimmed += usize::from(is_trimmed(&store));
+            punched += usize::from(is_punched(&env));
             // What a snapshot has seen half merged it always has.
             store.create_snapshot("half", None).unwrap();
             let existing = Existing::Refuse;
@@ -98,23 +139,27 @@ fn a_compaction_that_ends_in_the_middle_shows_the_same_and_goes_on_later() {
             store.restore(&restoration, Origin(0)).unwrap();
             store.engine.compact_as_needed().unwrap();
             assert!(!store.engine.layout().runs(FamilyId(1)).is_some_and(|runs| runs.is_half_merged()));
+            assert!(!is_trimmed(&store), "what is merged counts no more");
             assert_eq!(shown(&store, &table()), before, "call {call}, gone on");
             assert_eq!(shown(&*store.snapshot("half").unwrap(), &table()), before, "call {call}, snapshot");
             assert_eq!(shown(&store, &copy), before, "call {call}, copy");
             drop(store);
-            let store = sliced(&env, 4000);
+            let store = sliced(&env, sizes.merged);
             assert_eq!(shown(&store, &table()), before, "call {call}, opened");
             assert_eq!(shown(&store, &copy), before, "call {call}, copy, opened");
             assert_eq!(shown(&*store.snapshot("half").unwrap(), &table()), before, "call {call}, snapshot, opened");
         }
     }
-    assert!(halves > 10, "{halves} compactions ended in the middle");
+    assert!(halves > 3, "{halves} compactions ended in the middle");
+    let is_across = sizes.flushed > sizes.merged;
+    assert_eq!(trimmed, if is_across { halves } else { 0 }, "of what was read a part counts");
+    assert_eq!(punched > 0, is_across, "the room of the other part is given back");
 }
 
 #[test]
 fn a_compaction_needs_room_for_slices_only() {
     let env = SimEnv::new();
-    let store = filled(&env, 4000);
+    let store = filled(&env, ROW_BY_ROW);
     // All of the table a second time in one run of many extents: of these each goes as it is read.
     store.compact(&table(), None, Major).unwrap();
     (0..ROWS).for_each(|n| drop(put(&store, &format!("r{n:02}"), "q", &[9; 600])));
