@@ -28,15 +28,17 @@ impl Env for SimEnv {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         sync::point();
         log::trace!("open {}", path.display());
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         let life = state.alive(self.life)?;
+        state.look()?;
         Ok(self.file(state.node(path)?, life))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
         sync::point();
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         state.alive(self.life)?;
+        state.look()?;
         Ok(state.names.contains(path) || state.dirs.contains(path))
     }
 
@@ -89,8 +91,9 @@ impl Env for SimEnv {
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
         sync::point();
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         state.alive(self.life)?;
+        state.look()?;
         let all = state.names.paths().chain(&state.dirs);
         let inside = all.filter(|path| path.parent() == Some(dir));
         Ok(inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect())

@@ -30,10 +30,11 @@ impl Drop for SimLock {
 impl EnvFile for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         sync::point();
-        let state = self.env.state.lock();
+        let mut state = self.env.state.lock();
         if self.life != state.life {
             return Err(io::Error::other("the simulated machine has crashed"));
         }
+        state.look()?;
         state.faults.read(self.node, offset, buf.len())?;
         let from = offset as usize;
         let bytes = state.nodes[self.node].live.get(from..from + buf.len());

@@ -59,6 +59,8 @@ struct State {
     clock: i64,
     calls: u64,
     fail: Option<(u64, FailMode, i32)>,
+    looks: u64,
+    fail_look: Option<(u64, FailMode, i32)>,
     sync_fails: bool,
     faults: Faults,
     space: Option<u64>,
@@ -123,6 +125,16 @@ impl State {
             Some((at, FailMode::Once, errno)) if self.calls == at => Err(io::Error::from_raw_os_error(errno)),
             Some((at, FailMode::Forever, errno)) if self.calls >= at => Err(io::Error::from_raw_os_error(errno)),
             _ => self.faults.call(),
+        }
+    }
+
+    /// Counts a call that changes nothing and fails it if it is the chosen one.
+    fn look(&mut self) -> io::Result<()> {
+        self.looks += 1;
+        match self.fail_look {
+            Some((at, FailMode::Once, errno)) if self.looks == at => Err(io::Error::from_raw_os_error(errno)),
+            Some((at, FailMode::Forever, errno)) if self.looks >= at => Err(io::Error::from_raw_os_error(errno)),
+            _ => Ok(()),
         }
     }
 
@@ -194,7 +206,7 @@ impl SimEnv {
         let mut state = self.state.lock();
         state.life += 1;
         state.locked.clear();
-        state.fail = None;
+        (state.fail, state.fail_look) = (None, None);
         state.sync_fails = false;
         state.faults.end();
         if mode == CrashMode::ProcessOnly {
@@ -216,10 +228,21 @@ impl SimEnv {
         state.fail = Some((state.calls + n, mode, errno));
     }
 
+    /// As [`SimEnv::fail_call`], of the calls that change nothing: to open, list, look for, read.
+    pub fn fail_look(&self, n: u64, mode: FailMode, errno: i32) {
+        let mut state = self.state.lock();
+        state.fail_look = Some((state.looks + n, mode, errno));
+    }
+
+    /// Calls so far that changed nothing.
+    pub fn looks(&self) -> u64 {
+        self.state.lock().looks
+    }
+
     /// Calls work again.
     pub fn heal(&self) {
         let mut state = self.state.lock();
-        state.fail = None;
+        (state.fail, state.fail_look) = (None, None);
         state.sync_fails = false;
         state.faults.end();
     }

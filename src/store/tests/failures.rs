@@ -261,3 +261,95 @@ fn a_log_whose_header_is_damaged_is_read_by_its_records() {
         assert_eq!(value(&store, "r", "b").unwrap(), b"only", "{offset}");
     }
 }
+
+#[test]
+fn a_log_of_nothing_but_noise_is_damage_and_stays() {
+    use crate::env::Env;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "a", b"old");
+    store.flush(None).unwrap();
+    put(&store, "r", "a", b"new");
+    store.sync().unwrap();
+    drop(store);
+    let dir = std::path::Path::new("/store/log");
+    let logs = env.list(dir).unwrap().into_iter().map(|name| dir.join(name));
+    let written: Vec<_> = logs.filter(|path| env_bytes(&env, path).len() > 60).collect();
+    env.damage(&written[0], |bytes| bytes.fill(0xA5)).unwrap();
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let mut told = String::new();
+    let looked = crate::store::check::check(&shared, "/store".as_ref(), &mut |event| {
+        told += &format!("{event:?}");
+        Ok(())
+    });
+    assert!(looked.unwrap().damages > 0 && told.contains("no file of this log, or damaged all over"), "{told}");
+    let store = open(&env);
+    let newest = store.newest(&column("r", "a"), TimeRange::ALL);
+    assert_eq!(newest.map_err(|e| e.kind), Err(ErrorKind::Corrupt), "what was there before it is no answer");
+    let said = store.status().unwrap().last_error.unwrap_or_default();
+    assert!(said.contains("no file of this log"), "{said}");
+    drop(store);
+    assert!(env_bytes(&env, &written[0]).contains(&0xA5), "whoever can make something of it finds it no more");
+}
+
+/// A store with something in extents, in chunks and in the log alone.
+fn with_all_kinds(env: &SimEnv) -> [(&'static str, Vec<u8>); 4] {
+    let store = open(env);
+    create(&store, FILES);
+    let large: Vec<u8> = (0..60_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    let cells = [("a", b"1".to_vec()), ("large", large.clone()), ("b", b"2".to_vec()), ("late", large)];
+    for (at, (qualifier, value)) in cells.iter().enumerate() {
+        put(&store, "r", qualifier, value);
+        if at == 1 {
+            store.flush(None).unwrap();
+        }
+    }
+    store.sync().unwrap();
+    cells
+}
+
+/// Opens a store whose `call`-th call fails: what it shows is right or an error, and all is there later. Whether it was
+/// opened, and whether it has come to that call.
+fn open_beside_a_failure(call: u64, errno: i32, is_look: bool) -> (bool, bool) {
+    let env = SimEnv::new();
+    let cells = with_all_kinds(&env);
+    let count = |env: &SimEnv| if is_look { env.looks() } else { env.calls() };
+    let before = count(&env);
+    match is_look {
+        true => env.fail_look(call, FailMode::Once, errno),
+        false => env.fail_call(call, FailMode::Once, errno),
+    }
+    let first = Store::open(options(&env));
+    let has_failed = count(&env) >= before + call;
+    env.heal();
+    let what = format!("call {call} (a look: {is_look}) fails with {errno}");
+    for (qualifier, value) in &cells {
+        let Ok(store) = &first else { break };
+        let found = store.newest(&column("r", qualifier), TimeRange::ALL);
+        let read = found.and_then(|cell| cell.map(|cell| store.read_value(&cell, 0, usize::MAX)).transpose());
+        assert!(read.is_err() || read.is_ok_and(|read| read.as_ref() == Some(value)), "{what}: {qualifier}");
+    }
+    let is_open = first.is_ok();
+    drop(first);
+    let store = open(&env);
+    for (qualifier, value) in &cells {
+        assert!(super::value(&store, "r", qualifier).as_ref() == Some(value), "{what}: {qualifier}, later");
+    }
+    (is_open, has_failed)
+}
+
+#[test]
+fn a_call_that_fails_once_in_an_open_hides_nothing() {
+    for (errno, is_look) in [libc::EIO, libc::EMFILE, libc::EACCES].into_iter().flat_map(|e| [(e, true), (e, false)]) {
+        let (mut opened, mut refused) = (0, 0);
+        for call in 1.. {
+            let (is_open, has_failed) = open_beside_a_failure(call, errno, is_look);
+            if !has_failed {
+                break;
+            }
+            *(if is_open { &mut opened } else { &mut refused }) += 1;
+        }
+        assert!(opened + refused > 10 && refused > 5, "{opened} opened, {refused} refused");
+    }
+}
