@@ -76,10 +76,13 @@ fn a_refused_edit_does_not_come_back() {
 fn every_damaged_bit_of_either_file_is_made_good() {
     let env = SimEnv::new();
     let mut opened = open(&env);
+    let len = |env: &SimEnv| env.read_file(Path::new(&format!("{DIR}/00000001.edits"))).unwrap().len();
+    let mut before = 0;
     for n in 1..4 {
+        before = len(&env);
         opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
     }
-    let bytes = env.read_file(Path::new(&format!("{DIR}/00000001.edits"))).unwrap().len();
+    let bytes = len(&env);
     for name in ["edits", "copy"] {
         for at in (0..bytes * 8).step_by(3) {
             let copy = env.copy();
@@ -88,10 +91,44 @@ fn every_damaged_bit_of_either_file_is_made_good() {
             let again = open(&copy);
             assert_eq!(again.state.covered, SeqNo(3), "bit {at} of {name}");
             assert_eq!(again.state.references, opened.state.references);
+            assert!(at / 8 >= before || !again.problems.is_empty(), "bit {at} of {name} is not told");
             let third = open(&copy);
             assert!(third.problems.is_empty());
         }
     }
+}
+
+#[test]
+fn a_record_that_one_file_has_in_part_counts_and_is_no_damage() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    opened.state = opened.journal.commit(&opened.state, &covered(1)).unwrap();
+    let path = |name: &str| Path::new(DIR).join(format!("00000001.{name}"));
+    let before = env.read_file(&path("copy")).unwrap().len();
+    opened.state = opened.journal.commit(&opened.state, &covered(2)).unwrap();
+    let after = env.read_file(&path("copy")).unwrap().len();
+    for len in before..after {
+        let copy = env.copy();
+        copy.damage(&path("copy"), |bytes| bytes.truncate(len)).unwrap();
+        let again = open(&copy);
+        assert_eq!((again.state.covered, again.problems.len()), (SeqNo(2), 0), "{len} bytes");
+    }
+}
+
+#[test]
+fn a_journal_whose_beginnings_are_both_damaged_is_refused_and_stays() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    opened.state = opened.journal.commit(&opened.state, &covered(1)).unwrap();
+    let paths = ["edits", "copy"].map(|name| Path::new(DIR).join(format!("00000001.{name}")));
+    for path in &paths {
+        env.damage(path, |bytes| bytes[20..40].fill(0xA5)).unwrap();
+    }
+    let damaged = paths.each_ref().map(|path| env.read_file(path).unwrap());
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let again = Journal::open(&shared, Path::new(DIR), [3; 16], false, || panic!("a new one is begun"));
+    assert_eq!(again.err().map(|e| e.kind), Some(crate::ErrorKind::Corrupt));
+    assert_eq!(paths.each_ref().map(|path| env.read_file(path).unwrap()), damaged);
 }
 
 #[test]

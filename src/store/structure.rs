@@ -305,11 +305,8 @@ fn check(layout: &Layout, edit: &Edit) -> Result<()> {
     let mut added = BTreeSet::new();
     for item in &edit.items {
         match item {
-            Item::Add { reference, .. } => {
-                if state.references.contains_key(reference) || !added.insert(reference) {
-                    let text = format!("extent {} of segment {} is there already", reference.extent, reference.file);
-                    return broken(text);
-                }
+            Item::Add { reference, .. } if state.references.contains_key(reference) || !added.insert(reference) => {
+                return broken(format!("extent {} of segment {} is there already", reference.extent, reference.file));
             }
             // What comes back from a snapshot counts from the key on that it counted from then.
             Item::Trim { reference, .. } if added.contains(reference) => {}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::env::FailMode;
 use crate::format::Codec;
 
 type Live = BTreeSet<(u64, u32)>;
@@ -114,6 +115,29 @@ fn what_is_judged_dead_is_neither_there_nor_shared() {
     assert!(all(&rig.blobs, &again) == bytes);
     // What was judged is known to the next process, which does not punch it once more.
     assert!(rig.blobs.dead(1).iter().any(|word| *word != 0));
+}
+
+#[test]
+fn where_no_room_within_files_can_be_freed_that_is_no_error() {
+    // Each call in turn is the first that the filesystem does not know.
+    let freed: Vec<_> = (1..10)
+        .map(|call| {
+            let rig = Rig::new(Options { roll: 2_000_000, ..small() });
+            let (kept, gone) = (noise(200_000, 1), noise(200_000, 2));
+            let kept = (stored(&value(&rig.blobs, &kept, Codec::None)), kept);
+            drop(value(&rig.blobs, &gone, Codec::None));
+            rig.blobs.seal().unwrap();
+            let mark = rig.blobs.mark();
+            let live = live_of(&rig.blobs, [&kept.0].into_iter());
+            rig.env.fail_call(call, FailMode::Forever, libc::EOPNOTSUPP);
+            let collected = rig.blobs.collect(&|blob, chunk| live.contains(&(blob, chunk)), mark);
+            rig.env.heal();
+            assert!(all(&rig.blobs, &kept.0) == kept.1);
+            collected.map(|collected| collected.bytes)
+        })
+        .collect();
+    assert!(freed.iter().any(|freed| matches!(freed, Ok(0))), "{freed:?}");
+    assert!(freed.iter().any(|freed| matches!(freed, Ok(bytes) if *bytes > 100_000)), "{freed:?}");
 }
 
 #[test]

@@ -110,6 +110,27 @@ fn chunks_are_found_without_their_table() {
 }
 
 #[test]
+fn chunks_behind_a_wide_damage_are_found_without_their_table() {
+    let options = Options { roll: 2_000_000, ..tiny() };
+    let mut rig = Rig::new(options.clone());
+    let (first, second) = (noise(800_000, 1), noise(5000, 2));
+    let roots = [&first, &second].map(|bytes| Root::decode(&coded(&value(&rig.blobs, bytes, Codec::None))).unwrap());
+    rig.blobs.seal().unwrap();
+    // More than is read at once, and what says where the table is.
+    rig.env
+        .damage(&rig.blobs.path(1), |file| {
+            let len = file.len();
+            file[len - 40..].fill(0xFF);
+            file[100..600_000].fill(0xA5);
+        })
+        .unwrap();
+    rig.reopen(options);
+    assert_eq!(rig.blobs.read(&roots[0], 0, 10).unwrap_err().kind, ErrorKind::Corrupt);
+    assert!(rig.blobs.read(&roots[0], 700_000, 50_000).unwrap() == first[700_000..750_000]);
+    assert!(all(&rig.blobs, &roots[1]) == second);
+}
+
+#[test]
 fn a_missing_or_foreign_file_is_told() {
     let (mut rig, values) = filled();
     let path = rig.blobs.path(1);

@@ -172,6 +172,34 @@ fn every_flipped_bit_is_noticed() {
     assert!(seen.refused > 1_000 && blind.wrong > 1_000);
 }
 
+/// Rows so long that the index of a group is full after a few blocks.
+fn of_several_groups() -> (ExtentOptions, Model) {
+    let cell = |n: u64| {
+        let row = [&[b'r'; 900][..], &n.to_be_bytes()].concat();
+        let key = key::cell_key(&row, b"q", Timestamp(5), CellKind::Put, SeqNo(n));
+        (key, (Tags::default(), Given::Bytes(vec![n as u8; 300])))
+    };
+    (ExtentOptions { block_bytes: 1024, ..ExtentOptions::default() }, (0..40).map(cell).collect())
+}
+
+#[test]
+fn damage_where_a_group_ends_costs_no_cell_of_the_next_one() {
+    let (extents, env) = (vec![of_several_groups()], env());
+    let facts = write_all(&env, &extents);
+    let (mut seen, model) = (Tally::default(), &extents[0].1);
+    for at in (facts[0].start as usize..facts[0].end as usize).step_by(89) {
+        env.damage(&path(), |bytes| bytes[at] ^= 4).unwrap();
+        if let Ok(segment) = open(&env) {
+            for reading in [Reading::Point, Reading::Walk] {
+                walk(&segment.extents()[0], model, reading, &mut seen);
+            }
+        }
+        assert_eq!(seen.wrong, 0, "byte {at}");
+        env.damage(&path(), |bytes| bytes[at] ^= 4).unwrap();
+    }
+    assert!(seen.refused > 100 && seen.right > 30 * seen.refused, "{seen:?}");
+}
+
 /// Bytes that fill up to a multiple of 4 KiB.
 fn padding(facts: &[ExtentFacts], image: &[u8]) -> Vec<std::ops::Range<usize>> {
     let end = facts.last().unwrap().end as usize;
