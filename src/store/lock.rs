@@ -146,6 +146,8 @@ mod tests {
     fn a_living_holder_is_named_without_waiting() {
         let directory = tempfile::tempdir().unwrap();
         let _held = take(&RealEnv::default(), directory.path()).unwrap();
+        let me = Holder::Alive(std::process::id().to_string());
+        assert_eq!(holder(&RealEnv::default(), &directory.path().join("LOCK")), me);
         let Err(refused) = take(&RealEnv::default(), directory.path()) else { panic!() };
         assert_eq!(refused.kind, ErrorKind::Locked);
         assert!(refused.message.contains(&format!("process {};", std::process::id())), "{}", refused.message);
