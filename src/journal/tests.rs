@@ -170,3 +170,56 @@ fn a_new_base_takes_the_place_of_many_edits() {
     env.crash(CrashMode::LoseUnsynced);
     assert_eq!(open(&env).state.covered, SeqNo(299));
 }
+
+/// A sequence that looks random (splitmix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed ^ (mixed >> 27)
+}
+
+/// What a snapshot has of an extent stays what it was, however often a compaction trims it later, and however many
+/// snapshots come and go.
+#[test]
+fn a_snapshot_has_an_extent_from_the_key_on_that_it_counted_from() {
+    for mut seed in 0..200 {
+        let of = Reference { family: FamilyId(1), file: 1, extent: 0 };
+        let mut state = State::default();
+        state.fold(&Item::Add { reference: of, first_layer: 1, last_layer: 1 }.into());
+        let record = Arc::new(SnapshotRecord {
+            made_at: crate::model::Timestamp(1),
+            table: None,
+            catalogue: crate::model::Catalogue::default(),
+            cells: 0,
+            bytes: 0,
+        });
+        let (mut from, mut seen) = (Vec::new(), std::collections::BTreeMap::new());
+        for step in 0..40_u8 {
+            match random(&mut seed) % 4 {
+                0 => {
+                    let name = format!("s{step}");
+                    state.fold(&Item::Snapshot { name: name.clone(), record: Arc::clone(&record) }.into());
+                    seen.insert(name, from.clone());
+                }
+                1 if !seen.is_empty() => {
+                    let at = random(&mut seed) as usize % seen.len();
+                    let name = seen.keys().nth(at).unwrap().clone();
+                    seen.remove(&name);
+                    state.fold(&Item::SnapshotGone { name }.into());
+                }
+                _ => {
+                    from = vec![step + 1];
+                    state.fold(&Item::Trim { reference: of, from: from.as_slice().into() }.into());
+                }
+            }
+            assert_eq!(*state.references[&of].from(), *from);
+            for (name, from) in &seen {
+                let at = state.snapshots[name].0;
+                let held: Vec<Vec<u8>> = state.counted_at(at).map(|(_, held)| held.from_at(at).to_vec()).collect();
+                assert_eq!(held, std::slice::from_ref(from), "{name}");
+            }
+            let needed = seen.values().chain([&from]).min().unwrap();
+            assert_eq!(*state.needed_from(1, 0), **needed);
+        }
+    }
+}

@@ -35,6 +35,8 @@ pub struct DiskRoom {
     unlooked: AtomicU64,
     /// Tombstones that were written.
     tombstones: AtomicU64,
+    /// Values that were given up.
+    given_up: AtomicU64,
     making: Mutex<Making>,
     made: Condvar,
 }
@@ -48,6 +50,13 @@ struct Making {
     next_for_deletes: Option<Instant>,
     /// Tombstones that there were then.
     tombstones: u64,
+}
+
+/// What there was when room was looked for.
+struct Round {
+    began: Instant,
+    tombstones: u64,
+    given_up: u64,
 }
 
 impl DiskRoom {
@@ -88,7 +97,26 @@ impl DiskRoom {
 
     /// What was written in vain is given up: there is sense in making room at once.
     pub fn note_given_up(&self) {
-        self.making.lock().next = None;
+        let mut making = self.making.lock();
+        self.given_up.fetch_add(1, Ordering::AcqRel);
+        making.next = None;
+    }
+
+    /// Room is looked for from now on.
+    fn begin_round(&self) -> Round {
+        let count = |of: &AtomicU64| of.load(Ordering::Acquire);
+        Round { began: Instant::now(), tombstones: count(&self.tombstones), given_up: count(&self.given_up) }
+    }
+
+    /// Room was looked for. What was given up meanwhile it may not have found.
+    fn end_round(&self, round: &Round) {
+        let mut making = self.making.lock();
+        making.rounds += 1;
+        making.tombstones = round.tombstones;
+        let is_known = self.given_up.load(Ordering::Acquire) == round.given_up;
+        making.next = is_known.then(|| Instant::now() + REST * round.began.elapsed());
+        making.next_for_deletes = making.next.filter(|_| self.is_out());
+        self.made.notify_all();
     }
 
     /// There is room for flushes, or even enough for anything.
@@ -183,18 +211,13 @@ impl Engine {
 
     /// Makes room of what was deleted, what has expired and what newer versions hide.
     pub fn make_disk_room(&self) {
-        let (began, tombstones) = (Instant::now(), self.disk.tombstones.load(Ordering::Acquire));
+        let round = self.disk.begin_round();
         let cleared = self.restore_reserve().and_then(|()| self.clear());
         if let Err(e) = &cleared {
             log::warn!("make room on the disk: {e}");
         }
         self.look_at_room();
-        let mut making = self.disk.making.lock();
-        making.rounds += 1;
-        making.tombstones = tombstones;
-        making.next = Some(Instant::now() + REST * began.elapsed());
-        making.next_for_deletes = making.next.filter(|_| self.disk.is_out());
-        self.disk.made.notify_all();
+        self.disk.end_round(&round);
     }
 
     fn clear(&self) -> Result<()> {
@@ -283,5 +306,23 @@ impl Engine {
             needed.div_ceil(1 << 20)
         );
         Error::new(ErrorKind::NoSpace, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else whoever writes next is refused for ten times as long as the round took, on a disk that has room.
+    #[test]
+    fn what_is_given_up_while_room_is_made_is_looked_for_at_once() {
+        let room = DiskRoom::default();
+        let round = room.begin_round();
+        room.end_round(&round);
+        assert!(room.making.lock().next.is_some());
+        let round = room.begin_round();
+        room.note_given_up();
+        room.end_round(&round);
+        assert_eq!(room.making.lock().next, None);
     }
 }

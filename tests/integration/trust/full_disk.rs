@@ -199,7 +199,6 @@ fn full_disk_is_refused_when_the_write_is_made() {
     small.fixture.unmount();
 }
 
-/// Bytes that nothing can make shorter.
 /// Bytes that `df` says can be written.
 fn free(family: &Path) -> u64 {
     let numbers = nix::sys::statvfs::statvfs(family).unwrap();
@@ -239,6 +238,7 @@ fn full_disk_has_the_room_that_df_tells_right_after_a_purge() {
     }
 }
 
+/// Bytes that nothing can make shorter.
 fn noise(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     rand::fill(&mut bytes[..]);
