@@ -100,6 +100,8 @@ made=
 words=$(mktemp)
 
 clean_up() {
+  # Another signal must not end it half-way.
+  trap '' INT TERM HUP
   rm -f "$words"
   if [ -n "$made" ]; then
     cellfs snapshot delete "$store" "$snapshot" || say "delete it by hand: snapshot $snapshot"

@@ -26,6 +26,8 @@ own_mount=
 child=
 words=$(mktemp)
 clean_up() {
+  # Another signal must not end it half-way.
+  trap '' INT TERM HUP
   # What goes on writing would keep the mount.
   if [ -n "$child" ]; then
     kill "$child" 2>/dev/null && wait "$child" || true

@@ -40,15 +40,22 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     });
     let mut run = Undelete { backend, at: at.transpose()?, list: args.list, json, output: Output::new(), found: 0 };
     run.place(&place)?;
+    let kept = place.table().filter(|_| run.found == 0 && args.at.is_none());
+    let kept = kept.map(|table| Ok::<_, Error>(run.was_dropped(table)?.then_some(table))).transpose()?.flatten();
     run.output.finish()?;
     if run.found > 0 {
         return Ok(Answer::Yes);
     }
     let what = args.what.as_ref().map_or_else(|| args.path.display().to_string(), |what| what.to_string_lossy().into());
     let then = args.at.as_ref().map_or_else(String::new, |at| format!(" as of {at}"));
-    super::complain(&format!(
-        "{what}: there is nothing to bring back{then}: nothing is deleted, or it is not kept any more"
-    ));
+    let why = match kept {
+        Some(table) => format!(
+            "a table {table} that was dropped or truncated is kept (cellfs list --dropped); rename the one that is \
+             there now, then bring it back: cellfs undrop"
+        ),
+        None => "nothing is deleted, or it is not kept any more".to_owned(),
+    };
+    super::complain(&format!("{what}: there is nothing to bring back{then}: {why}"));
     Ok(Answer::No)
 }
 
@@ -62,6 +69,12 @@ struct Undelete {
 }
 
 impl Undelete {
+    /// Whether a whole table of this name is kept that was dropped.
+    fn was_dropped(&self, table: &TableName) -> Result<bool> {
+        let is_meant = |dropped: &Dropped| matches!(&dropped.what, DroppedThing::Table(of) if of.name == *table);
+        Ok(self.backend.catalogue()?.dropped.iter().any(is_meant))
+    }
+
     fn place(&mut self, place: &Place) -> Result<()> {
         match place {
             Place::Namespace(name) => self.namespace(name),

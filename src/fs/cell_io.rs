@@ -194,7 +194,7 @@ impl Fs {
             Handle::File(file) => file,
             Handle::Text(text) => {
                 super::subject::is(&text.node);
-                return super::text::write(&text, offset, data);
+                return super::text::write(&text, offset, data, &*self.tree.backend.catalogue()?);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };

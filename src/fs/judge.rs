@@ -1,7 +1,8 @@
 //! What of a generated file's new text can be refused before it is whole.
 
-use crate::model::Origin;
+use super::cell_io::no_family;
 use crate::model::attributes::{family_attribute, table_attribute};
+use crate::model::{Catalogue, ColumnKey, Mutation, Origin, RowMutations};
 use crate::tree::json;
 use crate::tree::place::{Place, SchemaPlace};
 use crate::{Error, ErrorKind, Result};
@@ -10,12 +11,12 @@ use crate::{Error, ErrorKind, Result};
 const JUDGED_MAX: usize = 1 << 20;
 
 /// Refuses what can become nothing right, whatever is written behind it.
-pub(super) fn judge(place: &Place, bytes: &[u8]) -> Result<()> {
+pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Result<()> {
     match place {
         _ if bytes.len() > JUDGED_MAX => Ok(()),
         Place::Counter(_) => amount(bytes).map(|_| ()),
         Place::Json(row) if bytes.trim_ascii_end().ends_with(b"}") || !json::may_go_on(bytes) => {
-            json::patch(row, bytes, Origin::default()).map(|_| ())
+            check_families(&json::patch(row, bytes, Origin::default())?, catalogue)
         }
         Place::Schema(place) => match (place.as_ref(), line(bytes)) {
             (SchemaPlace::Attribute { family: Some(_), name, .. }, Some(value)) => {
@@ -27,6 +28,25 @@ pub(super) fn judge(place: &Place, bytes: &[u8]) -> Result<()> {
             _ => Ok(()),
         },
         _ => Ok(()),
+    }
+}
+
+/// Refuses families that the table lacks.
+fn check_families(patch: &RowMutations, catalogue: &Catalogue) -> Result<()> {
+    let Some(table) = catalogue.tables.get(&patch.table) else { return Ok(()) };
+    let lacking = |family: &str| !table.families.contains_key(family);
+    let named = patch.mutations.iter().flat_map(|mutation| match mutation {
+        Mutation::Put(puts) => puts.iter().map(|put| put.family.as_str()).collect(),
+        _ => Vec::new(),
+    });
+    match named.into_iter().find(|family| lacking(family)) {
+        None => Ok(()),
+        Some(family) => Err(no_family(&ColumnKey {
+            table: patch.table.clone(),
+            row: patch.row.clone(),
+            family: family.to_owned(),
+            qualifier: Vec::new(),
+        })),
     }
 }
 

@@ -15,7 +15,8 @@ use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
-    CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
+    Catalogue, CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time,
+    TimeRange,
 };
 use crate::tree::json;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -301,11 +302,12 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
 }
 
 /// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
-pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8]) -> Result<u32> {
+pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], catalogue: &Catalogue) -> Result<u32> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     check_len(text, offset.saturating_add(data.len()))?;
     change(text, |buffer| buffer.write(offset, data))?;
-    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(&text.node.key().place, bytes));
+    let place = &text.node.key().place;
+    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, catalogue));
     if let Err(refused) = judged {
         // Nothing of it is applied when the handle closes.
         *text.written.lock() = None;

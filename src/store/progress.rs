@@ -50,9 +50,13 @@ impl Progress {
         Ok(Self { file: Some(file), seen, now: Mutex::new(seen) })
     }
 
-    /// What was noted, without a change.
-    pub fn look(env: &dyn Env, store: &Path) -> Noted {
-        env.open(&store.join("progress")).ok().and_then(|file| read(&*file)).unwrap_or_default()
+    /// What was noted, without a change; nothing where there is no such file.
+    pub fn look(env: &dyn Env, store: &Path) -> std::io::Result<Noted> {
+        match env.open(&store.join("progress")) {
+            Ok(file) => Ok(read(&*file).unwrap_or_default()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Noted::default()),
+            Err(e) => Err(e),
+        }
     }
 
     /// For what is never written to.

@@ -114,7 +114,13 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
             return Ok(checker.into());
         }
     };
-    let noted = Progress::look(&**env, dir);
+    let noted = match Progress::look(&**env, dir) {
+        Ok(noted) => noted,
+        Err(e) => {
+            checker.damage(dir.join("progress").display().to_string(), None, e.to_string())?;
+            super::progress::Noted::default()
+        }
+    };
     if noted.edit > state.edit {
         let text = format!("it ends with edit {}, though edit {} was on the disk once", state.edit, noted.edit);
         checker.damage(edits.display().to_string(), None, text)?;

@@ -185,7 +185,11 @@ fn a_restore_that_a_signal_ends_leaves_no_mount_and_no_daemon() {
             assert!(Instant::now() < patience && restore.try_wait().unwrap().is_none(), "nothing is restored");
             std::thread::sleep(Duration::from_millis(20));
         }
-        kill(nix::unistd::Pid::from_raw(restore.id().cast_signed()), signal).unwrap();
+        let pid = nix::unistd::Pid::from_raw(restore.id().cast_signed());
+        kill(pid, signal).unwrap();
+        // Who is impatient sends another while it cleans up.
+        std::thread::sleep(Duration::from_millis(20));
+        kill(pid, signal).unwrap();
         let status = restore.wait().unwrap();
         assert_eq!(status.code(), Some(1), "{signal}: {status}");
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();

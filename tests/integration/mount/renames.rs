@@ -331,4 +331,9 @@ fn mount_counters_and_json_rows() {
     assert_eq!(fs::read(family.join("b")).unwrap(), [0xFF, 0]);
     fs::write(family.join("a"), "B").unwrap();
     assert!(fs::read_to_string(&json).unwrap().contains(r#""f:a": "B""#));
+    // A family that the table lacks is refused at write(2): shells do not look at what close(2) says.
+    let mut file = fs::File::create(&json).unwrap();
+    assert_eq!(errno(file.write_all(br#"{"f:c": "1", "none:q": "2"}"#)), libc::EPERM);
+    drop(file);
+    assert_eq!(names(&family), ["a", "b"]);
 }

@@ -124,6 +124,12 @@ fn mount_undelete_of_nothing_says_so() {
             assert!(said.contains("there is nothing to bring back") && told.is_empty(), "{what}: {said}{told}");
         }
     }
+    // What is kept of a table whose name another has is no nothing.
+    assert_eq!(run(&fixture, &["truncate", &store, "t"]).0, 0);
+    for what in ["t", "t/r/f/q"] {
+        let (status, said) = run(&fixture, &["undelete", &store, what]);
+        assert!(status == 1 && said.contains("truncated is kept") && said.contains("cellfs undrop"), "{what}: {said}");
+    }
 }
 
 #[test]

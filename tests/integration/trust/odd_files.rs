@@ -100,6 +100,9 @@ fn odd_a_pipe_in_place_of_any_file_is_never_waited_for() {
         {
             let output = ends(args);
             let words = [text(&output.stdout), text(&output.stderr)].concat();
+            if args[0] == "check" && name == "progress" {
+                assert_eq!(output.status.code(), Some(1), "{words}");
+            }
             if args[0] == "get" {
                 let good = output.status.success() && words.contains("\tv\n") || output.status.code() == Some(2);
                 assert!(good, "{name}: {:?} {words}", output.status);
