@@ -15,7 +15,7 @@ use super::collect::{Chunks, add_file};
 use super::damage::FirstDamage;
 use super::engine::Engine;
 use super::layout::File;
-use super::progress::Progress;
+use super::progress::{Noted, Progress};
 use super::{identity, lock, lost};
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
@@ -85,6 +85,22 @@ impl From<Checker<'_>> for Looked {
     }
 }
 
+/// How far journal and log once reached; tells of a journal that does not any more.
+fn check_progress(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path, state: &State) -> Result<Noted> {
+    let noted = match Progress::look(env, dir) {
+        Ok(noted) => noted,
+        Err(e) => {
+            checker.damage(dir.join("progress").display().to_string(), None, e.to_string())?;
+            Noted::default()
+        }
+    };
+    if noted.edit > state.edit {
+        let text = format!("it ends with edit {}, though edit {} was on the disk once", state.edit, noted.edit);
+        checker.damage(dir.join("edits").display().to_string(), None, text)?;
+    }
+    Ok(noted)
+}
+
 /// As [`check`], by the holder of the lock; does not tell the end.
 fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     let absent = || {
@@ -114,17 +130,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
             return Ok(checker.into());
         }
     };
-    let noted = match Progress::look(&**env, dir) {
-        Ok(noted) => noted,
-        Err(e) => {
-            checker.damage(dir.join("progress").display().to_string(), None, e.to_string())?;
-            super::progress::Noted::default()
-        }
-    };
-    if noted.edit > state.edit {
-        let text = format!("it ends with edit {}, though edit {} was on the disk once", state.edit, noted.edit);
-        checker.damage(edits.display().to_string(), None, text)?;
-    }
+    let noted = check_progress(&mut checker, &**env, dir, &state)?;
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
     let open = |number: u64| {
