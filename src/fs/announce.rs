@@ -3,6 +3,8 @@
 //! Events are queued by whoever commits; one notifier thread turns them into notices, holding no lock.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -35,30 +37,45 @@ pub enum Message {
 pub struct Invalidations {
     sender: Sender<Message>,
     receiver: Receiver<Message>,
+    /// Messages that were queued and not taken by the kernel yet.
+    pending: Arc<AtomicUsize>,
 }
 
 impl Default for Invalidations {
     fn default() -> Self {
         let (sender, receiver) = unbounded();
-        Self { sender, receiver }
+        Self { sender, receiver, pending: Arc::default() }
     }
 }
 
 impl Invalidations {
-    /// The next messages; blocks until there is one. `None` at the end.
+    /// The next messages; blocks until there is one. `None` at the end. Each is [`Invalidations::taken`] at last.
     pub fn receive(&self) -> Option<Vec<Message>> {
         let first = self.receiver.recv().ok()?;
         Some(std::iter::once(first).chain(self.receiver.try_iter().take(1023)).collect())
     }
 
+    /// The kernel has taken a message.
+    pub fn taken(&self) {
+        self.pending.fetch_sub(1, Ordering::Release);
+    }
+
+    /// As [`Invalidations::drain`]; costs nothing where nothing is queued.
+    pub fn settle(&self, timeout: Duration) {
+        if self.pending.load(Ordering::Acquire) > 0 && !self.drain(timeout) {
+            log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
+        }
+    }
+
     /// Waits until the kernel has taken what was queued before, at most `timeout`; false when it has not.
-    pub fn drain(&self, timeout: std::time::Duration) -> bool {
+    pub fn drain(&self, timeout: Duration) -> bool {
         let (done, waiter) = crossbeam_channel::bounded(1);
         self.send(Message::Barrier(done));
         waiter.recv_timeout(timeout).is_ok()
     }
 
     fn send(&self, message: Message) {
+        self.pending.fetch_add(1, Ordering::Release);
         // The receiver lives in `self` as well, so the channel is never closed.
         let _ = self.sender.send(message);
     }
@@ -110,7 +127,7 @@ impl Fs {
                 return;
             }
             if let Some(node) = node {
-                node.mark_stale();
+                self.mark_changed(&node);
             }
             // A request for a cell alters another column only by renaming it there, which the kernel knows;
             // dropping the name then would cost the moved file its number.
@@ -219,7 +236,7 @@ impl Fs {
     fn node_notices(&self, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
         for node in nodes {
             let key = node.key();
-            node.mark_stale();
+            self.mark_changed(node);
             if !key.place.is_dir() {
                 notices.push(Invalidation::Inode(node.ino));
             }

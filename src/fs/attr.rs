@@ -319,11 +319,10 @@ impl Fs {
         if cached && !expires && key.is_present() { self.options.cache_time } else { Duration::ZERO }
     }
 
-    /// The version that reads of a node see now: the known one while it has not expired, else the store's.
+    /// The version that is there now: the known one while it has not expired and nothing has changed, else the store's.
     pub(super) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
-        let fresh = |cell: &CellInfo| cell.expires_at.is_none_or(|at| at > self.tree.backend.now());
         let stale = node.take_stale();
-        let known = !stale && state.cell.as_deref().is_some_and(fresh);
+        let known = !stale && state.cell.as_deref().is_some_and(|cell| self.is_fresh(cell));
         if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
             return Ok(state.cell.as_deref().cloned());
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
-use super::running::running_file;
+use super::running::Running;
 use super::session::gone;
 use super::snapshots::stale;
 use super::{Creator, EntryReply, Fs, not_permitted};
@@ -17,6 +17,7 @@ use crate::{Error, ErrorKind, Result};
 impl Fs {
     /// Opens an existing file.
     pub fn open(&self, ino: u64, flags: OpenFlags) -> Result<Opened> {
+        self.settle_for_open();
         let node = self.node(ino)?;
         let key = node.key();
         let changes = flags.write || flags.truncate;
@@ -38,7 +39,9 @@ impl Fs {
                     Some(_) => self.session(&node, &mut state).map(|_| true)?,
                     None => false,
                 },
-                _ => state.session.is_some() || self.current(&node, &mut state)?.is_some(),
+                _ if state.session.is_some() => true,
+                _ if changes => self.current(&node, &mut state)?.is_some(),
+                _ => self.told(&node, &mut state)?.is_some(),
             }
         };
         if !exists {
@@ -48,14 +51,17 @@ impl Fs {
     }
 
     fn open_cell(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
-        let file = if flags.execute { running_file(&node) } else { new_file(&node) };
+        let plain = matches!(key.place, Place::Cell(_)) && key.is_present();
+        let changes = flags.write || flags.truncate;
+        let is_direct = plain && !changes && !flags.execute && self.is_read_past_pages(&node);
+        let _running = flags.execute.then(|| Running::begin(&node));
+        let file = Arc::new(FileHandle { node, state: FileState::default().into(), is_direct, _running });
         if flags.truncate {
-            let mut state = node.state();
+            let mut state = file.node.state();
             self.empty(&mut state, &file, None);
         }
-        let handle = self.handles.add(Handle::File(file))?;
-        let plain = matches!(key.place, Place::Cell(_)) && key.is_present();
-        Ok(Opened { handle, keep_cache: plain, no_flush: !flags.write && !flags.truncate, direct: false })
+        let handle = self.handles.add(Handle::File(Arc::clone(&file)))?;
+        Ok(Opened { handle, keep_cache: plain, no_flush: !changes, direct: is_direct })
     }
 
     /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
@@ -169,7 +175,7 @@ impl Fs {
             if let Some(session) = &mut state.session {
                 return session.content.read(offset, len);
             }
-            let cell = self.current(&file.node, &mut state)?;
+            let cell = self.version_to_read(&file, offset, &mut state)?;
             if let Some(session) = &mut state.session {
                 return session.content.read(offset, len);
             }
@@ -318,7 +324,12 @@ impl Fs {
 
 /// A handle that has done nothing yet.
 pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
-    Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into(), _running: None })
+    Arc::new(FileHandle {
+        node: Arc::clone(node),
+        state: FileState::default().into(),
+        is_direct: false,
+        _running: None,
+    })
 }
 
 /// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.

@@ -1,6 +1,7 @@
 //! Commits: when the bytes of a handle become a version.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Fs;
 use super::content::Session;
@@ -12,6 +13,10 @@ use crate::model::{
 };
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
+
+/// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
+/// waits for room.
+const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The version that a commit makes.
 struct Target {
@@ -25,7 +30,16 @@ impl Fs {
     /// A close(2): commits if the handle has written since its last commit.
     ///
     /// A handle that only created or truncated commits at release: shells send FLUSH before WRITE.
+    ///
+    /// Returns when the kernel knows of what this has changed elsewhere (`.json`, a version of a cell): the next
+    /// look at a size or a page of it is no old one.
     pub fn flush(&self, number: u64) -> Result<()> {
+        let done = self.flush_handle(number);
+        self.invalidations.settle(NOTICE_PATIENCE);
+        done
+    }
+
+    fn flush_handle(&self, number: u64) -> Result<()> {
         let handle = self.handles.get(number)?;
         super::subject::is(handle.node());
         match handle {
@@ -62,6 +76,7 @@ impl Fs {
             Handle::Text(text) => self.apply_text(&text)?,
             Handle::Dir(_) => {}
         }
+        self.invalidations.settle(NOTICE_PATIENCE);
         self.tree.backend.sync()
     }
 

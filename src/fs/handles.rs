@@ -11,7 +11,7 @@ use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
 use super::running::Running;
-use crate::model::{SeqNo, Timestamp};
+use crate::model::{CellInfo, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Most handles that may be open at once; each directory handle remembers up to 65,536 keys.
@@ -44,6 +44,8 @@ pub struct Opened {
 pub struct FileHandle {
     pub node: Arc<Node>,
     pub state: Mutex<FileState>,
+    /// Its reads go past the kernel's pages.
+    pub is_direct: bool,
     /// `Some`: it is held by a process whose program it is.
     pub _running: Option<Running>,
 }
@@ -67,6 +69,8 @@ pub struct FileState {
     pub refused: Option<ErrorKind>,
     /// A write was refused: what there is would be a part of a value, and nothing of it is stored.
     pub failed: Option<ErrorKind>,
+    /// The version that it passes through, if it goes past the kernel's pages.
+    pub passes: Option<Box<CellInfo>>,
     /// The version that its last commit made.
     pub committed: Option<(Timestamp, SeqNo)>,
 }

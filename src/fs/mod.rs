@@ -46,6 +46,7 @@ mod snapshots;
 mod subject;
 mod text;
 mod times;
+mod told;
 mod xattr;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
@@ -14,7 +14,7 @@ use siphasher::sip::SipHasher24;
 use super::content::Session;
 use super::identities::Identities;
 use super::times::Times;
-use crate::model::{CellInfo, ColumnKey};
+use crate::model::{CellInfo, ColumnKey, Timestamp};
 use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
@@ -31,6 +31,8 @@ pub struct Node {
     pub(super) runs: AtomicU32,
     /// What is known of its cell may not be current any more.
     stale: AtomicBool,
+    /// When somebody else last changed its cell, ms; 0: never.
+    changed_ms: AtomicI64,
     state: Mutex<NodeState>,
 }
 
@@ -85,6 +87,16 @@ impl Node {
     /// Whether it was marked since this was last asked.
     pub fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::AcqRel)
+    }
+
+    /// Its cell was changed by somebody else at this time.
+    pub fn note_change(&self, at: Timestamp) {
+        self.changed_ms.store(at.0, Ordering::Release);
+    }
+
+    /// When its cell was last changed by somebody else.
+    pub fn changed_elsewhere(&self) -> Option<Timestamp> {
+        Some(self.changed_ms.load(Ordering::Acquire)).filter(|ms| *ms != 0).map(Timestamp)
     }
 
     /// Counts a handle that was opened.
@@ -147,6 +159,7 @@ impl NodeTable {
             opens: AtomicU32::new(0),
             runs: AtomicU32::new(0),
             stale: AtomicBool::new(false),
+            changed_ms: AtomicI64::new(0),
             state: Mutex::default(),
         })
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::handles::{FileHandle, FileState};
 use super::nodes::Node;
 use crate::{Error, ErrorKind, Result};
 
@@ -16,11 +15,12 @@ impl Drop for Running {
     }
 }
 
-/// A handle by which the kernel runs a program; it is released when the last process ends that does.
-pub(super) fn running_file(node: &Arc<Node>) -> Arc<FileHandle> {
-    node.runs.fetch_add(1, Ordering::AcqRel);
-    let _running = Some(Running(Arc::clone(node)));
-    Arc::new(FileHandle { node: Arc::clone(node), state: FileState::default().into(), _running })
+impl Running {
+    /// For a handle by which the kernel runs a program; it is released when the last process ends that does.
+    pub fn begin(node: &Arc<Node>) -> Self {
+        node.runs.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(node))
+    }
 }
 
 impl Node {

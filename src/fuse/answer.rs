@@ -20,13 +20,14 @@ use crate::{Error, ErrorKind, Result};
 /// Largest write that the kernel is to send, bytes.
 const MAX_WRITE: u32 = 1 << 20;
 /// Wanted where the kernel offers it.
-const CAPABILITIES: [InitFlags; 7] = [
+const CAPABILITIES: [InitFlags; 8] = [
     // A mask of the mount takes the place of the umask.
     InitFlags::FUSE_DONT_MASK,
     InitFlags::FUSE_ATOMIC_O_TRUNC,
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     InitFlags::FUSE_PARALLEL_DIROPS,
     InitFlags::FUSE_AUTO_INVAL_DATA,
+    InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
 ];

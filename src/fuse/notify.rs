@@ -18,6 +18,7 @@ pub fn run(fs: &Arc<Fs>, notifier: &Notifier, queue: &Invalidations) {
                 // The one who waits may have given up.
                 Message::Barrier(done) => drop(done.send(())),
             }
+            queue.taken();
         }
     }
 }

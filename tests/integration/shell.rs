@@ -297,9 +297,12 @@ impl AtTerminal {
     fn start(store: &Path) -> Option<Self> {
         Command::new("script").arg("--version").stdout(Stdio::null()).status().ok()?;
         let status = store.parent()?.join("status");
-        let command = format!("{} shell --make {}; echo $? >{}", binary().display(), store.display(), status.display());
+        // Ctrl-C goes to the shell around it too: one without a trap (dash; bash goes on) would end then.
+        let program = format!("trap : INT; {} shell --make {}", binary().display(), store.display());
+        let command = format!("{program}; echo $? >{}", status.display());
         let mut script = Command::new("script");
-        script.args(["-q", "-c", &command, "/dev/null"]).env("TERM", "xterm").env("HOME", store.parent()?);
+        script.args(["-q", "-c", &command, "/dev/null"]).env("SHELL", "/bin/sh");
+        script.env("TERM", "xterm").env("HOME", store.parent()?);
         let mut child =
             script.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         let out = std::os::fd::OwnedFd::from(child.stdout.take()?);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fixture::{Fixture, names};
 use super::model::{delete, put};
@@ -16,6 +17,54 @@ fn mount_shows_what_the_command_line_put_at_once() {
         put(backend.as_ref(), "r", "q", value.as_bytes());
         assert_eq!(fs::read_to_string(family.join("q")).unwrap(), value);
     }
+}
+
+/// Long and short in turn: bytes of one version with the length of another would be a value that never was.
+fn value_of(n: usize) -> String {
+    if n.is_multiple_of(2) { format!("{n}") } else { format!("{n} and more") }
+}
+
+#[test]
+fn mount_shows_what_its_other_files_wrote_at_once() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let cell = family.join("q");
+    let meta = |path: &std::path::Path| fs::metadata(path).unwrap().len() as usize;
+    for n in 1..400 {
+        let value = value_of(n);
+        if n < 200 {
+            fs::write(family.join(format!("q@{n}")), &value).unwrap();
+        } else {
+            fs::write(fixture.path("t/r/.json"), format!(r#"{{"f:q": "{value}"}}"#)).unwrap();
+        }
+        assert_eq!((meta(&cell), fs::read_to_string(&cell).unwrap()), (value.len(), value));
+    }
+}
+
+#[test]
+fn mount_shows_one_version_at_a_time_to_readers_beside_writers_elsewhere() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    let backend = fixture.backend();
+    put(backend.as_ref(), "r", "q", value_of(0).as_bytes());
+    let done = AtomicBool::new(false);
+    let read = || {
+        let mut reads = 0;
+        while !done.load(Ordering::Relaxed) {
+            let text = fs::read_to_string(&cell).unwrap();
+            let number = text.split(' ').next().unwrap().parse();
+            assert_eq!(number.map(value_of).as_ref(), Ok(&text), "after {reads} reads");
+            reads += 1;
+        }
+    };
+    std::thread::scope(|scope| {
+        let readers = [scope.spawn(read), scope.spawn(read)];
+        for n in 0..3000 {
+            put(backend.as_ref(), "r", "q", value_of(n).as_bytes());
+        }
+        done.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
 }
 
 #[test]

@@ -1,0 +1,81 @@
+//! Which version a read gives while somebody else changes the cell.
+//!
+//! The kernel clips the bytes of a read to the size that it knows, or fills them up with zeros. So a read through its
+//! pages gives the version whose size it was told of last; it hears of a change before that is acknowledged, and asks
+//! for the attributes before it reads on. Where two programs read in the moment of a change that is not enough: the
+//! answer to one and the bytes for the other may cross. What was changed elsewhere a moment ago is therefore read past
+//! the pages, and one pass from the start to the end of the file gives one version; whoever reads on after the end
+//! (`tail -f`) is given what has come. A file that was open before the first change keeps its pages: a read of it in the
+//! moment of another change may end too early, as a read beside a write in place does on any filesystem.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Fs;
+use super::handles::FileHandle;
+use super::nodes::{Node, NodeState};
+use crate::Result;
+use crate::model::CellInfo;
+use crate::tree::resolve::Facts;
+
+/// For how long after a change elsewhere files are opened without pages.
+const RECENT_MS: u64 = 1000;
+/// How long an open(2) waits for the kernel to take notices: the kernel may keep the pages and the size of a version
+/// that is old already. Short, as few threads answer all opens; most notices are taken within microseconds.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+impl Fs {
+    /// Returns when the kernel knows of what was changed before.
+    pub(super) fn settle_for_open(&self) {
+        self.invalidations.settle(PATIENCE);
+    }
+
+    /// Whether a file that is only to be read is opened without pages.
+    pub(super) fn is_read_past_pages(&self, node: &Node) -> bool {
+        let now = self.tree.backend.now();
+        node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
+    }
+
+    /// The version that a read of this handle at `offset` gives.
+    pub(super) fn version_to_read(
+        &self,
+        file: &FileHandle,
+        offset: u64,
+        state: &mut NodeState,
+    ) -> Result<Option<CellInfo>> {
+        if !file.is_direct || state.unlinked {
+            return self.told(&file.node, state);
+        }
+        let mut own = file.state.lock();
+        if offset == 0 || own.passes.is_none() {
+            // What the kernel was told stays noted: others read through its pages.
+            own.passes = match self.facts(&file.node.key())? {
+                Some(Facts::Cell(cell)) => Some(Box::new(cell)),
+                _ => None,
+            };
+        }
+        let Some(cell) = own.passes.as_deref().cloned() else { return self.told(&file.node, state) };
+        if offset >= cell.len() {
+            own.passes = None;
+        }
+        Ok(Some(cell))
+    }
+
+    /// The version whose size the kernel was told of last, while it has not expired.
+    pub(super) fn told(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+        match state.cell.as_deref() {
+            Some(cell) if self.is_fresh(cell) => Ok(Some(cell.clone())),
+            _ => self.current(node, state),
+        }
+    }
+
+    pub(super) fn is_fresh(&self, cell: &CellInfo) -> bool {
+        cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
+    }
+
+    /// Somebody else has changed a node's cell. Takes no lock.
+    pub(super) fn mark_changed(&self, node: &Node) {
+        node.mark_stale();
+        node.note_change(self.tree.backend.now());
+    }
+}
