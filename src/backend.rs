@@ -47,6 +47,14 @@ pub struct RenameCell {
     pub origin: Origin,
 }
 
+impl RenameCell {
+    /// The newest version takes the new name, by nobody's file.
+    pub fn newest(from: ColumnKey, to: ColumnKey, mode: RenameMode) -> Self {
+        let leaves = Leaves::default();
+        Self { from, from_version: None, to, to_version: None, mode, leaves, origin: Origin(0) }
+    }
+}
+
 /// What a rename leaves under the old name of a column that has had one version alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Leaves {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use cellfs::backend::{Backend, CompactionKind, RowListing, Versions};
+use cellfs::backend::{Backend, CompactionKind, RenameCell, RenameMode, RowListing, Versions};
 use cellfs::model::*;
 use cellfs::store::{Store, StoreOptions};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -83,16 +83,7 @@ impl Cellfs {
         let from = Self::column(cell);
         let mut to = from.clone();
         to.qualifier.extend_from_slice(b"-moved");
-        let mode = cellfs::backend::RenameMode::Replace;
-        let rename = cellfs::backend::RenameCell {
-            from,
-            from_version: None,
-            to,
-            to_version: None,
-            mode,
-            leaves: Default::default(),
-            origin: Origin(0),
-        };
+        let rename = RenameCell::newest(from, to, RenameMode::Replace);
         self.0.rename_cell(&rename).expect("rename");
     }
 

@@ -25,6 +25,11 @@ pub(super) struct Inner {
 }
 
 impl Blobs {
+    /// For the log: what keeps chunks that nothing leads to.
+    pub fn in_hand(&self) -> String {
+        self.0.files.shares.in_hand()
+    }
+
     /// The blob files in `dir`, which must exist: those that are sealed are known from the start, those that are not are
     /// given to [`Blobs::recover`] before anything is written.
     pub fn open(

@@ -240,6 +240,13 @@ impl Shares {
         Judged { new, all_dead: dead.len() == chunks as usize }
     }
 
+    /// For the log: where the next chunk comes, and what the sessions keep.
+    pub(super) fn in_hand(&self) -> String {
+        let state = self.state.lock();
+        let (sessions, oldest) = (state.since.len(), state.since.values().min());
+        format!("next {:?}, {sessions} sessions from {oldest:?}, {} pins", state.position, state.pins.len())
+    }
+
     /// Chunks of a file that were judged dead, as bits.
     pub(super) fn dead(&self, blob: u64) -> Vec<u64> {
         self.state.lock().dead.get(&blob).cloned().unwrap_or_default()

@@ -20,8 +20,12 @@ const DELETE_WAITS: Duration = Duration::from_mins(1);
 /// and what takes room itself.
 const PUT_WAITS: Duration = Duration::from_secs(10);
 /// After room was looked for in vain, or only for what takes more, it is looked for again after so many times the time
-/// that it took.
+/// that it took,
 const REST: u32 = 10;
+/// but not later than after so long or as long as it took: on a busy machine that says little about the work.
+const REST_MAX: Duration = Duration::from_secs(2);
+/// A delete has room looked for so often. What is held by a reader, or is just being written, is found the next time.
+const DELETE_ROUNDS: u32 = 3;
 
 /// What is known of the disk under a store.
 #[derive(Default)]
@@ -43,7 +47,8 @@ pub struct DiskRoom {
 
 #[derive(Default)]
 struct Making {
-    /// How often room was made.
+    /// How often making room has begun, and how often it has ended.
+    begun: u64,
     rounds: u64,
     /// When there is sense in it again for what takes room, and for deletes; `None`: now.
     next: Option<Instant>,
@@ -104,6 +109,7 @@ impl DiskRoom {
 
     /// Room is looked for from now on.
     fn begin_round(&self) -> Round {
+        self.making.lock().begun += 1;
         let count = |of: &AtomicU64| of.load(Ordering::Acquire);
         Round { began: Instant::now(), tombstones: count(&self.tombstones), given_up: count(&self.given_up) }
     }
@@ -114,7 +120,7 @@ impl DiskRoom {
         making.rounds += 1;
         making.tombstones = round.tombstones;
         let is_known = self.given_up.load(Ordering::Acquire) == round.given_up;
-        making.next = is_known.then(|| Instant::now() + REST * round.began.elapsed());
+        making.next = is_known.then(|| Instant::now() + rest_after(round.began.elapsed()));
         making.next_for_deletes = making.next.filter(|_| self.is_out());
         self.made.notify_all();
     }
@@ -128,6 +134,11 @@ impl DiskRoom {
             self.short.store(false, Ordering::Release);
         }
     }
+}
+
+/// How long room is not looked for after it was looked for during `elapsed`.
+fn rest_after(elapsed: Duration) -> Duration {
+    (REST * elapsed).min(elapsed.max(REST_MAX))
 }
 
 impl Engine {
@@ -181,32 +192,42 @@ impl Engine {
         if self.disk.is_due() {
             self.look_at_room();
         }
-        if !(self.disk.is_out() || takes_room && self.disk.is_short()) {
-            return;
+        let rounds = if takes_room { 1 } else { DELETE_ROUNDS };
+        for round in 0..rounds {
+            let is_missing = self.disk.is_out() || takes_room && self.disk.is_short();
+            if !is_missing || !self.await_round(round > 0) {
+                return;
+            }
         }
+    }
+
+    /// Waits until room was looked for once; false if there is no sense in it yet. `again`: at once.
+    fn await_round(&self, again: bool) -> bool {
         let mut making = self.disk.making.lock();
         let (next, wait) =
             if self.disk.is_out() { (making.next_for_deletes, DELETE_WAITS) } else { (making.next, PUT_WAITS) };
         let until = Instant::now() + wait;
-        if let Some(next) = next.filter(|next| *next > Instant::now()) {
+        if let Some(next) = next.filter(|next| !again && *next > Instant::now()) {
             // What was deleted meanwhile is worth waiting for.
             if next > until || self.disk.tombstones.load(Ordering::Acquire) == making.tombstones {
-                return;
+                return false;
             }
             while self.disk.is_short() && !self.disk.made.wait_until(&mut making, next).timed_out() {}
             if !self.disk.is_short() {
-                return;
+                return true;
             }
         }
         if self.options.background == super::Background::Off {
             drop(making);
             self.make_disk_room();
-            return;
+            return true;
         }
-        let round = making.rounds;
+        // One that is under way has passed by what was given up or deleted since it began.
+        let wanted = making.begun + 1;
         let _hurry = self.hurry.up();
         self.wake(|state| state.make_room = true);
-        while making.rounds == round && !self.disk.made.wait_until(&mut making, until).timed_out() {}
+        while making.rounds < wanted && !self.disk.made.wait_until(&mut making, until).timed_out() {}
+        making.rounds >= wanted
     }
 
     /// Makes room of what was deleted, what has expired and what newer versions hide.
@@ -218,6 +239,8 @@ impl Engine {
         }
         self.look_at_room();
         self.disk.end_round(&round);
+        let (took, free) = (round.began.elapsed(), self.available());
+        log::debug!("room was looked for in {took:?}: {free} bytes are free, short {}", self.disk.is_short());
     }
 
     fn clear(&self) -> Result<()> {
@@ -312,6 +335,13 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_that_took_long_is_not_waited_for_ten_times_as_long() {
+        assert_eq!(rest_after(Duration::from_millis(50)), Duration::from_millis(500));
+        assert_eq!(rest_after(Duration::from_millis(1500)), REST_MAX);
+        assert_eq!(rest_after(Duration::from_secs(9)), Duration::from_secs(9));
+    }
 
     /// Else whoever writes next is refused for ten times as long as the round took, on a disk that has room.
     #[test]

@@ -67,15 +67,7 @@ fn a_renamed_cell_shares_its_bytes_and_a_temporary_name_leaves_nothing() {
     let temporary = put(&store, "r", ".tmp", b"new");
     let mtime = Some(FileTime { seconds: 1, nanos: 0 });
     store.set_attributes(&column("r", ".tmp"), &temporary, &timed(mtime), Origin(0)).unwrap();
-    let rename = RenameCell {
-        from: column("r", ".tmp"),
-        from_version: None,
-        to: column("r", "q"),
-        to_version: None,
-        mode: RenameMode::Replace,
-        leaves: Default::default(),
-        origin: Origin(0),
-    };
+    let rename = RenameCell::newest(column("r", ".tmp"), column("r", "q"), RenameMode::Replace);
     assert_eq!(store.rename_cell(&rename).unwrap().tags.file.mtime(), mtime);
     let check = |store: &Store| {
         assert_eq!(value(store, "r", "q").unwrap(), b"new");

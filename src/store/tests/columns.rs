@@ -46,16 +46,7 @@ fn check(store: &Store, what: &str) {
 
 fn rename(store: &Store, row: &str, qualifier: &str, to: u32) {
     let mode = if to == 0 { RenameMode::NoReplace } else { RenameMode::Replace };
-    let (from, to) = (column(row, qualifier), column("r1", &format!("q{to}")));
-    let rename = RenameCell {
-        from,
-        from_version: None,
-        to,
-        to_version: None,
-        mode,
-        leaves: Default::default(),
-        origin: Origin(0),
-    };
+    let rename = RenameCell::newest(column(row, qualifier), column("r1", &format!("q{to}")), mode);
     if let Err(e) = store.rename_cell(&rename) {
         assert!(matches!(e.kind, ErrorKind::NotFound | ErrorKind::AlreadyExists), "{e}");
     }

@@ -92,15 +92,7 @@ fn a_value_that_was_renamed_before_a_failed_sync_is_rescued_with_its_new_name() 
     let store = open(&env);
     create(&store, FILES);
     put(&store, "r", "before", b"renamed");
-    let rename = RenameCell {
-        from: column("r", "before"),
-        from_version: None,
-        to: column("r", "after"),
-        to_version: None,
-        mode: RenameMode::Replace,
-        leaves: Default::default(),
-        origin: Origin(0),
-    };
+    let rename = RenameCell::newest(column("r", "before"), column("r", "after"), RenameMode::Replace);
     store.rename_cell(&rename).unwrap();
     env.fail_call(1, FailMode::Once, libc::EIO);
     assert_eq!(store.sync().unwrap_err().kind, ErrorKind::Poisoned);
@@ -244,9 +236,7 @@ fn a_log_whose_header_is_damaged_is_read_by_its_records() {
         put(&store, "r", "b", b"only");
         store.sync().unwrap();
         drop(store);
-        let dir = std::path::Path::new("/store/log");
-        let logs = env.list(dir).unwrap().into_iter().map(|name| dir.join(name));
-        let written: Vec<_> = logs.filter(|path| env_bytes(&env, path).len() > 60).collect();
+        let written = written_logs(&env);
         assert_eq!(written.len(), 1);
         env.damage(&written[0], |bytes| bytes[offset] ^= 0xFF).unwrap();
         let shared: Arc<dyn Env> = Arc::new(env.clone());
@@ -262,6 +252,14 @@ fn a_log_whose_header_is_damaged_is_read_by_its_records() {
     }
 }
 
+/// Files of the log that hold records.
+fn written_logs(env: &SimEnv) -> Vec<std::path::PathBuf> {
+    use crate::env::Env;
+    let dir = std::path::Path::new("/store/log");
+    let logs = env.list(dir).unwrap().into_iter().map(|name| dir.join(name));
+    logs.filter(|path| env_bytes(env, path).len() > 60).collect()
+}
+
 #[test]
 fn a_log_of_nothing_but_noise_is_damage_and_stays() {
     use crate::env::Env;
@@ -273,9 +271,7 @@ fn a_log_of_nothing_but_noise_is_damage_and_stays() {
     put(&store, "r", "a", b"new");
     store.sync().unwrap();
     drop(store);
-    let dir = std::path::Path::new("/store/log");
-    let logs = env.list(dir).unwrap().into_iter().map(|name| dir.join(name));
-    let written: Vec<_> = logs.filter(|path| env_bytes(&env, path).len() > 60).collect();
+    let written = written_logs(&env);
     env.damage(&written[0], |bytes| bytes.fill(0xA5)).unwrap();
     let shared: Arc<dyn Env> = Arc::new(env.clone());
     let mut told = String::new();

@@ -130,15 +130,7 @@ fn was_put((column, _): &(String, i64), value: &[u8], repaired: bool) -> bool {
 }
 
 fn rename(store: &Store, row: &str, from: &str, to: &str) {
-    let rename = RenameCell {
-        from: column(row, from),
-        from_version: None,
-        to: column(row, to),
-        to_version: None,
-        mode: RenameMode::Replace,
-        leaves: Default::default(),
-        origin: Origin(0),
-    };
+    let rename = RenameCell::newest(column(row, from), column(row, to), RenameMode::Replace);
     store.rename_cell(&rename).unwrap();
 }
 

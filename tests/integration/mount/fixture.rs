@@ -49,6 +49,9 @@ impl Fixture {
     pub fn mount(&mut self, options: &str) {
         let mut command = Command::new(CELLFS);
         command.args(["mount", "-f", "-o", options]).arg(self.store()).arg(self.mnt());
+        if std::env::var_os("RUST_LOG").is_none() {
+            command.env("RUST_LOG", "info,cellfs::store=debug");
+        }
         self.mount_by(command);
     }
 

@@ -188,16 +188,7 @@ impl RandomStore {
 
     fn rename(&mut self, from: &ColumnKey) {
         let to = self.column();
-        let (from, to_version) = (from.clone(), None);
-        let rename = RenameCell {
-            from,
-            from_version: None,
-            to,
-            to_version,
-            mode: RenameMode::Replace,
-            leaves: Default::default(),
-            origin: Origin(0),
-        };
+        let rename = RenameCell::newest(from.clone(), to, RenameMode::Replace);
         // There may be nothing to rename.
         let _ = self.backend.rename_cell(&rename);
     }

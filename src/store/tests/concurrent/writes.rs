@@ -50,15 +50,7 @@ impl Actor {
             family: "f".into(),
             qualifier: place.qualifier.as_str().into(),
         };
-        let rename = RenameCell {
-            from: key(&from),
-            from_version: None,
-            to: key(&to),
-            to_version: None,
-            mode: RenameMode::Replace,
-            leaves: Default::default(),
-            origin: Origin(0),
-        };
+        let rename = RenameCell::newest(key(&from), key(&to), RenameMode::Replace);
         let result = self.store.rename_cell(&rename);
         let at = result.as_ref().ok().map(|cell| (cell.timestamp.0, cell.seq.0));
         log::trace!("rename {from:?} to {to:?}: {at:?}");

@@ -84,15 +84,7 @@ impl Step {
                 mutate(store, "r", Mutation::Delete(vec![marker]), durability).map(drop)
             }
             Step::Rename(from, to) if from != to => {
-                let rename = RenameCell {
-                    from: column("r", &name(from)),
-                    from_version: None,
-                    to: column("r", &name(to)),
-                    to_version: None,
-                    mode: RenameMode::Replace,
-                    leaves: Default::default(),
-                    origin: Origin(0),
-                };
+                let rename = RenameCell::newest(column("r", &name(from)), column("r", &name(to)), RenameMode::Replace);
                 match store.rename_cell(&rename) {
                     Err(e) if e.kind == ErrorKind::NotFound => Ok(()),
                     other => other.map(drop),
