@@ -232,7 +232,8 @@ pub struct CreateArgs {
 
 #[derive(Args)]
 pub struct PutArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -290,7 +291,8 @@ pub struct ReadArgs {
 
 #[derive(Args)]
 pub struct DeleteArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -307,7 +309,8 @@ pub struct DeleteArgs {
 
 #[derive(Args)]
 pub struct DeleteallArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

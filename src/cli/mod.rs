@@ -12,6 +12,7 @@ mod columns;
 mod config;
 mod demo;
 mod examples;
+mod expand;
 mod follow;
 mod given;
 mod history;
@@ -76,7 +77,6 @@ pub fn grammar() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = parse();
     // Order: before SQLite makes a file in a store, before a socket is bound: they are this user's alone.
     nix::sys::stat::umask(nix::sys::stat::Mode::S_IRWXG | nix::sys::stat::Mode::S_IRWXO);
     // A limit of the size of files is an error to whoever writes, and not the end of the process.
@@ -85,6 +85,13 @@ pub fn main() -> ExitCode {
     if let Err(e) = unlimited {
         log::debug!("a limit of the size of files ends this process: {e}");
     }
+    let cli = match expand::expanded(std::env::args_os().collect()) {
+        Ok(arguments) => parse(arguments),
+        Err(e) => {
+            complain(&e.message);
+            return ExitCode::from(2);
+        }
+    };
     if cli.other_owner {
         admit_other_owners();
     }
@@ -107,9 +114,9 @@ fn complain(sentence: &str) {
 }
 
 /// The command line; what clap says of a wrong one names its arguments.
-fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|e| {
-        let harmless = std::env::args_os().map(|argument| match argument.to_str() {
+fn parse(arguments: Vec<OsString>) -> Cli {
+    Cli::try_parse_from(&arguments).unwrap_or_else(|e| {
+        let harmless = arguments.iter().map(|argument| match argument.to_str() {
             Some(text) => OsString::from(printable(text)),
             None => OsString::from(argument.to_string_lossy().into_owned()),
         });

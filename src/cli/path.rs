@@ -1,7 +1,7 @@
 //! From a path in a mount to what it stands for.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::backend::Backend;
@@ -21,6 +21,15 @@ pub fn is_inside(path: &Path) -> Result<bool> {
 
 /// The store of the mount that a path is in, and the path's place there, whether or not something is there.
 pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
+    resolved(path).map(|(_, backend, place)| (backend, place))
+}
+
+/// As [`resolve`], with the mount point.
+pub fn mount_and_place(path: &Path) -> Result<(PathBuf, Place)> {
+    resolved(path).map(|(mount, _, place)| (mount, place))
+}
+
+fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
     let path = locate::absolute(path)?;
     let inside = locate::mounts()?.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
@@ -44,7 +53,7 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
             format!("{} is in the past; give the path of the present, outside .at and .snapshot", path.display());
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
-    Ok((backend, key.place))
+    Ok((mount.mount_point, backend, key.place))
 }
 
 /// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount, or with

@@ -55,6 +55,7 @@ impl Engine {
         let mut looked = FxHashSet::default();
         for file in of_parts.chain(self.structure.held().1).chain(self.structure.lingering()) {
             if looked.insert(file.number) && !add_file(&mut live, &file) {
+                log::warn!("no room of large values is given back: segment {} does not say what it has", file.number);
                 return Ok(None);
             }
         }

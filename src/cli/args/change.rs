@@ -7,7 +7,8 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct IncrArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -28,7 +29,8 @@ pub struct IncrArgs {
 
 #[derive(Args)]
 pub struct AppendArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

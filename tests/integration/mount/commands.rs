@@ -33,6 +33,28 @@ fn mount_alter_incr_append_and_truncate() {
 }
 
 #[test]
+fn mount_paths_stand_for_table_row_and_column() {
+    let fixture = Fixture::new();
+    let path = |path: &str| fixture.path(path).into_os_string().into_string().unwrap();
+    let [table, row, cell] = ["t", "t/-r%FF", "t/-r%FF/f/a:b"].map(path);
+    run(&fixture, &["put", &cell, "one"]);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "one");
+    run(&fixture, &["put", &row, "f:q", "two", "--ttl", "100000"]);
+    run(&fixture, &["append", "--if-value", "two", &path("t/-r%FF/f/q"), "three"]);
+    assert_eq!(fs::read_to_string(path("t/-r%FF/f/q")).unwrap(), "twothree");
+    assert_eq!(run(&fixture, &["incr", &table, "n", "f:n", "7"]), "7\n");
+    assert_eq!(run(&fixture, &["incr", &path("t/n/f/n")]), "8\n");
+    run(&fixture, &["delete", &cell]);
+    assert!(!fixture.path("t/-r%FF/f/a:b").exists());
+    run(&fixture, &["deleteall", &path("t/-r%FF/f")]);
+    assert_eq!(names(&fixture.path("t")), ["n"]);
+    // A namespace is a part of the store, whose table follows; a version is asked for by its timestamp.
+    run(&fixture, &["put", fixture.path("t").parent().unwrap().to_str().unwrap(), "t", "s", "f:q", "v"]);
+    assert_eq!(fs::read_to_string(path("t/s/f/q")).unwrap(), "v");
+    assert_eq!(fixture.cellfs(&["put", &path("t/s/f/q@5"), "v"]).status.code(), Some(2));
+}
+
+#[test]
 fn mount_attributes_without_effect_say_so() {
     let fixture = Fixture::new();
     let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
