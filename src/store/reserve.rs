@@ -122,6 +122,8 @@ impl Engine {
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, store) = (&self.options.env, &self.options.path);
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
+        // Order: one at a time, or one finds the file that another makes, and removes it as its own.
+        let _alone = self.disk.restoring.lock();
         let mut available = env.disk_space(store).map_err(io)?.available;
         let mut whole = true;
         for (path, bytes) in self.wanted_reserve() {
@@ -210,5 +212,28 @@ impl Engine {
             done = action();
         }
         done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    /// Else one found the file that another was making, told that there is no room, and removed it.
+    #[test]
+    fn the_reserve_is_made_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = StoreOptions { background: Background::Off, ..StoreOptions::new(dir.path()) };
+        let store = Store::open(options).unwrap();
+        let engine = &store.engine;
+        for _ in 0..100 {
+            while remove(&*engine.options.env, dir.path()) {}
+            std::thread::scope(|scope| {
+                let made = [(); 4].map(|()| scope.spawn(|| engine.restore_reserve()));
+                made.into_iter().for_each(|made| made.join().unwrap().unwrap());
+            });
+            assert!([deletes_path, last_path].iter().all(|path| path(dir.path()).exists()));
+        }
     }
 }

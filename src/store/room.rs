@@ -43,6 +43,8 @@ pub struct DiskRoom {
     given_up: AtomicU64,
     making: Mutex<Making>,
     made: Condvar,
+    /// Held while the reserve is made.
+    pub restoring: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -296,7 +298,7 @@ impl Engine {
         if self.disk.is_short()
             && let Err(e) = self.restore_reserve()
         {
-            // Another may just be giving it back; then there is no room, which is what is told.
+            // Then there is no room, which is what is told.
             log::warn!("{e}; it is tried again");
         }
         if self.disk.is_short() { Err(self.full(sizes.enough)) } else { Ok(()) }
