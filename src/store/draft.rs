@@ -65,7 +65,7 @@ impl StoreDraft {
         self.count();
         if let Err(e) = &changed {
             if e.kind == ErrorKind::NoSpace {
-                self.engine.run_short();
+                self.engine.note_full();
             }
             self.give_up_as(e.kind);
         }

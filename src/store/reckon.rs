@@ -99,7 +99,7 @@ fn new_value(
     let codec = Codec::of(family.rules.compression);
     let new = engine.values.blobs.append(&root, bytes, codec).inspect_err(|e| {
         if e.kind == ErrorKind::NoSpace {
-            engine.run_short();
+            engine.note_full();
         }
     })?;
     engine.disk.note_written(bytes.len() as u64, 0);

@@ -180,11 +180,18 @@ impl Engine {
         self.wake(|state| state.compact = true);
     }
 
+    /// Something met a full disk. Where there is room again by now, that was made meanwhile.
+    pub fn note_full(&self) {
+        if self.available() < self.disk.sizes.enough {
+            self.run_short();
+        }
+    }
+
     /// A flush for which there was no room, reserve and all, lets nothing more be written.
     pub fn note_flush(&self, flushed: &Result<()>) {
         if flushed.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {
-            self.run_short();
-            self.disk.out.store(true, Ordering::Release);
+            self.note_full();
+            self.disk.out.store(self.disk.is_short(), Ordering::Release);
         }
     }
 
@@ -295,9 +302,10 @@ impl Engine {
         if bytes >= sizes.look && self.available() < bytes.saturating_add(sizes.flushes) {
             return Err(self.full(bytes.saturating_add(sizes.flushes)));
         }
-        if self.disk.is_short()
-            && let Err(e) = self.restore_reserve()
-        {
+        if !self.disk.is_short() {
+            return Ok(());
+        }
+        if let Err(e) = self.restore_reserve() {
             // Then there is no room, which is what is told.
             log::warn!("{e}; it is tried again");
         }
@@ -310,7 +318,7 @@ impl Engine {
         self.check_reserve(bytes)?;
         let mut written = write();
         if written.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {
-            self.run_short();
+            self.note_full();
             self.await_room(true);
             written = self.check_reserve(bytes).and_then(|()| write());
         }
@@ -336,7 +344,20 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::store::{Background, Store, StoreOptions};
+
+    /// Else a flush or a write that failed before room was made lets the next write be refused after that.
+    #[test]
+    fn what_met_a_full_disk_that_has_room_by_now_refuses_nothing() {
+        let env = Arc::new(crate::env::SimEnv::new());
+        let options = StoreOptions { env, background: Background::Off, ..StoreOptions::new("/s") };
+        let store = Store::open(options).unwrap();
+        store.engine.note_flush(&Err(Error::new(ErrorKind::NoSpace, "no room")));
+        assert!(!store.engine.disk.is_short() && !store.engine.disk.is_out());
+    }
 
     #[test]
     fn a_round_that_took_long_is_not_waited_for_ten_times_as_long() {
