@@ -317,7 +317,7 @@ fn full_disk_refuses_for_good_what_a_close_was_refused() {
     let family = small.family.clone();
     put(&family.join("old"), b"acknowledged").unwrap();
     let mut stored = BTreeMap::from([(family.join("old"), b"acknowledged".to_vec())]);
-    let mut refused = 0;
+    let mut refused = Vec::new();
     for n in 0..20 {
         let (full, new) = (fill_up(&small.store), family.join(format!("new{n}")));
         for path in [family.join("old"), new] {
@@ -328,16 +328,18 @@ fn full_disk_refuses_for_good_what_a_close_was_refused() {
             // There may be room before the kernel is done with the file. The store may have given some back, too.
             match written.is_ok() && closed.is_ok() {
                 true => drop(stored.insert(path, value.to_vec())),
-                false => refused += 1,
+                false => refused.push((n, path, written.is_err(), closed)),
             }
         }
         fs::remove_file(&full).unwrap();
     }
-    assert!(refused > 20, "{refused} of 40 were refused");
+    assert!(refused.len() > 20, "of 40 were refused {refused:?}");
     small.fixture.unmount();
     small.fixture.mount("");
     for (path, value) in &stored {
-        assert_eq!(&fs::read(path).unwrap(), value, "{}", path.display());
+        let read = fs::read(path).unwrap();
+        let log = small.fixture.log();
+        assert!(read == *value, "{}: {:?}.. refused: {refused:?}\n{log}", path.display(), read.first());
     }
     assert_eq!(fs::read_dir(&family).unwrap().count(), stored.len());
     small.fixture.unmount();
