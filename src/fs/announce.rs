@@ -126,8 +126,8 @@ impl Fs {
             if node.as_ref().is_some_and(|node| node.ino == origin.0) {
                 return;
             }
-            if let Some(node) = node {
-                self.mark_changed(&node);
+            if let Some(node) = &node {
+                node.mark_stale();
             }
             // A request for a cell alters another column only by renaming it there, which the kernel knows;
             // dropping the name then would cost the moved file its number.
@@ -135,6 +135,7 @@ impl Fs {
             if by_cell {
                 return;
             }
+            self.note_changed(node.iter());
         }
         self.invalidations.send(Message::Changed(event.clone()));
     }
@@ -191,6 +192,9 @@ impl Fs {
             Event::Row { table, row, family, .. } | Event::Left { directory: Directory { table, row, family } } => {
                 let place = RowPlace { table: table.clone(), row: row.clone() };
                 let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
+                if matches!(event, Event::Row { .. }) {
+                    self.note_changed(nodes.iter());
+                }
                 self.node_notices(&nodes, &mut notices);
                 self.returned_notices(|dir| in_row(dir, &place, family.as_deref()), &mut notices);
                 self.absent_notice(&NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
@@ -236,7 +240,7 @@ impl Fs {
     fn node_notices(&self, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
         for node in nodes {
             let key = node.key();
-            self.mark_changed(node);
+            node.mark_stale();
             if !key.place.is_dir() {
                 notices.push(Invalidation::Inode(node.ino));
             }

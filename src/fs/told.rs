@@ -73,9 +73,9 @@ impl Fs {
         cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
     }
 
-    /// Somebody else has changed a node's cell. Takes no lock.
-    pub(super) fn mark_changed(&self, node: &Node) {
-        node.mark_stale();
-        node.note_change(self.tree.backend.now());
+    /// Somebody else has changed the cells of these nodes. Takes no lock.
+    pub(super) fn note_changed<'n>(&self, nodes: impl Iterator<Item = &'n Arc<Node>>) {
+        let now = self.tree.backend.now();
+        nodes.for_each(|node| node.note_change(now));
     }
 }
