@@ -338,7 +338,7 @@ fn give_up(state: &mut NodeState, refused: ErrorKind) -> Result<()> {
         session.dirty_handles = session.dirty_handles.saturating_sub(1);
     }
     state.end_idle_session();
-    Err(Error::new(refused, "what its close was refused is not stored"))
+    Err(super::commit::not_stored(refused))
 }
 
 /// The refusal of a family that the table lacks.

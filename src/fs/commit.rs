@@ -18,6 +18,11 @@ use crate::{Error, ErrorKind, Result};
 /// waits for room.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
 
+/// What is told of a handle whose close was refused.
+pub(super) fn not_stored(refused: ErrorKind) -> Error {
+    Error::new(refused, "what its close was refused is not stored")
+}
+
 /// The version that a commit makes.
 struct Target {
     column: Arc<ColumnKey>,
@@ -45,15 +50,20 @@ impl Fs {
         match handle {
             Handle::File(file) => {
                 let mut state = file.node.state();
-                let (written, emptied) = {
+                let (written, emptied, refused) = {
                     let own = file.state.lock();
-                    (own.written, own.emptied)
+                    (own.written, own.emptied, own.refused)
                 };
                 if !written {
                     if let Some(column) = file.node.key().place.column().filter(|_| emptied && !state.unlinked) {
                         self.closing.flushed(number, Arc::clone(column));
                     }
                     return Ok(());
+                }
+                // Another close of the same open file, of a copy that a child has dropped for example, is told the same:
+                // only a write or an fsync tries again.
+                if let Some(kind) = refused {
+                    return Err(not_stored(kind));
                 }
                 let done = self.commit(&file, &mut state);
                 file.state.lock().refused = done.as_ref().err().map(|e| e.kind);
