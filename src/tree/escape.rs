@@ -89,6 +89,30 @@ mod tests {
         Spelling { bytes: Bytes::Raw, at: At::Plain },
     ];
 
+    /// What names treat in their own way, alone or beside each other.
+    const PIECES: [&[u8]; 20] = [
+        b"%",
+        b"%25",
+        b"%2E",
+        b"%40",
+        b"%C3",
+        b"%C3%A9",
+        b"%41",
+        b"~",
+        b"@",
+        b"5",
+        b"counter",
+        b".deleted.7",
+        b".",
+        b".schema",
+        b"\xC3\xA9",
+        b"\xC3",
+        b"\xFF",
+        b"\n",
+        b"55555555555555555555",
+        b"x",
+    ];
+
     fn text(level: Level, key: &[u8]) -> String {
         String::from_utf8(Spelling::default().name(level, key)).unwrap()
     }
@@ -201,6 +225,10 @@ mod tests {
                 }
             }
         }
+        let digits = [b"%2E@".to_vec(), vec![b'5'; 300]].concat();
+        let name = Spelling::default().file_name(Level::Qualifier, &digits, NAME_MAX);
+        let Parsed::Short { prefixes } = Spelling::default().parse(Level::Qualifier, &name) else { panic!("{name:?}") };
+        assert!(prefixes.iter().any(|prefix| digits.starts_with(prefix)), "{prefixes:?}");
         let name = |length| Spelling::default().file_name(Level::Row, &vec![b'a'; length], NAME_MAX);
         assert_ne!(name(300), name(301));
     }
@@ -214,12 +242,21 @@ mod tests {
 
         #[test]
         fn what_a_shortened_name_begins_with_is_found(
-            key in prop::collection::vec(prop::sample::select(b"%%%@~.25AFC9\xC3\xA9\xFFx\n".to_vec()), 256..300),
+            begin in 0..PIECES.len(),
+            padding in 0..256_usize,
+            pieces in prop::collection::vec(0..PIECES.len(), 0..100),
         ) {
-            for spelling in SPELLINGS {
-                let name = spelling.file_name(Level::Row, &key, NAME_MAX);
-                let Parsed::Short { prefixes } = spelling.parse(Level::Row, &name) else { panic!("not shortened") };
-                prop_assert!(prefixes.iter().any(|prefix| key.starts_with(prefix)));
+            let pieces = pieces.iter().flat_map(|piece| PIECES[*piece]);
+            let key: Vec<u8> = PIECES[begin].iter().chain(&vec![b'x'; padding]).chain(pieces).copied().collect();
+            for (spelling, level) in SPELLINGS.into_iter().flat_map(|s| LEVELS.map(|level| (s, level))) {
+                for limit in [NAME_MAX, STEM_MAX] {
+                    let name = spelling.file_name(level, &key, limit);
+                    if spelling.name(level, &key).len() > limit {
+                        let Parsed::Short { prefixes } = spelling.parse(level, &name) else { panic!("not shortened") };
+                        let found = prefixes.iter().any(|prefix| key.starts_with(prefix));
+                        prop_assert!(found, "{:?} {:?} {}", spelling, level, key.escape_ascii());
+                    }
+                }
             }
         }
 

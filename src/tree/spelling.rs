@@ -114,14 +114,13 @@ impl Spelling {
     /// What a key begins with whose name, of which only the beginning is known, begins with `name`.
     pub fn beginnings(self, level: Level, name: &[u8]) -> Vec<Vec<u8>> {
         // What stands at the end may be read in another way with what follows.
-        let mut sure = name;
-        if let Some(at) = last_escape(sure, |byte| byte == b'@' || byte == b'%')
-            && sure[at + 3..].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'.')
+        let mut sure = name.len() - cut_sequence(name);
+        if let Some(at) = last_escape(name, |byte| byte == b'@' || byte == b'%')
+            && name[at + 3..].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'.')
         {
-            sure = &sure[..at];
+            sure = sure.min(at);
         }
-        sure = &sure[..sure.len() - cut_sequence(sure)];
-        let (lenient, strict) = (self.read(level, sure), read_strict(name));
+        let (lenient, strict) = (self.read_until(sure, level, name), read_strict(name));
         if strict.starts_with(&lenient) { vec![lenient] } else { vec![lenient, strict] }
     }
 
@@ -191,9 +190,14 @@ impl Spelling {
 
     /// Reads a lenient spelling: an escape that nothing asks for where it stands is three characters.
     fn read(self, level: Level, name: &[u8]) -> Vec<u8> {
-        let mut key = Vec::with_capacity(name.len());
+        self.read_until(name.len(), level, name)
+    }
+
+    /// Reads the first `end` bytes, which end with no part of an escape, as they read before the rest.
+    fn read_until(self, end: usize, level: Level, name: &[u8]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(end);
         let mut at = 0;
-        while let Some(byte) = name.get(at) {
+        while let Some(byte) = name[..end].get(at) {
             let Some(escaped) = escape_at(name, at) else {
                 key.push(*byte);
                 at += 1;
@@ -205,7 +209,7 @@ impl Spelling {
                 b'@' => level == Level::Qualifier && is_suffix(rest, self.at),
                 b'%' => rest.first() == Some(&b'~'),
                 0x80.. if self.bytes == Bytes::Text => {
-                    at += read_run(&name[at..], &mut key);
+                    at += read_run(&name[at..end], &mut key);
                     continue;
                 }
                 _ => self.escapes(escaped),
