@@ -19,8 +19,7 @@ use crate::{Error, ErrorKind, Result};
 const DELETE_WAITS: Duration = Duration::from_mins(1);
 /// and what takes room itself.
 const PUT_WAITS: Duration = Duration::from_secs(10);
-/// After room was looked for in vain, or only for what takes more, it is looked for again after so many times the time
-/// that it took,
+/// After room was looked for in vain it is looked for again after so many times the time that it took,
 const REST: u32 = 10;
 /// but not later than after so long or as long as it took: on a busy machine that says little about the work.
 const REST_MAX: Duration = Duration::from_secs(2);
@@ -116,13 +115,14 @@ impl DiskRoom {
         Round { began: Instant::now(), tombstones: count(&self.tombstones), given_up: count(&self.given_up) }
     }
 
-    /// Room was looked for. What was given up meanwhile it may not have found.
+    /// Room was looked for. What was given up meanwhile it may not have found, and where it found enough there is sense
+    /// in looking again as soon as that is used up.
     fn end_round(&self, round: &Round) {
         let mut making = self.making.lock();
         making.rounds += 1;
         making.tombstones = round.tombstones;
         let is_known = self.given_up.load(Ordering::Acquire) == round.given_up;
-        making.next = is_known.then(|| Instant::now() + rest_after(round.began.elapsed()));
+        making.next = (is_known && self.is_short()).then(|| Instant::now() + rest_after(round.began.elapsed()));
         making.next_for_deletes = making.next.filter(|_| self.is_out());
         self.made.notify_all();
     }
@@ -366,12 +366,20 @@ mod tests {
         assert_eq!(rest_after(Duration::from_secs(9)), Duration::from_secs(9));
     }
 
+    /// Else who fills in that time what was found is refused, though most of what was written is garbage again.
+    #[test]
+    fn room_that_was_found_and_used_up_is_looked_for_again_at_once() {
+        let room = DiskRoom::default();
+        room.end_round(&room.begin_round());
+        assert_eq!(room.making.lock().next, None);
+    }
+
     /// Else whoever writes next is refused for ten times as long as the round took, on a disk that has room.
     #[test]
     fn what_is_given_up_while_room_is_made_is_looked_for_at_once() {
         let room = DiskRoom::default();
-        let round = room.begin_round();
-        room.end_round(&round);
+        room.short.store(true, Ordering::Release);
+        room.end_round(&room.begin_round());
         assert!(room.making.lock().next.is_some());
         let round = room.begin_round();
         room.note_given_up();
