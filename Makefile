@@ -43,9 +43,7 @@ setup-test:
 test: setup-test
 	cargo fmt --check
 	cargo clippy --release --locked --all-targets -- -D warnings
-	cargo test --release --locked --no-fail-fast -- --skip full_disk
-	@# Apart from the others, and once more if one fails: how soon room comes back is a matter of what else runs.
-	cargo test --release --locked --no-fail-fast full_disk || cargo test --release --locked --no-fail-fast full_disk
+	cargo test --release --locked --no-fail-fast
 	SECONDS_EACH=$${FUZZ_SECONDS:-20} fuzz/run.sh
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
 

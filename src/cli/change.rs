@@ -13,6 +13,7 @@ use crate::model::{
     Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, Settings, TableName,
     TableSchema, Time, TimeRange,
     attributes::{family_effect, table_attribute, table_effect, without_effect},
+    give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -79,7 +80,7 @@ fn alter_family(table: &mut TableSchema, text: &str, settings: &Settings) -> Res
     let said = parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
     match table.families.get_mut(&name) {
         None => table.declare(new_family(settings, &name, attributes)),
-        Some(family) => family.attributes.extend(attributes),
+        Some(family) => give_attributes(&mut family.attributes, attributes),
     }
     Ok(said)
 }

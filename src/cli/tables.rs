@@ -17,7 +17,7 @@ use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::{all_without_effect, family_attribute};
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName, TableSchema,
-    TableState, Timestamp, check_family,
+    TableState, Timestamp, check_family, give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -45,7 +45,7 @@ pub fn create(args: &CreateArgs) -> Result<Answer> {
 /// A family with these attributes; what is not given has the defaults for people who use files.
 pub fn new_family(settings: &Settings, name: &str, given: BTreeMap<String, String>) -> FamilySchema {
     let mut attributes = settings.file_family_attributes();
-    attributes.extend(given);
+    give_attributes(&mut attributes, given);
     FamilySchema::new(name, attributes)
 }
 

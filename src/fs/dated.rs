@@ -60,10 +60,12 @@ impl Fs {
     fn is_masked(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
         let catalogue = self.tree.backend.catalogue()?;
         let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
-        let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
-        let most = usize::try_from(versions).unwrap_or(usize::MAX).min(1000);
-        let stored = self.tree.backend.list_versions(column, Versions::Live, None, most)?;
-        let newer = stored.iter().filter(|cell| cell.timestamp > timestamp).count();
-        Ok((newer >= most).then_some(versions))
+        let Some(rules) = family.map(|family| &family.rules) else { return Ok(None) };
+        let stored = self.tree.backend.list_versions(column, Versions::Live, None, 1000)?;
+        let newer = stored.iter().take_while(|cell| cell.timestamp > timestamp);
+        let (mut count, mut least) = (0, Timestamp::MAX);
+        newer.for_each(|cell| (count, least) = (count + 1, cell.timestamp));
+        let is_masked = crate::visibility::is_outranked(rules, count, least, self.tree.backend.now());
+        Ok(is_masked.then_some(rules.versions))
     }
 }

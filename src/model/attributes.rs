@@ -55,6 +55,7 @@ const FAMILY: &[Attribute] = &[
     honoured("KEEP_DELETED_CELLS", Form::OneOf(&["FALSE", "TRUE", "TTL"]), Some("FALSE")),
     honoured("NEW_VERSION_BEHAVIOR", Form::Boolean, OFF),
     honoured("PURGE_DELETED_AFTER", Form::Seconds, Some("FOREVER")),
+    honoured("KEEP_VERSIONS_FOR", Form::Seconds, Some("0")),
     honoured("COMPRESSION", COMPRESSIONS, Some("NONE")),
     honoured("BLOCKSIZE", Form::Integer { least: 1024, most: 16 << 20 }, Some("65536")),
     honoured("BLOOMFILTER", Form::OneOf(&["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"]), Some("ROW")),
@@ -271,6 +272,10 @@ pub fn derive_rules(
         keep_deleted: keep_deleted(get("KEEP_DELETED_CELLS")),
         new_version_behavior: get("NEW_VERSION_BEHAVIOR") == Some("true"),
         purge_deleted_after_ms: seconds("PURGE_DELETED_AFTER")?.map(|s| s * 1000),
+        keep_versions_for_ms: match get("KEEP_VERSIONS_FOR") {
+            None => 0,
+            text => parse_seconds(text.unwrap_or_default())?.map_or(u64::MAX, |s| s * 1000),
+        },
         time_to_purge_deletes_ms: milliseconds("hbase.hstore.time.to.purge.deletes")?.unwrap_or(0),
         compression: compression(get("COMPRESSION")),
     })

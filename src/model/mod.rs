@@ -37,7 +37,7 @@ pub use name::{
 };
 pub use piece::{Cells, Piece, Results, TakePiece, VALUE_PIECE};
 pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
-pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes};
+pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes, give_attributes};
 pub use settings::{DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};
 pub use time::{TimeRange, Timestamp};

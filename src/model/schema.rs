@@ -38,6 +38,9 @@ pub struct FamilyRules {
     pub new_version_behavior: bool,
     /// New-version families: how long deleted cells are kept; `None` = FOREVER, 0 = until the next compaction.
     pub purge_deleted_after_ms: Option<u64>,
+    /// New-version families: so long what VERSIONS would drop stays readable after a newer version came, or after it
+    /// was deleted.
+    pub keep_versions_for_ms: u64,
     /// hbase.hstore.time.to.purge.deletes.
     pub time_to_purge_deletes_ms: u64,
     pub compression: Compression,
@@ -53,6 +56,7 @@ impl Default for FamilyRules {
             keep_deleted: KeepDeleted::False,
             new_version_behavior: false,
             purge_deleted_after_ms: None,
+            keep_versions_for_ms: 0,
             time_to_purge_deletes_ms: 0,
             compression: Compression::None,
         }
@@ -86,10 +90,21 @@ impl FamilySchema {
     }
 }
 
+/// Sets attributes of a family that were asked for. Who says how many VERSIONS are kept means no more than those:
+/// KEEP_VERSIONS_FOR goes, unless it is given with them.
+pub fn give_attributes(attributes: &mut BTreeMap<String, String>, given: BTreeMap<String, String>) {
+    if given.contains_key("VERSIONS") {
+        attributes.remove("KEEP_VERSIONS_FOR");
+    }
+    attributes.extend(given);
+}
+
 /// Attributes of a family that is declared by `mkdir`: the defaults for people who use files.
 pub fn file_family_attributes() -> BTreeMap<String, String> {
     [
         ("VERSIONS", "10"),
+        // An hour.
+        ("KEEP_VERSIONS_FOR", "3600"),
         ("KEEP_DELETED_CELLS", "TRUE"),
         ("NEW_VERSION_BEHAVIOR", "true"),
         // 30 days, in seconds.

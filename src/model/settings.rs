@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::attributes::{derive_rules, family_attribute, family_defaults};
-use super::schema::file_family_attributes;
+use super::schema::{file_family_attributes, give_attributes};
 use crate::{Error, ErrorKind, Result};
 
 /// The setting of the longest value, bytes.
@@ -57,7 +57,7 @@ impl Settings {
     /// Attributes of a family that is declared with the defaults for people who use files.
     pub fn file_family_attributes(&self) -> BTreeMap<String, String> {
         let mut attributes = file_family_attributes();
-        attributes.extend(self.family_attributes());
+        give_attributes(&mut attributes, self.family_attributes());
         attributes
     }
 

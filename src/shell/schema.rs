@@ -6,7 +6,7 @@ use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
 use crate::model::attributes::{family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults};
-use crate::model::{FamilySchema, TableName, TableSchema, check_family};
+use crate::model::{FamilySchema, TableName, TableSchema, check_family, give_attributes};
 
 const SANITY: &str = "org.apache.hadoop.hbase.DoNotRetryIOException: ";
 const BYPASS: &str =
@@ -32,10 +32,11 @@ pub fn family(
             FamilySchema::new(name, defaults)
         }
     };
+    let mut given = BTreeMap::new();
     for (attribute, default) in family_defaults() {
         if let Some(value) = options.take(attribute) {
             let text = family_text(name, attribute, default, &value)?;
-            family.attributes.insert(attribute.to_owned(), text);
+            given.insert(attribute.to_owned(), text);
         }
     }
     if let Some(Value::Hash(pairs)) = options.take("METADATA") {
@@ -43,7 +44,7 @@ pub fn family(
             match family_defaults().find(|(attribute, _)| *attribute == key) {
                 Some((attribute, default)) => {
                     let text = family_text(name, attribute, default, &Value::text(text))?;
-                    family.attributes.insert(key, text);
+                    given.insert(key, text);
                 }
                 None => set(&mut family.metadata, key, text),
             }
@@ -54,6 +55,7 @@ pub fn family(
             set(&mut family.configuration, key, text);
         }
     }
+    give_attributes(&mut family.attributes, given);
     Ok(family)
 }
 

@@ -291,18 +291,19 @@ impl Engine {
             let mut catalogue = (*before).clone();
             let (events, items) = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
+            #[cfg(test)]
+            let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
+            #[cfg(not(test))]
+            let is_awaited = true;
+            // Order: those that write by the old one are done before the answer; and before the journal is locked, which
+            // they may need for a file of large values.
+            let _writers = is_awaited.then(|| self.declaring.write());
             let changed = self.change(
                 |layout| Ok(edit_of(layout, &before, &catalogue, items)),
                 |layout| {
                     self.take_runs(layout);
                     // Order: new families can be read before anyone hears of them, old ones until nobody does.
                     self.show(&Arc::new(layout.with_gone(&self.layout())), |_| None);
-                    // Order: those that write by the old one are done before the answer.
-                    #[cfg(test)]
-                    let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
-                    #[cfg(not(test))]
-                    let is_awaited = true;
-                    let _writers = is_awaited.then(|| self.declaring.write());
                     self.catalogue.store(Arc::clone(&layout.state.catalogue));
                     self.show(layout, |_| None);
                 },

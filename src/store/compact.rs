@@ -36,7 +36,12 @@ impl Engine {
     pub fn compact_family(&self, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
         let _one = self.compacting.lock();
         let runs = self.requested(family, kind);
-        self.merge_runs(table, family, &family.rules, (kind, runs, Scope::default()), &mut Pace::full(self))
+        let mut rules = family.rules.clone();
+        if self.disk.is_short() {
+            // Room is worth more than what is kept beside VERSIONS.
+            rules.keep_versions_for_ms = 0;
+        }
+        self.merge_runs(table, family, &rules, (kind, runs, Scope::default()), &mut Pace::full(self))
     }
 
     /// The runs that a compaction on request takes; none: there is nothing to do.
@@ -278,6 +283,7 @@ pub fn stats_of(runs: &Runs) -> FamilyStats {
         superseded: run.sum(|facts| facts.superseded_cells),
         tombstones: run.sum(|facts| facts.tombstones.all()),
         earliest_put: run.facts().filter_map(|facts| facts.earliest_put).min().unwrap_or(Timestamp(i64::MAX)),
+        latest: run.facts().map(|facts| facts.greatest_timestamp).max().unwrap_or(Timestamp(i64::MIN)),
         made_at: run.facts().map(|facts| facts.made_at.0).min().unwrap_or(0),
         major: run.facts().all(|facts| facts.major),
     };

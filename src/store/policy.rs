@@ -40,6 +40,8 @@ pub struct Layer {
     pub superseded: u64,
     pub tombstones: u64,
     pub earliest_put: Timestamp,
+    /// The greatest timestamp.
+    pub latest: Timestamp,
     pub made_at: i64,
     /// Whether a major compaction made it.
     pub major: bool,
@@ -57,6 +59,17 @@ impl FamilyStats {
     /// All cells.
     pub fn cells(&self) -> u64 {
         self.layers.iter().map(|layer| layer.cells).sum()
+    }
+
+    /// Whether the last major compaction kept much only for KEEP_VERSIONS_FOR, which has passed.
+    fn was_recent(&self, rules: &FamilyRules, now: Timestamp) -> bool {
+        let keep = i64::try_from(rules.keep_versions_for_ms).unwrap_or(i64::MAX);
+        let was_recent = |layer: &&Layer| {
+            let (last, kept_until) = (layer.latest.0.saturating_add(keep), layer.made_at.saturating_add(keep));
+            keep > 0 && layer.major && layer.made_at < last && last.max(kept_until) < now.0
+        };
+        let superseded: u64 = self.layers.iter().filter(was_recent).map(|layer| layer.superseded).sum();
+        superseded * 100 > self.cells() * SUPERSEDED
     }
 
     /// Whether so much is hidden that a major compaction is worth it. What the last one had to keep is no reason.
@@ -150,7 +163,7 @@ pub fn choose(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: 
         return Choice::Major;
     }
     if rules.new_version_behavior {
-        return choose_by_size(stats);
+        return if stats.was_recent(rules, now) { Choice::Major } else { choose_by_size(stats) };
     }
     match minor(stats, settings) {
         None => Choice::Nothing,
@@ -261,6 +274,7 @@ mod tests {
             superseded: 0,
             tombstones: 0,
             earliest_put: Timestamp(0),
+            latest: Timestamp(0),
             made_at: 0,
             major: false,
         }
@@ -318,6 +332,21 @@ mod tests {
         let keep_deleted = KeepDeleted::True;
         let purges = FamilyRules { keep_deleted, purge_deleted_after_ms: Some(1), ..rules };
         assert_eq!(at(8, &one, &purges, &settings), Choice::Major);
+    }
+
+    #[test]
+    fn what_was_kept_for_a_while_goes_once_that_has_passed() {
+        let rules = FamilyRules { new_version_behavior: true, keep_versions_for_ms: 100, ..FamilyRules::default() };
+        let mut one = stats(&[10]);
+        one.layers[0] =
+            Layer { superseded: 9, latest: Timestamp(1000), made_at: 1050, major: true, ..one.layers[0].clone() };
+        let at = |now, stats: &FamilyStats| choose(FamilyId(1), stats, &rules, &Settings::default(), Timestamp(now));
+        assert_eq!(at(1100, &one), Choice::Nothing, "it may be kept still");
+        assert_eq!(at(1151, &one), Choice::Major);
+        one.layers[0].made_at = 1101;
+        assert_eq!(at(1300, &one), Choice::Nothing, "once");
+        one.layers[0].latest = Timestamp(9999);
+        assert_eq!(at(1300, &one), Choice::Nothing, "what is of the future is not waited for");
     }
 
     #[test]

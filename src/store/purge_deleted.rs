@@ -41,6 +41,7 @@ impl Engine {
 fn keeping_nothing(rules: &FamilyRules) -> FamilyRules {
     let mut rules = rules.clone();
     rules.purge_deleted_after_ms = Some(0);
+    rules.keep_versions_for_ms = 0;
     if !rules.new_version_behavior {
         rules.keep_deleted = KeepDeleted::False;
         rules.time_to_purge_deletes_ms = 0;

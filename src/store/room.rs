@@ -12,7 +12,8 @@ use super::engine::Engine;
 use super::pace::Pace;
 use super::reserve::Sizes;
 use crate::backend::CompactionKind;
-use crate::model::{FamilyId, FamilySchema, TableName};
+use crate::model::{FamilySchema, TableName};
+use crate::segment::ExtentFacts;
 use crate::{Error, ErrorKind, Result};
 
 /// So long a delete waits for room at most,
@@ -267,7 +268,7 @@ impl Engine {
         self.tidy(pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            for family in table.families.values().filter(|family| self.has_changed(family.id)) {
+            for family in table.families.values().filter(|family| self.has_changed(family)) {
                 self.compact_short(&table.name, family)?;
             }
         }
@@ -289,11 +290,13 @@ impl Engine {
         }
     }
 
-    /// Whether anything has come to a family since its last major compaction, or may expire.
-    fn has_changed(&self, family: FamilyId) -> bool {
+    /// Whether anything has come to a family since its last major compaction, or may expire, or is kept beside VERSIONS.
+    fn has_changed(&self, family: &FamilySchema) -> bool {
         let layout = self.layout();
-        let Some(runs) = layout.runs(family) else { return false };
-        runs.runs.len() > 1 || runs.expiring || runs.runs.iter().any(|run| run.facts().any(|facts| !facts.major))
+        let Some(runs) = layout.runs(family.id) else { return false };
+        let keeps_recent = family.rules.keep_versions_for_ms > 0;
+        let may_go = |facts: &ExtentFacts| !facts.major || keeps_recent && facts.superseded_cells > 0;
+        runs.runs.len() > 1 || runs.expiring || runs.runs.iter().any(|run| run.facts().any(may_go))
     }
 
     /// Refuses so many bytes of what only takes room while there is little.

@@ -1,5 +1,6 @@
 //! Tests of the store as a whole, on a simulated machine.
 
+mod altering;
 mod cells;
 mod checks;
 mod clock;

@@ -10,7 +10,10 @@ use super::place::{NodeKey, Place, View};
 use super::resolve::Tree;
 use crate::Result;
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
-use crate::model::{CellInfo, FamilySchema, KeepDeleted, Qualifier, RowKey, TableName, TimeRange, Timestamp};
+use crate::model::{
+    CellInfo, FamilyRules, FamilySchema, KeepDeleted, Qualifier, RowKey, TableName, TimeRange, Timestamp,
+};
+use crate::visibility::is_outranked;
 
 /// Versions that are looked at for a whole family.
 const OF_FAMILY: usize = 200_000;
@@ -54,9 +57,10 @@ impl Column {
     }
 
     /// Before this there may have been versions that were dropped.
-    fn bound(&self, versions: u32) -> Option<Timestamp> {
-        let full = |count: usize, oldest: Option<Timestamp>| oldest.filter(|_| count >= versions as usize);
-        full(self.live, self.oldest_live).max(full(self.kept, self.oldest_kept))
+    fn bound(&self, rules: &FamilyRules, now: Timestamp) -> Option<Timestamp> {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let live = self.oldest_live.filter(|oldest| is_outranked(rules, count(self.live), *oldest, now));
+        live.max(self.oldest_kept.filter(|_| count(self.kept) >= rules.versions))
     }
 }
 
@@ -129,7 +133,7 @@ impl<'a> Look<'a> {
     }
 
     fn settle(&mut self, row: &RowKey, qualifier: Option<Qualifier>, column: Column) {
-        let bound = column.bound(self.family.rules.versions);
+        let bound = column.bound(&self.family.rules, self.backend.now());
         if let Some((bound, qualifier)) = bound.zip(qualifier)
             && self.latest.as_ref().is_none_or(|(latest, ..)| *latest < bound)
         {

@@ -9,7 +9,8 @@ use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
-    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilySchema, TableName, TableSchema,
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilySchema, TableName,
+    TableSchema, give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -253,13 +254,19 @@ pub fn set(catalogue: &Catalogue, place: &SchemaPlace, value: Option<String>) ->
         return Err(Error::new(ErrorKind::NotPermitted, "only attribute files can be written here"));
     };
     let mut schema = table_schema(catalogue, table)?;
-    let (attributes, metadata, configuration) = match family {
-        None => (&mut schema.attributes, &mut schema.metadata, &mut schema.configuration),
+    let (id, attributes, metadata, configuration) = match family {
+        None => (None, &mut schema.attributes, &mut schema.metadata, &mut schema.configuration),
         Some(family) => {
             let family = schema.families.get_mut(family).ok_or_else(|| gone(ErrorKind::NoSuchFamily, family))?;
-            (&mut family.attributes, &mut family.metadata, &mut family.configuration)
+            (Some(family.id), &mut family.attributes, &mut family.metadata, &mut family.configuration)
         }
     };
+    // What a backup brings comes one by one.
+    let is_given = id.is_some_and(|id: FamilyId| !catalogue.restored.contains(&id));
+    if let (SchemaPlace::Attribute { .. }, true, Some(value)) = (place, is_given, &value) {
+        give_attributes(attributes, [(name.clone(), value.clone())].into());
+        return Ok(CatalogueChange::AlterTable(schema));
+    }
     let map = match place {
         SchemaPlace::FreeKey { map: FreeMap::Metadata, .. } => metadata,
         SchemaPlace::FreeKey { .. } => configuration,

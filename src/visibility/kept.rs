@@ -2,13 +2,18 @@
 //!
 //! VERSIONS deleted versions of a column are kept at any moment, the newest ones, each for
 //! PURGE_DELETED_AFTER from when its tombstone was written. What was outranked at some moment is gone
-//! for good, so that the answer does not depend on when a compaction dropped it.
+//! for good, so that the answer does not depend on when a compaction dropped it; but for KEEP_VERSIONS_FOR
+//! from when it was the newest it stays whatever outranks it.
 
+use super::limit::{Limit, MOST};
+use super::markers::Rank;
 use crate::model::{FamilyRules, KeepDeleted, Timestamp};
 
 /// Places for deleted versions of one column over time; asked from the newest version to the oldest.
 pub(super) struct KeptPlaces {
-    versions: u32,
+    limit: Limit,
+    /// Versions of this column that only their recent end keeps.
+    recent: u32,
     purge_after: i64,
     now: Timestamp,
     /// `(from, taken)`: from this moment to that of the next entry so many places are taken. Sorted.
@@ -22,30 +27,39 @@ impl KeptPlaces {
             return None;
         }
         let purge_after = family.purge_deleted_after_ms.map_or(i64::MAX, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
-        Some(Self { versions: family.versions, purge_after, now, taken: vec![(i64::MIN, 0)] })
+        Some(Self { limit: Limit::of(family), recent: 0, purge_after, now, taken: vec![(i64::MIN, 0)] })
     }
 
     /// Starts with another column.
     pub fn reset(&mut self) {
+        self.recent = 0;
         self.taken.clear();
         self.taken.push((i64::MIN, 0));
     }
 
     /// Whether a version whose deletion was written at `written` is kept now.
-    pub fn take(&mut self, written: Timestamp) -> bool {
+    pub fn take(&mut self, written: Timestamp, rank: Rank) -> bool {
         let from = written.0;
         let purged = from.saturating_add(self.purge_after);
-        let until = self.first_full(from).map_or(purged, |full| full.min(purged));
-        if from < until {
-            self.occupy(from, until);
+        if !rank.beyond_versions {
+            let until = self.first_full(from).map_or(purged, |full| full.min(purged));
+            if from < until {
+                self.occupy(from, until);
+            }
+            if self.now.0 < until {
+                return true;
+            }
         }
-        self.now.0 < until
+        let ended = rank.newest_until.map_or(written, |until| until.min(written));
+        let is_recent = self.now.0 < purged && self.recent < MOST && self.limit.is_recent(ended, self.now);
+        self.recent += u32::from(is_recent);
+        is_recent
     }
 
     /// First moment, not before `from`, at which all places are taken.
     fn first_full(&self, from: i64) -> Option<i64> {
         let at = self.taken.partition_point(|(start, _)| *start <= from) - 1;
-        let full = self.taken[at..].iter().find(|(_, taken)| *taken >= self.versions)?;
+        let full = self.taken[at..].iter().find(|(_, taken)| *taken >= self.limit.versions)?;
         Some(full.0.max(from))
     }
 
@@ -55,7 +69,7 @@ impl KeptPlaces {
         for (_, taken) in &mut self.taken[first..end] {
             *taken += 1;
         }
-        let versions = self.versions;
+        let versions = self.limit.versions;
         self.taken.dedup_by(|next, previous| next.1 == previous.1 || (next.1 >= versions && previous.1 >= versions));
     }
 
@@ -88,34 +102,34 @@ mod tests {
     #[test]
     fn the_newest_versions_are_kept() {
         let mut p = places(2, None, 100);
-        let kept: Vec<bool> = [9, 7, 5].map(|w| p.take(Timestamp(w))).into();
+        let kept: Vec<bool> = [9, 7, 5].map(|w| p.take(Timestamp(w), Rank::default())).into();
         assert_eq!(kept, [true, true, false]);
     }
 
     #[test]
     fn a_place_is_free_again_once_its_holder_is_purged() {
         let mut p = places(1, Some(10), 25);
-        assert!(!p.take(Timestamp(5)), "purged at 15");
-        assert!(p.take(Timestamp(20)), "written when the place was free");
+        assert!(!p.take(Timestamp(5), Rank::default()), "purged at 15");
+        assert!(p.take(Timestamp(20), Rank::default()), "written when the place was free");
     }
 
     #[test]
     fn what_was_outranked_once_stays_gone() {
         let mut p = places(1, Some(10), 17);
-        assert!(!p.take(Timestamp(5)), "purged at 15");
-        assert!(!p.take(Timestamp(8)), "outranked from the start, though the other is purged by now");
+        assert!(!p.take(Timestamp(5), Rank::default()), "purged at 15");
+        assert!(!p.take(Timestamp(8), Rank::default()), "outranked from the start, though the other is purged by now");
     }
 
     #[test]
     fn nothing_is_kept_with_a_purge_time_of_zero() {
-        assert!(!places(3, Some(0), 10).take(Timestamp(10)));
+        assert!(!places(3, Some(0), 10).take(Timestamp(10), Rank::default()));
     }
 
     #[test]
     fn a_long_history_takes_little_room() {
         let mut p = places(3, None, 1_000_000);
         for written in (0..10_000).rev() {
-            p.take(Timestamp(written));
+            p.take(Timestamp(written), Rank::default());
         }
         assert!(p.taken.len() <= 8, "{} entries", p.taken.len());
     }

@@ -3,9 +3,13 @@
 //! A column's puts are asked for newest first. A put is masked for good if at some moment of its life
 //! (before each later tombstone, and now) VERSIONS puts with higher timestamps were alive. Tombstones
 //! seen later have lower timestamps, and what they cover comes after them, so one pass is enough.
+//!
+//! KEEP_VERSIONS_FOR adds to that now, and before a tombstone that ends all that were alive: after any other one it
+//! would be seen whether a compaction came between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::limit::Limit;
 use crate::model::{CellKind, SeqNo, StoredCell, Timestamp, Tombstone};
 
 /// From this many on VERSIONS means all (HBase: Integer.MAX_VALUE).
@@ -120,28 +124,59 @@ impl Markers {
     }
 }
 
+/// Live puts at some moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    puts: u32,
+    /// The timestamps of the newest and of the oldest.
+    greatest: Timestamp,
+    least: Timestamp,
+}
+
+impl Count {
+    /// With one put more, older than all.
+    fn and(self, timestamp: Timestamp) -> Self {
+        let greatest = if self.puts == 0 { timestamp } else { self.greatest };
+        Self { puts: self.puts.saturating_add(1), greatest, least: timestamp }
+    }
+}
+
+/// How a deleted put stood among those that were alive with it to the end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rank {
+    /// When it ceased to be the newest; `None`: when it was deleted.
+    pub newest_until: Option<Timestamp>,
+    /// Only KEEP_VERSIONS_FOR keeps it.
+    pub beyond_versions: bool,
+}
+
 /// Judges the puts of one column after the other.
 #[derive(Debug)]
 pub(super) struct ColumnJudge {
-    versions: u32,
+    limit: Limit,
+    now: Timestamp,
     family: Markers,
     column: Markers,
     /// Live puts before each boundary; one that is absent has none.
-    counts: BTreeMap<SeqNo, u32>,
-    live_now: u32,
-    /// First and last sequence number of the counted puts' lives.
-    lives: Vec<(SeqNo, SeqNo)>,
+    counts: BTreeMap<SeqNo, Count>,
+    live_now: Count,
+    /// Of the put that was judged last.
+    rank: Rank,
+    /// First and last sequence number of the counted puts' lives, and their timestamps.
+    lives: Vec<(SeqNo, SeqNo, Timestamp)>,
     previous: Option<(Timestamp, SeqNo)>,
 }
 
 impl ColumnJudge {
-    pub fn new(versions: u32) -> Self {
+    pub fn new(limit: Limit, now: Timestamp) -> Self {
         Self {
-            versions,
+            limit,
+            now,
             family: Markers::default(),
             column: Markers::default(),
             counts: BTreeMap::new(),
-            live_now: 0,
+            live_now: Count::default(),
+            rank: Rank::default(),
             lives: Vec::new(),
             previous: None,
         }
@@ -151,7 +186,7 @@ impl ColumnJudge {
     pub fn start_column(&mut self) {
         self.column.clear();
         self.counts.clear();
-        self.live_now = 0;
+        self.live_now = Count::default();
         self.lives.clear();
         self.previous = None;
     }
@@ -160,17 +195,23 @@ impl ColumnJudge {
     pub fn add(&mut self, tombstone: &StoredCell) {
         let boundary = tombstone.seq;
         if !self.family.boundaries.contains(&boundary) && !self.column.boundaries.contains(&boundary) {
-            let alive = self.lives.iter().filter(|(from, to)| *from <= boundary && boundary <= *to).count();
-            if alive > 0 {
-                self.counts.insert(boundary, u32::try_from(alive).unwrap_or(u32::MAX));
+            let alive = self.lives.iter().filter(|(from, to, _)| *from <= boundary && boundary <= *to);
+            let count = alive.fold(Count::default(), |count, (.., timestamp)| count.and(*timestamp));
+            if count.puts > 0 {
+                self.counts.insert(boundary, count);
             }
         }
         if tombstone.kind.is_family_tombstone() { self.family.add(tombstone) } else { self.column.add(tombstone) }
     }
 
-    /// VERSIONS puts are alive now.
+    /// As many puts are alive as are kept now.
     pub fn is_full(&self) -> bool {
-        self.live_now >= self.versions
+        !self.limit.has_room(self.live_now.puts, self.live_now.least, self.now)
+    }
+
+    /// How the put that was judged last stood among the others.
+    pub fn rank(&self) -> Rank {
+        self.rank
     }
 
     /// What became of the next put of the column.
@@ -180,8 +221,9 @@ impl ColumnJudge {
         if replaced.is_none() {
             self.previous = Some((put.timestamp, put.seq));
         }
-        let died = [self.family.first(put), self.column.first(put)].into_iter().flatten().map(|(seq, _)| seq).min();
-        if self.is_masked(put.seq, died, replaced) || replaced.is_some() {
+        let killers = [self.family.first(put), self.column.first(put)].into_iter().flatten();
+        let died = killers.min_by_key(|(seq, marker)| (*seq, marker.timestamp));
+        if self.is_masked(put, died, replaced) || replaced.is_some() {
             return Fate::Gone;
         }
         if died.is_some() { Fate::Deleted } else { Fate::Live }
@@ -198,59 +240,78 @@ impl ColumnJudge {
     }
 
     /// Counts a put at each boundary of its life, until it is masked.
-    fn is_masked(&mut self, from: SeqNo, died: Option<SeqNo>, replaced: Option<SeqNo>) -> bool {
-        if self.versions >= UNLIMITED {
+    fn is_masked(&mut self, put: &StoredCell, died: Option<(SeqNo, Marker)>, replaced: Option<SeqNo>) -> bool {
+        if self.limit.versions >= UNLIMITED {
             return false;
         }
-        let end = died.into_iter().chain(replaced).min();
+        let end = died.map(|(seq, _)| seq).into_iter().chain(replaced).min();
         let last = end.unwrap_or(SeqNo(u64::MAX));
         if replaced.is_some() {
-            self.count_replaced(from, last);
+            self.count_replaced(put, last);
             return true;
         }
-        for boundary in self.boundaries(from, last) {
-            if !self.count_at(boundary) {
-                self.remember(from, SeqNo(boundary.0.saturating_sub(1)));
+        self.rank = Rank::default();
+        for boundary in self.boundaries(put.seq, last) {
+            let ends_it = died.filter(|(seq, _)| *seq == boundary).map(|(_, marker)| marker);
+            let is_kept = self.count_at(boundary, put.timestamp)
+                || ends_it.is_some_and(|marker| self.is_recent_at(boundary, marker, put.timestamp));
+            if !is_kept {
+                self.remember(put.seq, SeqNo(boundary.0.saturating_sub(1)), put.timestamp);
                 return true;
             }
         }
-        self.remember(from, last);
+        self.remember(put.seq, last, put.timestamp);
         if end.is_some() {
             return false;
         }
         if self.is_full() {
             return true;
         }
-        self.live_now += 1;
+        self.live_now = self.live_now.and(put.timestamp);
         false
     }
 
     /// A put that a later one of its timestamp replaced counts where HBase can know of it
     /// (NewVersionBehaviorTracker.isDeleted): before tombstones of single versions, and what becomes known
     /// between two of those takes over the count of the next; never before tombstones of a whole range.
-    fn count_replaced(&mut self, from: SeqNo, last: SeqNo) {
-        let (mut since, mut counted) = (from, None);
-        for boundary in self.boundaries(from, last) {
+    fn count_replaced(&mut self, put: &StoredCell, last: SeqNo) {
+        let (mut since, mut counted) = (put.seq, None);
+        for boundary in self.boundaries(put.seq, last) {
             if self.is_exact(boundary) {
-                if !self.count_at(boundary) {
+                if !self.count_at(boundary, put.timestamp) {
                     break;
                 }
                 counted = Some(boundary);
             }
             if self.is_ranged(boundary) {
-                self.remember_until(since, counted.take());
+                self.remember_until(since, counted.take(), put.timestamp);
                 since = SeqNo(boundary.0 + 1);
             }
         }
-        self.remember_until(since, counted);
+        self.remember_until(since, counted, put.timestamp);
     }
 
     /// Counts one put more; `false`: there are VERSIONS already.
-    fn count_at(&mut self, boundary: SeqNo) -> bool {
-        let count = self.counts.entry(boundary).or_insert(0);
-        let has_room = *count < self.versions;
-        *count += u32::from(has_room);
+    fn count_at(&mut self, boundary: SeqNo, timestamp: Timestamp) -> bool {
+        let count = self.counts.entry(boundary).or_default();
+        self.rank.newest_until = (count.puts > 0).then_some(count.least);
+        let has_room = count.puts < self.limit.versions;
+        if has_room {
+            *count = count.and(timestamp);
+        }
         has_room
+    }
+
+    /// Whether a put beyond VERSIONS was kept by KEEP_VERSIONS_FOR until this tombstone ended it and all others.
+    fn is_recent_at(&mut self, boundary: SeqNo, tombstone: Marker, timestamp: Timestamp) -> bool {
+        let newer = self.counts.get(&boundary).copied().unwrap_or_default();
+        let ends_all = tombstone.timestamp >= newer.greatest;
+        if !ends_all || !self.limit.has_room(newer.puts, newer.least, tombstone.written) {
+            return false;
+        }
+        self.rank.beyond_versions = true;
+        self.counts.insert(boundary, newer.and(timestamp));
+        true
     }
 
     fn is_exact(&self, boundary: SeqNo) -> bool {
@@ -264,9 +325,9 @@ impl ColumnJudge {
         has(&self.family) || has(&self.column)
     }
 
-    fn remember_until(&mut self, from: SeqNo, to: Option<SeqNo>) {
+    fn remember_until(&mut self, from: SeqNo, to: Option<SeqNo>, timestamp: Timestamp) {
         if let Some(to) = to {
-            self.remember(from, to);
+            self.remember(from, to, timestamp);
         }
     }
 
@@ -278,9 +339,9 @@ impl ColumnJudge {
         found
     }
 
-    fn remember(&mut self, from: SeqNo, to: SeqNo) {
+    fn remember(&mut self, from: SeqNo, to: SeqNo, timestamp: Timestamp) {
         if from <= to && self.lives.len() < MAX_LIVES {
-            self.lives.push((from, to));
+            self.lives.push((from, to, timestamp));
         }
     }
 }

@@ -9,6 +9,7 @@ mod column;
 mod compaction;
 mod delete_tracker;
 mod kept;
+mod limit;
 mod markers;
 mod newversion;
 mod reader;
@@ -80,6 +81,14 @@ pub fn shows_by_itself(rules: &ReadRules<'_>, (timestamp, kind): (Timestamp, Cel
         && tags.ended_at.is_none()
         && timestamp.0 >= rules.oldest()
         && rules.time_range.contains(timestamp)
+}
+
+/// Whether a version with so many newer ones, the oldest of them `least`, is beyond what the family keeps.
+pub fn is_outranked(family: &FamilyRules, newer: u32, least: Timestamp, now: Timestamp) -> bool {
+    match family.new_version_behavior {
+        true => !limit::Limit::of(family).has_room(newer, least, now),
+        false => newer >= family.versions,
+    }
 }
 
 /// Cells with a smaller timestamp are expired by the family's TTL (age == TTL is still alive).

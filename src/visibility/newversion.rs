@@ -2,7 +2,8 @@
 //! written (HBase: NewVersionBehaviorTracker), and deleted versions may be kept (our own rule).
 
 use super::kept::KeptPlaces;
-use super::markers::{ColumnJudge, Covering, Fate};
+use super::limit::Limit;
+use super::markers::{ColumnJudge, Covering, Fate, Rank};
 use super::reader::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View, oldest};
 use crate::Result;
@@ -14,12 +15,13 @@ struct Deleted {
     /// Time of the tombstone that ended it.
     at: Timestamp,
     written: Timestamp,
+    rank: Rank,
     /// Smallest time of a tombstone that covers it.
     hidden_from: Timestamp,
 }
 
 impl Deleted {
-    fn new(cell: StoredCell, covering: &Covering) -> Option<Self> {
+    fn new(cell: StoredCell, covering: &Covering, rank: Rank) -> Option<Self> {
         if covering.erased {
             return None;
         }
@@ -28,7 +30,7 @@ impl Deleted {
             None => covering.ended_by?,
         };
         let hidden_from = covering.lowest.map_or(at, |lowest| lowest.min(at));
-        Some(Self { cell, at, written, hidden_from })
+        Some(Self { cell, at, written, rank, hidden_from })
     }
 }
 
@@ -55,7 +57,7 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(family: &'a FamilyRules, now: Timestamp) -> Self {
         let places = KeptPlaces::new(family, now);
-        let puts = ColumnJudge::new(family.versions);
+        let puts = ColumnJudge::new(Limit::of(family), now);
         Self { family, now, column: None, puts, places, pending: None, settled: None }
     }
 
@@ -96,12 +98,13 @@ impl<'a> Judge<'a> {
         if !is_free || covering.erased {
             return out.push(Outcome::Gone(cell));
         }
-        self.pending = Deleted::new(cell, &covering);
+        self.pending = Deleted::new(cell, &covering, Rank::default());
     }
 
     fn keep(&mut self, cell: StoredCell, out: &mut Vec<Outcome>) {
         let covering = self.puts.covering(&cell);
-        let kept_copy = self.places.is_some().then(|| Deleted::new(cell.clone(), &covering)).flatten();
+        let rank = self.puts.rank();
+        let kept_copy = self.places.is_some().then(|| Deleted::new(cell.clone(), &covering, rank)).flatten();
         match kept_copy {
             Some(deleted) if self.settled != Some(cell.timestamp) => self.settle(deleted, out),
             _ => out.push(Outcome::Gone(cell)),
@@ -110,7 +113,7 @@ impl<'a> Judge<'a> {
 
     fn settle(&mut self, deleted: Deleted, out: &mut Vec<Outcome>) {
         self.settled = Some(deleted.cell.timestamp);
-        let kept = self.places.as_mut().is_some_and(|places| places.take(deleted.written));
+        let kept = self.places.as_mut().is_some_and(|places| places.take(deleted.written, deleted.rank));
         out.push(if kept { Outcome::Kept(deleted) } else { Outcome::Gone(deleted.cell) });
     }
 

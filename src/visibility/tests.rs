@@ -3,6 +3,7 @@
 mod dropping;
 mod kept;
 mod plain;
+mod recent;
 
 use super::*;
 use crate::model::{CellKind, Generation, KeepDeleted, SeqNo, Tags, Tombstone, ValueRef};

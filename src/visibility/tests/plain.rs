@@ -162,6 +162,7 @@ fn any_family() -> impl Strategy<Value = FamilyRules> {
         ttl_ms,
         keep_deleted,
         new_version_behavior,
+        keep_versions_for_ms: u64::from(versions) * 4,
         ..FamilyRules::default()
     })
 }

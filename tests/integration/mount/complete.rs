@@ -68,6 +68,57 @@ fn mount_at_tells_what_versions_has_dropped() {
     assert!(line(&complete[1], "g")[3].starts_with("TTL"));
 }
 
+/// What stood in a file at moments that have passed.
+fn check_moments(fixture: &Fixture, moments: &[(u128, String)]) {
+    for (at, content) in moments {
+        let past = fixture.mnt().join(format!(".at/{at}/default/t/r/f/q"));
+        assert_eq!(&fs::read_to_string(&past).unwrap_or_else(|e| format!("{e} at {at}")), content);
+    }
+}
+
+#[test]
+fn mount_keeps_every_version_of_an_hour_of_editing() {
+    let fixture = Fixture::new();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema/f"));
+    let (file, mut moments) = (family.join("q"), Vec::new());
+    for n in 0..60 {
+        let content = format!("saved {n}");
+        // As editors do: in place, by a rename over it, and anew.
+        if n % 3 == 0 {
+            fs::write(&file, &content).unwrap();
+        } else {
+            fs::write(family.join("q~"), &content).unwrap();
+            if n % 3 == 2 {
+                fs::remove_file(&file).unwrap();
+            }
+            fs::rename(family.join("q~"), &file).unwrap();
+        }
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(3));
+        wait();
+        moments.push((now(), content));
+        wait();
+    }
+    check_moments(&fixture, &moments);
+    assert_eq!(errors(&fixture), "");
+    fixture.backend().flush(None).unwrap();
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    let compact = || fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    compact();
+    check_moments(&fixture, &moments);
+    // Removed by mistake at the end of it, too.
+    fs::remove_file(&file).unwrap();
+    compact();
+    check_moments(&fixture, &moments);
+    // Beside VERSIONS, which says what is kept after that.
+    assert_eq!(fs::read_to_string(schema.join("VERSIONS")).unwrap(), "10\n");
+    assert_eq!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).unwrap(), "3600\n");
+    fs::write(schema.join("KEEP_VERSIONS_FOR"), "0").unwrap();
+    compact();
+    assert_eq!(super::fixture::history(&file).len(), 10);
+    fs::write(schema.join("KEEP_VERSIONS_FOR"), "FOREVER").unwrap();
+    assert!(fs::write(schema.join("KEEP_VERSIONS_FOR"), "soon\n").is_err());
+}
+
 #[test]
 fn mount_at_now_lacks_nothing_that_was_written_in_haste() {
     let fixture = Fixture::new();

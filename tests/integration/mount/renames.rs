@@ -59,7 +59,7 @@ fn mount_a_temporary_name_that_is_used_again_leaves_nothing_each_time() {
         }
     }
     for _ in 0..2 {
-        let kept: Vec<String> = (90..100).map(|n| format!("save {n}")).collect();
+        let kept: Vec<String> = (0..100).map(|n| format!("save {n}")).collect();
         assert_eq!(history(&file), kept);
         let below = names(&fixture.mnt().join(".history/default/t/r/f"));
         assert!(below.iter().all(|name| name.starts_with("d@")), "{below:?}");

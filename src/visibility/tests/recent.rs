@@ -1,0 +1,109 @@
+//! What KEEP_VERSIONS_FOR keeps beside VERSIONS. The clock is at 100.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::visibility::limit::MOST;
+
+fn recent(versions: u32, keep_versions_for_ms: u64) -> FamilyRules {
+    FamilyRules { keep_versions_for_ms, ..keeping(new_version(versions)) }
+}
+
+fn puts(timestamps: &[i64]) -> Vec<StoredCell> {
+    timestamps.iter().zip(1..).map(|(timestamp, seq)| put("q", *timestamp, seq)).collect()
+}
+
+#[test]
+fn what_was_newest_in_that_time_stays() {
+    let cells = puts(&[10, 20, 88, 92, 95]);
+    assert_eq!(times(all(&recent(1, 10)), cells.clone()), [95, 92, 88], "88 was the newest until 92");
+    assert_eq!(times(all(&recent(1, 12)), cells.clone()), [95, 92, 88], "of 88 on it is 12 ms ago");
+    assert_eq!(times(all(&recent(1, 13)), cells.clone()), [95, 92, 88, 20]);
+    assert_eq!(times(all(&recent(4, 13)), cells.clone()), [95, 92, 88, 20]);
+    assert_eq!(times(all(&recent(1, 0)), cells.clone()), [95]);
+    let classic = FamilyRules { new_version_behavior: false, ..recent(1, 13) };
+    assert_eq!(times(all(&classic), cells), [95], "classic families are HBase's");
+}
+
+#[test]
+fn what_was_deleted_in_that_time_stays_as_deleted() {
+    let end = |at, seq| written(tombstone(Tombstone::Column, "q", at, seq), at);
+    let cells = [puts(&[10, 81, 90]), vec![end(92, 4), put("q", 93, 5), end(94, 6), put("q", 95, 7)]].concat();
+    assert_eq!(kept(&recent(1, 11), cells.clone()), [(93, 94), (90, 92), (81, 92)], "10 was the newest until 81");
+    assert_eq!(kept(&recent(1, 10), cells.clone()), [(93, 94), (90, 92)], "and 81 until 90");
+    assert_eq!(kept(&recent(1, 0), cells.clone()), [(93, 94)]);
+    let purged = FamilyRules { purge_deleted_after_ms: Some(7), ..recent(1, 10) };
+    assert_eq!(kept(&purged, cells), [(93, 94)], "purged is purged");
+}
+
+#[test]
+fn a_programs_writes_are_not_all_kept() {
+    let cells: Vec<StoredCell> = (1..=500).map(|n| put("q", 99, n)).collect();
+    assert_eq!(times(all(&recent(3, 50)), cells).len(), 1, "of one timestamp only the last counts");
+    let cells: Vec<StoredCell> = (1..=500).map(|n| put("q", n, n as u64)).collect();
+    let family = recent(3, 10_000);
+    assert_eq!(times(all(&family), cells).len(), MOST as usize);
+}
+
+/// Of one column, each written at twice its sequence number and 60.
+fn any_history() -> impl Strategy<Value = Vec<StoredCell>> {
+    let kind = prop::sample::select(vec![
+        CellKind::Put,
+        CellKind::Put,
+        CellKind::Put,
+        CellKind::Tombstone(Tombstone::Version),
+        CellKind::Tombstone(Tombstone::Column),
+    ]);
+    // Mostly of the time when it was written.
+    let one = (kind, prop_oneof![4 => Just(0i64), 1 => -8..3i64]);
+    prop::collection::vec(one, 1..12).prop_map(|cells| {
+        let made = |(seq, (kind, shift)): (u64, (CellKind, i64))| {
+            let at = 60 + 2 * seq as i64;
+            written(cell("q", at + shift, kind, seq), at)
+        };
+        let mut history: Vec<StoredCell> = (1..).zip(cells).map(made).collect();
+        // What a put of a timestamp that there is already counts for is HBase's secret.
+        let mut seen = std::collections::BTreeSet::new();
+        history.retain(|cell| !cell.kind.is_put() || seen.insert(cell.timestamp));
+        history
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+    #[test]
+    fn a_compaction_is_never_seen(
+        cells in any_history(),
+        flushed in 0..12u64,
+        later in 0..20i64,
+        (versions, keep, purge) in (1..4u32, 0..40u64, prop::option::of(0..40u64)),
+        until in 60..100i64,
+    ) {
+        let family = FamilyRules { purge_deleted_after_ms: purge, ..recent(versions, keep) };
+        let compacted_at = Timestamp((60 + 2 * flushed as i64 + later).min(100));
+        let mut left = sorted(cells.clone());
+        left.iter_mut().filter(|cell| cell.seq.0 > flushed).for_each(|cell| cell.generation = Generation(0));
+        let mut dropped = Vec::new();
+        let note = |cell| {
+            dropped.push(cell);
+            Ok(())
+        };
+        major_compaction(&family, compacted_at, Timestamp(0), left.clone().into_iter().map(Ok), note).unwrap();
+        left.retain(|cell| !dropped.contains(cell));
+        left.iter_mut().for_each(|cell| cell.generation = Generation(1));
+        let of_range = |cells: &[StoredCell], view, range| {
+            let q = b"q".to_vec();
+            let cells = sorted(cells.to_vec());
+            let found = list_versions(SliceSource::new(&cells), &family, NOW, (&q, range), view, 99).unwrap();
+            found.iter().map(|v| (v.timestamp.0, v.deleted_at)).collect::<Vec<_>>()
+        };
+        for (view, range) in [
+            (View::Plain, TimeRange::ALL),
+            (View::WithKept, TimeRange::ALL),
+            (View::Plain, range(0, until)),
+            (View::WithKept, range(0, until)),
+        ] {
+            prop_assert_eq!(of_range(&left, view, range), of_range(&cells, view, range), "{:?} {:?}", view, range);
+        }
+    }
+}
