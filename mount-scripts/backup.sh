@@ -154,7 +154,7 @@ for info in "$tree"/*/*/.info/; do
 done
 rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
 # shellcheck disable=SC2086 # several options are several words
-{ rsync -aX --delete --filter="P /$marker" --chmod=u+w ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
+{ rsync -aX --delete --filter="P /$marker" ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
   status=$?
 
 # Cells whose bytes the store cannot give: rsync names them as they are in the snapshot.

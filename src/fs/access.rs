@@ -47,10 +47,10 @@ impl Fs {
 
     pub(super) fn access_of(&self, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
         let base = self.access_by_options(key);
-        let read_only =
-            matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
+        let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
                 || matches!(key.view, View::At(_))
-                || key.snapshot.is_some();
+                // What a backup copies has the modes that it is to have again.
+                || key.snapshot.is_some() && key.view != View::History;
         let kept = match facts {
             _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),
             _ if key.place.is_dir() => state.times().access.into(),

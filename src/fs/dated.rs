@@ -1,5 +1,7 @@
 //! `cp f f@20261122`: a date as a suffix, which names a very old version here.
 
+use std::sync::Arc;
+
 use super::Fs;
 use crate::backend::Versions;
 use crate::env::sync::Mutex;
@@ -9,6 +11,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Timestamps of so many digits are of our days; fewer are rather meant as a part of a name.
 const DIGITS: usize = 11;
+/// The way out.
+const OUT: &str = "to have such names as they are, mount with at=plain; or use another separator than `@`";
 /// Families that are remembered as told.
 const TOLD_MAX: usize = 1000;
 
@@ -41,31 +45,37 @@ impl Fs {
             return Ok(None);
         }
         let name = String::from_utf8_lossy(name);
-        let out = "to have such names as they are, mount with at=plain; or use another separator than `@`";
         let stem = &name[..name.len() - digits - 1];
-        if let Some(versions) = self.is_masked(column, *timestamp)? {
-            let text = format!(
-                "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \
-                 gone at once: nothing is made; {out}"
-            );
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
+        self.check_masked(key)?;
         let text = format!(
-            "`{name}` is version {timestamp} of `{stem}`, listed in `{stem}@/` as long as the family keeps it; {out}"
+            "`{name}` is version {timestamp} of `{stem}`, listed in `{stem}@/` as long as the family keeps it; {OUT}"
         );
         Ok(self.dated.first(column).then_some(text))
     }
 
+    /// Refuses a version that its family would not keep, as so many newer ones are there: what a rename would move there
+    /// would be lost.
+    pub(super) fn check_masked(&self, key: &NodeKey) -> Result<()> {
+        let (View::Plain, Place::Version(column, timestamp)) = (key.view, &key.place) else { return Ok(()) };
+        let Some(versions) = self.versions_that_mask(column, *timestamp)? else { return Ok(()) };
+        let name = self.tree.name_of(key);
+        let stem = self.tree.name_of(&key.sibling(Place::Cell(Arc::clone(column))));
+        let (name, stem) = (String::from_utf8_lossy(&name), String::from_utf8_lossy(&stem));
+        let text = format!(
+            "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \
+             gone at once: nothing is made; {OUT}"
+        );
+        Err(Error::new(ErrorKind::Refused, text))
+    }
+
     /// How many versions the family keeps, where so many newer ones are there.
-    fn is_masked(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
+    fn versions_that_mask(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
         let catalogue = self.tree.backend.catalogue()?;
         let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
-        let Some(rules) = family.map(|family| &family.rules) else { return Ok(None) };
-        let stored = self.tree.backend.list_versions(column, Versions::Live, None, 1000)?;
-        let newer = stored.iter().take_while(|cell| cell.timestamp > timestamp);
-        let (mut count, mut least) = (0, Timestamp::MAX);
-        newer.for_each(|cell| (count, least) = (count + 1, cell.timestamp));
-        let is_masked = crate::visibility::is_outranked(rules, count, least, self.tree.backend.now());
-        Ok(is_masked.then_some(rules.versions))
+        let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
+        let most = usize::try_from(versions).unwrap_or(usize::MAX).min(1000);
+        let stored = self.tree.backend.list_versions(column, Versions::Live, None, most)?;
+        let newer = stored.iter().filter(|cell| cell.timestamp > timestamp).count();
+        Ok((newer >= most).then_some(versions))
     }
 }

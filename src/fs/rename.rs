@@ -233,9 +233,11 @@ impl Fs {
 }
 
 /// EINVAL has a meaning of its own in rename(2): programs would say that a directory is to go into itself.
-fn no_such_target(refused: Error) -> Error {
+pub(super) fn no_such_target(refused: Error) -> Error {
     match refused.kind {
-        ErrorKind::IllegalArgument | ErrorKind::Constraint => Error { kind: ErrorKind::NotPermitted, ..refused },
+        ErrorKind::IllegalArgument | ErrorKind::Refused | ErrorKind::Constraint => {
+            Error { kind: ErrorKind::NotPermitted, ..refused }
+        }
         _ => refused,
     }
 }

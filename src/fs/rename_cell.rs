@@ -6,6 +6,7 @@ use super::Fs;
 use super::content::Session;
 use super::handles::{FileHandle, FileState};
 use super::nodes::{Node, NodeState};
+use super::rename::no_such_target;
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
 use crate::tree::place::{NodeKey, Place, View, family_of};
@@ -23,6 +24,7 @@ impl Fs {
         target: CellName,
         mode: RenameMode,
     ) -> Result<()> {
+        self.check_masked(to).map_err(no_such_target)?;
         let node = self.nodes.find(from);
         let held_target = self.nodes.find(to);
         let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::backup::tree;
-use super::fixture::{Fixture, history, names, suffixed};
+use super::fixture::{CELLFS, Fixture, history, names, suffixed};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
@@ -236,6 +236,29 @@ fn mount_snapshots_and_the_past_show_modes_without_the_right_to_write() {
     let restored = fixture.cellfs(&["snapshot", "restore", store.to_str().unwrap(), "before"]);
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     assert_eq!(mode(&file), 0o600, "a restore brings the mode of its time");
+}
+
+#[test]
+fn mount_a_backup_brings_back_the_modes_that_were_set() {
+    let (fixture, target) = (Fixture::new(), Fixture::empty());
+    // What its owner cannot read only root can back up.
+    let unreadable = if is_root() { 0o000 } else { 0o444 };
+    let modes = [0o400, 0o444, unreadable, 0o777, 0o666, 0o600, 0o755];
+    for mode_set in modes {
+        let file = fixture.family("r").join(format!("{mode_set:o}"));
+        fs::write(&file, "v").unwrap();
+        set_mode(&file, mode_set);
+    }
+    let backup = fixture.directory.path().join("backup");
+    for (script, from, to) in [("backup.sh", fixture.store(), &backup), ("restore.sh", backup.clone(), &target.store())]
+    {
+        let mut script = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts").join(script));
+        let output = script.env("CELLFS", CELLFS).arg(from).arg(to).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for mode_set in modes {
+        assert_eq!(mode(&target.path(&format!("t/r/f/{mode_set:o}"))), mode_set);
+    }
 }
 
 #[test]

@@ -161,9 +161,23 @@ fn mount_a_date_as_a_suffix_is_told_and_never_lost() {
     let created = fs::File::create(family.join("f@20261124"));
     assert_eq!(errno(created), libc::EINVAL, "one newer version is there");
     assert!(last_refusal(&fixture).contains("gone at once"), "{}", last_refusal(&fixture));
+    fs::write(family.join("precious"), "kept").unwrap();
+    for source in ["precious", "f"] {
+        let moved = fs::rename(family.join(source), family.join("f@20261124"));
+        assert_eq!(errno(moved), libc::EPERM, "of {source}: what is moved there would be lost");
+        assert!(last_refusal(&fixture).contains("gone at once"), "{}", last_refusal(&fixture));
+    }
+    let import = fixture.directory.path().join("import");
+    fs::write(&import, "copied").unwrap();
+    for inplace in ["--inplace", "-t"] {
+        let rsync = Command::new("rsync").arg(inplace).arg(&import).arg(family.join("f@20261124")).output().unwrap();
+        assert!(!rsync.status.success(), "{inplace}");
+    }
+    assert_eq!(fs::read_to_string(family.join("precious")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "now");
     // A version of our days is what its name says.
     fs::write(family.join("other@1795275352025"), "v").unwrap();
-    assert_eq!(lines(), before + 1);
+    assert!(!last_refusal(&fixture).contains("other@"), "{}", last_refusal(&fixture));
 }
 
 #[test]
