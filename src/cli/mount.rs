@@ -116,7 +116,7 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     unmount(&mount.mount_point, detach)?;
     if is_removed {
         let store = mount.source.display();
-        super::complain(&format!("unmounted; the store {store} was removed before, and what it held is gone with it"));
+        super::complain(&format!("unmounted; the store {store} is not there any more: it was moved or removed"));
     }
     if let Some(e) = silent {
         return Err(e.context("unmounted, but"));

@@ -225,6 +225,6 @@ fn mount_umount_says_that_the_store_is_gone() {
     fs::remove_dir_all(fixture.store()).unwrap();
     let output = fixture.cellfs(&["umount", fixture.mnt().to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("was removed before"), "{said}");
+    assert!(said.contains("moved or removed"), "{said}");
     fixture.kill();
 }
