@@ -35,8 +35,8 @@ pub use mutation::{
 pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,
 };
-pub use piece::{Cells, Piece, Results, TakePiece, VALUE_PIECE};
-pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
+pub use piece::{Cells, FoundCell, Piece, Results, TakePiece, VALUE_PIECE};
+pub use query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};
 pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes};
 pub use settings::{DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};
