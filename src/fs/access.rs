@@ -50,6 +50,8 @@ impl Fs {
         let read_only =
             matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
                 || matches!(key.view, View::At(_))
+                || key.asked.is_some()
+                || matches!(key.place, Place::Asking(..) | Place::Count(_))
                 || key.snapshot.is_some();
         let kept = match facts {
             _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),

@@ -30,6 +30,9 @@ impl Tree {
         if dir.view == View::History {
             return self.page_history(dir, after, limit);
         }
+        if let Some(question) = &dir.asked {
+            return self.page_asked(dir, question, after, limit);
+        }
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),
             Place::Snapshots => {

@@ -2,7 +2,12 @@
 //!
 //! Knows the backend's contract; must not know handles, inodes, errno or FUSE.
 
+mod answer;
+pub mod argument;
+mod asked;
+mod asked_list;
 mod complete;
+mod count;
 pub mod escape;
 mod facts;
 pub mod history;
@@ -14,9 +19,14 @@ pub mod judged;
 pub mod keys;
 pub mod listing;
 pub mod made;
+mod marks;
+mod path;
 pub mod place;
+pub mod question;
 pub mod resolve;
+mod sample;
 pub mod schema;
+mod schema_place;
 mod spelling;
 pub mod suffix;
 pub mod times;
