@@ -51,7 +51,7 @@ impl Fs {
             matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
                 || matches!(key.view, View::At(_))
                 || key.asked.is_some()
-                || matches!(key.place, Place::Asking(..) | Place::Count(_))
+                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Exports(_) | Place::Export(..))
                 || key.snapshot.is_some();
         let kept = match facts {
             _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),
@@ -61,7 +61,7 @@ impl Fs {
         };
         let mode = kept.mode().unwrap_or(base.mode);
         Access {
-            mode: if read_only { mode & !0o222 } else { mode },
+            mode: if read_only { mode & !0o222 & open_to(key) } else { mode },
             uid: kept.uid().unwrap_or(base.uid),
             gid: kept.gid().unwrap_or(base.gid),
         }
@@ -151,6 +151,12 @@ impl Fs {
         state.cell = Some(Box::new(changed));
         Ok(())
     }
+}
+
+/// Whose bits a generated file may have: what shows values is its owner's alone, as they may be kept from others.
+fn open_to(key: &NodeKey) -> u16 {
+    let tells_values = key.is_question() && key.asked.as_ref().is_some_and(|asked| asked.tells_values());
+    if tells_values || matches!(key.place, Place::Export(..)) { 0o700 } else { 0o777 }
 }
 
 /// The mode without those bits; `None` if it has none.

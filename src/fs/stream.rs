@@ -113,16 +113,22 @@ impl Drop for Stream {
 impl Fs {
     pub(super) fn open_stream(&self, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
         let tree = self.tree_of_open(key)?;
-        let Place::Count(base) = &key.place else {
-            return Err(Error::new(ErrorKind::NotFound, "nothing is made here"));
+        let make: Make = match &key.place {
+            Place::Count(base) => {
+                let of = key.sibling(base.as_ref().clone());
+                Box::new(move |maker| {
+                    let count = tree.count(&of, &|| maker.is_wanted())?;
+                    maker.give(format!("{count}\n").into_bytes());
+                    Ok(())
+                })
+            }
+            Place::Export(base, format) => {
+                let (of, format) = (key.sibling(base.as_ref().clone()), *format);
+                Box::new(move |maker| tree.export(&of, format, &|bytes| maker.give(bytes)))
+            }
+            _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
         };
-        let of = key.sibling(base.as_ref().clone());
-        let make = move |maker: &Maker| {
-            let count = tree.count(&of, &|| maker.is_wanted())?;
-            maker.give(format!("{count}\n").into_bytes());
-            Ok(())
-        };
-        let streams = Some(Stream::new(Box::new(make))?);
+        let streams = Some(Stream::new(make)?);
         let (read, written) = (HeldText::default(), Mutex::default());
         let text = TextHandle { node, read, written, is_dirty: AtomicBool::new(false), follows: None, streams };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;

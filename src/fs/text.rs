@@ -88,7 +88,7 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
-        if matches!(key.place, Place::Count(_)) {
+        if matches!(key.place, Place::Count(_) | Place::Export(..)) {
             return self.open_stream(node, key);
         }
         if key.place == Place::Info(InfoPlace::Access) {

@@ -20,6 +20,8 @@ const WALKS: usize = 256;
 const TABLES: usize = 1024;
 /// A look so long after the last one, ms, is no part of the walk, unless it still has a file open.
 const PAUSE_MS: i64 = 2_000;
+/// For so long a group is not told again to look again.
+const TOLD_MS: u64 = 250;
 
 /// One walk.
 struct Walk {
@@ -37,6 +39,16 @@ struct State {
     walks: Vec<Walk>,
     /// A moment since which nothing of the table has changed.
     quiet: BTreeMap<TableName, Timestamp>,
+    /// Process groups that were told lately to look again.
+    told: BTreeMap<u32, Timestamp>,
+}
+
+impl State {
+    /// Whether a group may be told to look again: it was not told a moment ago.
+    fn tell(&mut self, group: u32, now: Timestamp) -> bool {
+        self.told.retain(|_, at| now.0.abs_diff(at.0) < TOLD_MS);
+        self.told.insert(group, now).is_none()
+    }
 }
 
 /// See the module.
@@ -80,24 +92,28 @@ impl Walks {
         Ok(moment)
     }
 
-    /// A directory is listed; false: its walk has listed it before, and is over.
+    /// A directory is listed; false: its walk has listed it before, and is over, and there is more to see by now.
     fn list(&self, table: &TableName, question: &Question, (group, now): (u32, Timestamp)) -> bool {
         let (Some(first), Some(moment)) = (question.rows.first().or(question.cells.first()), question.moment) else {
             return true;
         };
         let mut state = self.state.lock();
+        let is_quiet = state.quiet.get(table) == Some(&moment);
         let same = |walk: &Walk| walk.group == group && walk.table == *table && walk.first == *first;
         if let Some(at) = state.walks.iter().position(same) {
             let walk = &mut state.walks[at];
             let again = walk.moment == moment && walk.listed.contains(question);
             if walk.moment == moment && !again {
                 walk.listed.push(question.clone());
+            }
+            if walk.moment == moment && (!again || is_quiet) {
                 walk.last_look = now;
                 return true;
             }
             state.walks.remove(at);
+            // The kernel looks again once: of several processes of a group one may be in between.
             if again {
-                return false;
+                return !state.tell(group, now);
             }
         }
         if state.walks.len() == WALKS {
@@ -208,6 +224,7 @@ mod tests {
         assert_eq!(look(&walks, "a", 2, 3000), 2999, "who does not walk sees the present");
         assert_eq!(look(&walks, "a", 1, 4900), moment);
         assert!(!list(&walks, "a", 1, (moment, 4950)), "listed again: the walk is over");
+        assert!(list(&walks, "a", 1, (moment, 4960)) && list(&walks, "a", 1, (moment, 4970)), "it is told once");
         walks.changed(&table(), Some(2));
         assert_eq!(look(&walks, "a", 1, 5000), 4999);
         assert!(list(&walks, "a", 1, (4999, 5001)));

@@ -27,7 +27,7 @@ pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCel
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
-pub use json::{cell_json, json_bytes};
+pub use json::{cell_json, column_name, json_bytes};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
     Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,

@@ -17,12 +17,12 @@ const BACK_MOST: u64 = 16_384;
 
 /// See the module.
 pub(super) struct Answer<'a> {
-    backend: &'a dyn Backend,
-    question: &'a Question,
+    pub(super) backend: &'a dyn Backend,
+    pub(super) question: &'a Question,
     /// All rows of it.
-    scan: Scan,
+    pub(super) scan: Scan,
     /// What its filter sees before it judges.
-    scope: Scope,
+    pub(super) scope: Scope,
 }
 
 impl<'a> Answer<'a> {
@@ -68,7 +68,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The same of one row, or up to it where its filter has to see what is before.
-    fn of_row(&self, mut scan: Scan, row: &[u8]) -> Scan {
+    pub(super) fn of_row(&self, mut scan: Scan, row: &[u8]) -> Scan {
         if self.scope != Scope::Rows {
             (scan.start, scan.start_inclusive, scan.limit) = (row.to_vec(), true, Some(1));
         }
@@ -77,7 +77,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Whether a row lies in the range that is asked for.
-    fn in_range(&self, row: &[u8]) -> bool {
+    pub(super) fn in_range(&self, row: &[u8]) -> bool {
         row >= self.scan.start.as_slice() && (self.scan.stop.is_empty() || row < self.scan.stop.as_slice())
     }
 

@@ -12,20 +12,28 @@ use super::question::{Kind, Pick, Question, Says, Step, wrong};
 use super::resolve::{Facts, Tree, absent, wrong_timestamp};
 use super::suffix::{self, Suffix};
 use crate::Result;
+use crate::bulk::FORMATS;
 use crate::model::{CellInfo, CellKind, ColumnSlice, TableName, Timestamp, ValueRef};
 use crate::query::RowQuery;
 
 impl Tree {
     /// What a name stands for that is a step, an argument, or part of an answer; `None`: it is none of these.
     pub(super) fn asked_target(&self, dir: &NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
-        let counts = match &dir.place {
+        let ends = match &dir.place {
             Place::Table(_) | Place::Row(_) => true,
-            // In the family itself it is the name of a cell.
+            // In the family itself they are names of cells.
             Place::Family(_) => dir.asked.is_some(),
             _ => false,
         };
-        if counts && name == b".count" {
-            return Ok(Some(dir.sibling(Place::Count(Arc::new(dir.place.clone())))));
+        match name {
+            b".count" if ends => return Ok(Some(dir.sibling(Place::Count(Arc::new(dir.place.clone()))))),
+            b".export" if ends => return Ok(Some(dir.sibling(Place::Exports(Arc::new(dir.place.clone()))))),
+            _ => {}
+        }
+        if let Place::Exports(base) = &dir.place {
+            let format = FORMATS.iter().find(|(known, _)| known.as_bytes() == name);
+            let (_, format) = format.ok_or_else(|| absent(name))?;
+            return Ok(Some(dir.sibling(Place::Export(Arc::clone(base), *format))));
         }
         match &dir.place {
             Place::Asking(..) => self.argument(dir, name, self.backend.now()).map(Some),

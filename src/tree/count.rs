@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, From};
 use super::marks::Mark;
-use super::place::{FamilyPlace, NodeKey, Place, View};
+use super::place::{FamilyPlace, NodeKey, Place};
 use super::question::{Pick, Question};
 use super::resolve::Tree;
 use crate::Result;
@@ -11,10 +11,7 @@ use crate::model::{ColumnSlice, TableName};
 impl Tree {
     /// How many there are at a place; less if `goes_on` says so.
     pub fn count(&self, key: &NodeKey, goes_on: &dyn Fn() -> bool) -> Result<u64> {
-        let mut question = key.asked.as_deref().cloned().unwrap_or_default();
-        if let (Some(table), None, View::Plain, None) = (key.place.table(), question.moment, key.view, &key.snapshot) {
-            question.moment = Some(self.backend.moment(table)?);
-        }
+        let question = self.question_of(key)?;
         match &key.place {
             Place::Table(table) => self.count_rows(key, &question, table, goes_on),
             Place::Row(row) => {

@@ -41,6 +41,8 @@ impl Tree {
             Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
             Place::Count(_) => b".count".to_vec(),
+            Place::Exports(_) => b".export".to_vec(),
+            Place::Export(_, format) => format.name().as_bytes().to_vec(),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
@@ -116,7 +118,12 @@ fn parent_place(place: &Place) -> Option<Place> {
             None => table(&waiting.table),
         },
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
-        Place::Times(base) | Place::InfoOf(base) | Place::Asking(base, _) | Place::Count(base) => base.as_ref().clone(),
+        Place::Export(base, _) => Place::Exports(Arc::clone(base)),
+        Place::Exports(base)
+        | Place::Times(base)
+        | Place::InfoOf(base)
+        | Place::Asking(base, _)
+        | Place::Count(base) => base.as_ref().clone(),
         Place::Schema(schema) => match schema::parent(schema) {
             Some(parent) => Place::Schema(Arc::new(parent)),
             None => match schema.as_ref() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::question::{Kind, Question};
 pub use super::schema_place::{FreeMap, SchemaPlace};
 use crate::backend::Directory;
+use crate::bulk::Format;
 use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
 
 /// Which state of the store a part of the tree shows.
@@ -101,6 +102,9 @@ pub enum Place {
     Asking(Arc<Place>, Kind),
     /// `.count` of a table, a row or a family: how many rows, or cells, there are.
     Count(Arc<Place>),
+    /// `.export` of one of these, and a file in it.
+    Exports(Arc<Place>),
+    Export(Arc<Place>, Format),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
@@ -228,6 +232,7 @@ impl Place {
             | Place::Json(_)
             | Place::FamilyComplete(..)
             | Place::Count(_)
+            | Place::Export(..)
             | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
@@ -249,7 +254,11 @@ impl Place {
             Place::Json(row) | Place::RowKey(row) => Some(&row.table),
             Place::Scratch(scratch) => Some(scratch.dir.table()),
             Place::Waiting(waiting) => Some(&waiting.table),
-            Place::Times(base) | Place::Asking(base, _) | Place::Count(base) => base.table(),
+            Place::Times(base)
+            | Place::Asking(base, _)
+            | Place::Count(base)
+            | Place::Exports(base)
+            | Place::Export(base, _) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
     }

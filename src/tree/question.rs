@@ -156,6 +156,12 @@ impl Question {
         pick(&self.cells)
     }
 
+    /// Whether which rows it has may tell of values: by a filter that looks at them.
+    pub fn tells_values(&self) -> bool {
+        let looks = |text: &[u8]| [&b"Value"[..], b"DependentColumn"].iter().any(|name| contains(text, name));
+        self.rows.iter().any(|step| matches!(&step.says, Says::Filter(text) if looks(text)))
+    }
+
     /// Whether tombstones are shown.
     pub fn is_raw(&self) -> bool {
         self.rows.iter().any(|step| step.kind == Kind::Raw)
@@ -198,6 +204,10 @@ impl Question {
             _ => None,
         })
     }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
 }
 
 fn joined(steps: &[Step], step: Step) -> Vec<Step> {

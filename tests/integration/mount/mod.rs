@@ -25,6 +25,7 @@ mod names;
 mod nodes;
 mod operator;
 mod paths;
+mod paths_export;
 mod paths_oracle;
 mod paths_programs;
 mod programs;

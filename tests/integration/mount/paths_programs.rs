@@ -257,3 +257,26 @@ fn mount_path_a_sample_of_a_large_table_is_about_uniform() {
     assert!(quarters.iter().all(|count| (360..640).contains(count)), "{quarters:?}");
     println!("{quarters:?}");
 }
+
+#[test]
+fn mount_paths_are_listed_by_many_while_others_write() {
+    let fixture = Fixture::new();
+    rows(&fixture, 40);
+    fixture.family("w");
+    let script = "for n in $(seq 400); do echo $n > w/f/q; done";
+    let mut writer = Command::new("setsid").args(["sh", "-c", script]).current_dir(fixture.path("t")).spawn().unwrap();
+    let (path, last) = (fixture.path("t/.from/r00010"), fixture.path("t/.filter/PrefixFilter('r')/.last/5"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..150 {
+                    let listed = names(&path);
+                    assert!((30..=31).contains(&listed.len()), "{listed:?}");
+                    assert_eq!(fs::read_to_string(path.join("r00011/f/q")).unwrap(), "value 11");
+                    assert_eq!(names(&last).len(), 5);
+                }
+            });
+        }
+    });
+    assert!(writer.wait().unwrap().success());
+}
