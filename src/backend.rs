@@ -3,8 +3,8 @@
 //! Implemented by the embedded store and by the client of a daemon's control socket. Must not know files or FUSE.
 
 mod alter;
+mod kept;
 mod numbers;
-
 mod run;
 
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::model::{
     TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
-pub use run::VersionRun;
+pub use kept::{Existing, Restoration, SnapshotInfo};
+pub use run::{RowPiece, VersionRun};
 
 pub use numbers::{ColumnNumbers, FamilyColumns, FamilyNumbers};
 
@@ -142,6 +143,8 @@ pub struct Status {
     /// Why nothing is acknowledged any more.
     pub poisoned: Option<String>,
     pub last_error: Option<String>,
+    /// Cells that reads have looked at since the store was opened, hidden ones and tombstones among them.
+    pub cells_read: u64,
     /// Reads that met damage since the store was opened.
     pub damaged_reads: u64,
     /// Segments that were deleted since the store was opened because all in them had expired.
@@ -183,42 +186,6 @@ pub struct PurgeScope {
     pub row: Option<RowKey>,
     pub family: Option<String>,
     pub qualifier: Option<Qualifier>,
-}
-
-/// A state of the store that is kept as it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SnapshotInfo {
-    pub name: String,
-    /// When it was made; what had expired by then is not in it.
-    pub made_at: Timestamp,
-    /// `Some`: of this table alone.
-    pub table: Option<TableName>,
-    /// Its tables, ascending.
-    pub tables: Vec<TableName>,
-    /// Stored cells, tombstones among them.
-    pub cells: u64,
-    /// Bytes of the segments and of the index that it keeps; the store shares most of the segments.
-    pub bytes: u64,
-    /// Why nothing else is known of it.
-    pub damage: Option<String>,
-}
-
-/// What to do with a table that has the name of one that is brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Existing {
-    /// Refuse ([`crate::ErrorKind::TableExists`]).
-    Refuse,
-    /// It goes for good.
-    Replace,
-}
-
-/// Bringing tables of a snapshot back, all in one step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restoration {
-    pub snapshot: String,
-    /// Tables in the snapshot, each with what it is called then.
-    pub tables: Vec<(TableName, TableName)>,
-    pub existing: Existing,
 }
 
 /// Compaction on request.
@@ -290,6 +257,26 @@ pub trait Backend: Send + Sync {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>>;
+
+    /// Qualifiers of a row and family with a visible cell in the range, descending, from the last one before `before`
+    /// (empty = from the last one); fewer than `limit` only at the front. `None`: columns are only walked forwards.
+    fn last_columns(
+        &self,
+        _place: (&TableName, &[u8], &str),
+        _before: &[u8],
+        _range: TimeRange,
+        _limit: usize,
+    ) -> Result<Option<Vec<Qualifier>>> {
+        Ok(None)
+    }
+
+    /// A piece of a table at random: a part of the rows of a range (start, inclusive, and stop, exclusive; empty = no
+    /// bound) that lies together, with some beyond it at its ends. Pieces take about as much room, all are equally likely,
+    /// and each row is in one of them; the same number gives the same piece while nothing is flushed or compacted. `None`:
+    /// the table has no pieces.
+    fn draw_piece(&self, _table: &TableName, _range: (&[u8], &[u8]), _number: u64) -> Result<Option<RowPiece>> {
+        Ok(None)
+    }
 
     /// Whether any cell of a table may expire; true where that is not known.
     fn may_expire(&self, _table: &TableName) -> Result<bool> {
@@ -372,6 +359,10 @@ pub trait Backend: Send + Sync {
     /// The greatest timestamp that was given by a time: it may have run ahead of the clock.
     fn given_by(&self, time: Timestamp) -> Timestamp {
         time
+    }
+    /// A time as early as can be, up to which a read of the table sees all that is stored in it now.
+    fn moment(&self, _table: &TableName) -> Result<Timestamp> {
+        Ok(self.given_by(self.now()))
     }
     /// A secret of the store that keys its hashes (inode numbers, shortened names).
     fn hash_key(&self) -> [u8; 16];

@@ -20,6 +20,7 @@
 
 pub mod backend;
 pub mod blob;
+pub mod bulk;
 pub mod cli;
 pub mod daemon;
 pub mod env;

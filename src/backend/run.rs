@@ -1,8 +1,17 @@
-//! A part of a column's history.
+//! A part of a column's history, and of a table's rows.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CellInfo, Timestamp};
+use crate::model::{CellInfo, RowKey, Timestamp};
+
+/// Neighbouring rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowPiece {
+    /// The first one; `None`: from the first of the table.
+    pub from: Option<RowKey>,
+    /// The one before which it ends; `None`: to the last of the table.
+    pub before: Option<RowKey>,
+}
 
 /// Neighbouring versions of a column, live and kept, newest first, without a gap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

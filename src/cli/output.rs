@@ -110,7 +110,7 @@ impl CellPrinter {
                 self.output.bytes(to_string_binary(bytes).as_bytes())?;
                 if self.missing == 0 { self.output.line("") } else { Ok(()) }
             }
-            Piece::Row(_) | Piece::End => Ok(()),
+            Piece::Row(_) | Piece::Found(_) | Piece::End => Ok(()),
         }
     }
 
@@ -118,7 +118,7 @@ impl CellPrinter {
         match piece {
             Piece::Cell(cell) => self.output.bytes(&cell.value),
             Piece::Value(bytes) => self.output.bytes(bytes),
-            Piece::Row(_) | Piece::Head(..) | Piece::End => Ok(()),
+            Piece::Row(_) | Piece::Head(..) | Piece::Found(_) | Piece::End => Ok(()),
         }
     }
 

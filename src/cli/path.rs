@@ -48,6 +48,10 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
             key = tree.target(&key, name.as_bytes())?;
         }
     }
+    if key.asked.is_some() || matches!(key.place, Place::Asking(..)) {
+        let text = format!("{} is a scan path; give the path of the table, or ask with cellfs scan", path.display());
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     if key.snapshot.is_some() || matches!(key.view, View::At(_)) {
         let text =
             format!("{} is in the past; give the path of the present, outside .at and .snapshot", path.display());

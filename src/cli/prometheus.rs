@@ -80,6 +80,8 @@ impl Page {
         self.one("cellfs_expired_segments_total", "counter", help, status.expired_segments);
         let help = "Whether a failed sync keeps the store from acknowledging anything.";
         self.one("cellfs_poisoned", "gauge", help, u8::from(status.poisoned.is_some()));
+        let help = "Cells that reads have looked at since the store was opened.";
+        self.one("cellfs_cells_read_total", "counter", help, status.cells_read);
         let help = "Reads that met damage since the store was opened.";
         self.one("cellfs_damaged_reads_total", "counter", help, status.damaged_reads);
         let help = "Whether background work has failed since the store was opened.";

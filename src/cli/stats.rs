@@ -123,6 +123,7 @@ fn print(output: &mut Output, stats: &Stats) -> Result<()> {
     line("memtable", format!("{} cells, {} bytes", status.memtable_cells, status.memtable_bytes))?;
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;
+    line("cells read", status.cells_read.to_string())?;
     line("damaged reads", status.damaged_reads.to_string())?;
     line("now", if status.activity.is_empty() { "idle".to_owned() } else { status.activity.clone() })?;
     if let Some(error) = status.poisoned.as_ref().or(status.last_error.as_ref()) {

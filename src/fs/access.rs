@@ -49,6 +49,8 @@ impl Fs {
         let base = self.access_by_options(key);
         let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
                 || matches!(key.view, View::At(_))
+                || key.asked.is_some()
+                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Exports(_) | Place::Export(..))
                 // What a backup copies has the modes that it is to have again.
                 || key.snapshot.is_some() && key.view != View::History;
         let kept = match facts {
@@ -59,7 +61,7 @@ impl Fs {
         };
         let mode = kept.mode().unwrap_or(base.mode);
         Access {
-            mode: if read_only { mode & !0o222 } else { mode },
+            mode: if read_only { mode & !0o222 & open_to(key) } else { mode },
             uid: kept.uid().unwrap_or(base.uid),
             gid: kept.gid().unwrap_or(base.gid),
         }
@@ -149,6 +151,12 @@ impl Fs {
         state.cell = Some(Box::new(changed));
         Ok(())
     }
+}
+
+/// Whose bits a generated file may have: what shows values is its owner's alone, as they may be kept from others.
+fn open_to(key: &NodeKey) -> u16 {
+    let tells_values = key.is_question() && key.asked.as_ref().is_some_and(|asked| asked.tells_values());
+    if tells_values || matches!(key.place, Place::Export(..)) { 0o700 } else { 0o777 }
 }
 
 /// The mode without those bits; `None` if it has none.

@@ -139,16 +139,18 @@ impl Fs {
             written,
             is_dirty: AtomicBool::new(false),
             follows,
+            streams: None,
         })));
         let handle = opened.inspect_err(|_| self.accesses.close())?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
     }
 
     /// At most `len` bytes of a generated text.
-    pub(super) fn read_text(&self, text: &TextHandle, offset: u64, len: usize) -> Vec<u8> {
-        match &text.follows {
-            Some(follower) => self.accesses.read(follower, offset, len),
-            None => super::text::slice(&text.read, offset, len).to_vec(),
+    pub(super) fn read_text(&self, text: &TextHandle, offset: u64, len: usize) -> Result<Vec<u8>> {
+        match (&text.follows, &text.streams) {
+            (Some(follower), _) => Ok(self.accesses.read(follower, offset, len)),
+            (None, Some(stream)) => stream.read(offset, len),
+            (None, None) => Ok(super::text::slice(&text.read, offset, len).to_vec()),
         }
     }
 

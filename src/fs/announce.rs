@@ -113,6 +113,7 @@ impl Fs {
             _ => {}
         }
         self.changes.note(event);
+        self.end_walks(event);
         self.tree.judged.changed(event);
         if let Event::Table { table, .. } = event
             && !self.knows(|catalogue| catalogue.tables.contains_key(table))

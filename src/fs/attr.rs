@@ -79,7 +79,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::IllegalArgument, "`.` and `..` are the kernel's"));
         }
         let key = match self.tree_of(&dir).and_then(|tree| tree.target(&dir, name)) {
-            Ok(key) => self.at_moment(&dir, name, caller, key),
+            Ok(key) => self.at_moment(&dir, name, caller, key)?,
             Err(e) if is_absence(e.kind) => {
                 if e.kind == ErrorKind::IllegalArgument {
                     self.record_refusal(caller, "lookup", &e);
@@ -302,7 +302,9 @@ impl Fs {
         let is_level =
             matches!(key.place, Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
         let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
-        if is_level && !is_time && key.view != View::Plain || is_version && key.snapshot.is_some() {
+        let is_view = key.view != View::Plain || key.asked.is_some();
+        // The directory of a question is of one moment, which the next look may have a later one of.
+        if is_level && !is_time && !key.is_question() && is_view || is_version && key.snapshot.is_some() {
             WALK_TTL.min(self.options.cache_time)
         } else if is_version && key.view == View::History && state.session.is_none() && !state.unlinked {
             VERSION_TTL.min(self.options.cache_time)

@@ -164,7 +164,7 @@ impl Fs {
     pub fn read(&self, number: u64, offset: u64, len: usize) -> Result<Vec<u8>> {
         let file = match self.handles.get(number)? {
             Handle::File(file) => file,
-            Handle::Text(text) => return Ok(self.read_text(&text, offset, len)),
+            Handle::Text(text) => return self.read_text(&text, offset, len),
             Handle::Dir(_) => return Err(not_permitted("a directory is not read as a file")),
         };
         let cell = {

@@ -38,6 +38,7 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
+        self.begin_walk(&node.key(), caller)?;
         self.await_closing(&node.key());
         self.tell_of_lack(&node.key(), "opendir");
         self.end_removals(self.tree.backend.now())?;

@@ -11,6 +11,7 @@ use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::nodes::Node;
 use super::running::Running;
+use super::stream::Stream;
 use crate::model::{CellInfo, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -92,6 +93,8 @@ pub struct TextHandle {
     pub is_dirty: AtomicBool,
     /// It is the log of requests.
     pub follows: Option<Follower>,
+    /// It is made while it is read.
+    pub streams: Option<Stream>,
 }
 
 /// An open directory.

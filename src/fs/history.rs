@@ -29,7 +29,7 @@ const PAGE: usize = 256;
 type Version<'p> = (&'p Arc<ColumnKey>, Timestamp, Option<Timestamp>);
 
 fn history(place: Place) -> NodeKey {
-    NodeKey { snapshot: None, view: View::History, place }
+    NodeKey { view: View::History, ..NodeKey::plain(place) }
 }
 
 fn version_of(place: &Place) -> Option<Version<'_>> {
@@ -323,8 +323,8 @@ impl Fs {
     /// A held node goes on at another place.
     fn rekey(&self, from: &Place, to: Place) {
         for view in [View::History, View::Plain] {
-            if let Some(node) = self.nodes.find(&NodeKey { snapshot: None, view, place: from.clone() }) {
-                self.nodes.rename(&node, NodeKey { snapshot: None, view, place: to.clone() });
+            if let Some(node) = self.nodes.find(&NodeKey { view, ..NodeKey::plain(from.clone()) }) {
+                self.nodes.rename(&node, NodeKey { view, ..NodeKey::plain(to.clone()) });
             }
         }
     }

@@ -31,7 +31,7 @@ impl Fs {
     /// Says in `.info/errors` that a directory below `.at`, or a name that is not there, may lack what there was.
     pub(super) fn tell_of_lack(&self, key: &NodeKey, what: &str) {
         let concerns = matches!(key.place, Place::Table(_) | Place::Row(_) | Place::Family(_) | Place::Cell(_));
-        if !matches!(key.view, View::At(_)) || !concerns || self.told.has(key) {
+        if !matches!(key.view, View::At(_)) || key.asked.is_some() || !concerns || self.told.has(key) {
             return;
         }
         match self.tree_of(key).and_then(|tree| tree.lack(key)) {

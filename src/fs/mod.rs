@@ -43,10 +43,12 @@ mod scratch;
 mod session;
 mod setattr;
 mod snapshots;
+mod stream;
 mod subject;
 mod text;
 mod times;
 mod told;
+mod walks;
 mod xattr;
 
 use std::sync::Arc;
@@ -114,6 +116,7 @@ pub struct Fs {
     closing: Arc<Closing>,
     dated: dated::Told,
     moments: moments::Moments,
+    walks: walks::Walks,
     told: lack::Told,
     removals: removing::Removals,
     mounted_at: FileTime,
@@ -146,6 +149,7 @@ impl Fs {
             closing: Arc::default(),
             dated: dated::Told::default(),
             moments: moments::Moments::default(),
+            walks: walks::Walks::default(),
             told: lack::Told::default(),
             removals: removing::Removals::default(),
             invalidations,
@@ -206,6 +210,12 @@ impl Fs {
         if key.snapshot.is_some() || key.place == Place::Snapshots {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "snapshots are read-only; see `cellfs snapshot`"));
         }
+        if key.asked.is_some() || matches!(key.place, Place::Asking(..)) {
+            return Err(Error::new(
+                ErrorKind::ReadOnlyStore,
+                "scan paths are read-only; write to the cell in its table",
+            ));
+        }
         if let View::At(_) = key.view {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));
         }
@@ -220,6 +230,11 @@ impl Fs {
     /// Whether an open file is one of the catalogue's, or another that is generated.
     pub fn is_text(&self, handle: u64) -> bool {
         matches!(self.handles.get(handle), Ok(handles::Handle::Text(_)))
+    }
+
+    /// Whether a read of an open file may take long: it is made while it is read.
+    pub fn is_made_by_reads(&self, handle: u64) -> bool {
+        matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.streams.is_some())
     }
 
     /// Whether the release of an open file commits something.

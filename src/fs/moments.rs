@@ -2,11 +2,14 @@
 //!
 //! A walk is told by its process group (`cp -r`, `find | xargs cat`) and goes on while it looks again and again.
 
+use super::walks::group_of;
 use super::{Caller, Fs};
+use crate::Result;
 use crate::env::sync::Mutex;
 use crate::model::Timestamp;
 use crate::tree::place::{NodeKey, Place, View};
-use crate::tree::times;
+use crate::tree::question::Kind;
+use crate::tree::{argument, times};
 
 /// Walks that are remembered.
 const WALKS: usize = 256;
@@ -30,9 +33,7 @@ pub(super) struct Moments(Mutex<Vec<Walk>>);
 
 impl Moments {
     fn of(&self, text: &[u8], caller: Caller, now: Timestamp, fresh: Timestamp) -> Timestamp {
-        let pid = i32::try_from(caller.pid).ok().filter(|pid| *pid > 0).map(nix::unistd::Pid::from_raw);
-        let group = pid.and_then(|pid| nix::unistd::getpgid(Some(pid)).ok());
-        let group = group.map_or(caller.pid, |group| group.as_raw().cast_unsigned());
+        let group = group_of(caller);
         let mut walks = self.0.lock();
         walks.retain(|walk| now.0 - walk.last_look.0 < PAUSE_OF_FIRST_MS);
         let goes_on = |walk: &&mut Walk| {
@@ -54,14 +55,19 @@ impl Moments {
 
 impl Fs {
     /// The place of a name, where a relative time is the one of the caller's walk.
-    pub(super) fn at_moment(&self, dir: &NodeKey, name: &[u8], caller: Caller, key: NodeKey) -> NodeKey {
-        match (&dir.place, key.view) {
+    pub(super) fn at_moment(&self, dir: &NodeKey, name: &[u8], caller: Caller, key: NodeKey) -> Result<NodeKey> {
+        Ok(match (&dir.place, key.view) {
             (Place::Times(_), View::At(fresh)) if times::is_relative(name) => {
                 let moment = self.moments.of(name, caller, self.tree.backend.now(), fresh);
                 NodeKey { view: View::At(moment), ..key }
             }
-            _ => key,
-        }
+            (Place::Asking(_, Kind::Times), _) if argument::is_relative(name) => {
+                let now = self.tree.backend.now();
+                let clock = self.moments.of(name, caller, now, now);
+                self.of_walk(self.tree_of(dir)?.argument(dir, name, clock)?, caller)?
+            }
+            _ => self.of_walk(key, caller)?,
+        })
     }
 }
 

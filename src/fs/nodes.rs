@@ -235,7 +235,7 @@ impl NodeTable {
     pub fn rename_all(&self, moved: impl Fn(&Place) -> Option<Place>) {
         let mut maps = self.maps.lock();
         let nodes: Vec<_> = maps.by_ino.values().cloned().collect();
-        let present = nodes.iter().filter(|node| node.key().snapshot.is_none());
+        let present = nodes.iter().filter(|node| node.key().snapshot.is_none() && node.key().asked.is_none());
         let renamed = present.filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
         let renamed: Vec<_> = renamed.collect();
         for (node, _) in &renamed {
@@ -276,10 +276,10 @@ impl NodeTable {
         self.maps.lock().by_ino.len()
     }
 
-    /// Held nodes of the present whose identity satisfies `wanted`.
+    /// Held nodes of the present, not of answers to questions, whose identity satisfies `wanted`.
     pub fn select(&self, wanted: impl Fn(&NodeKey) -> bool) -> Vec<Arc<Node>> {
         let maps = self.maps.lock();
-        let matches = |key: &NodeKey| key.snapshot.is_none() && wanted(key);
+        let matches = |key: &NodeKey| key.snapshot.is_none() && key.asked.is_none() && wanted(key);
         maps.by_ino.values().filter(|node| matches(&node.key.read())).cloned().collect()
     }
 }

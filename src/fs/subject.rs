@@ -59,8 +59,8 @@ impl Fs {
         let node = self.nodes.get(ino)?;
         let mut names = if name.is_empty() { Vec::new() } else { vec![name] };
         let mut key = node.key();
-        // No path has more levels.
-        for _ in 0..16 {
+        // Few paths have more levels.
+        for _ in 0..64 {
             let Some(parent) = self.tree.parent_of(&key) else { break };
             names.push(match (&parent.place, key.view) {
                 (Place::Times(_), View::At(time)) => time.to_string().into_bytes(),

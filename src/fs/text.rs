@@ -88,6 +88,9 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
+        if matches!(key.place, Place::Count(_) | Place::Export(..)) {
+            return self.open_stream(node, key);
+        }
         if key.place == Place::Info(InfoPlace::Access) {
             return self.open_accesses(node);
         }
@@ -112,7 +115,7 @@ impl Fs {
             self.texts.set(&place, Vec::new())?;
         }
         let is_dirty = AtomicBool::new(false);
-        let text = TextHandle { node, read, written, is_dirty, follows: None };
+        let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }

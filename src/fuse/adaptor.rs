@@ -170,10 +170,13 @@ impl Filesystem for Adaptor {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        match self.run(caller(request), Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
-            Ok(data) => reply.data(&data),
-            Err(errno) => reply.error(errno),
-        }
+        let caller = caller(request);
+        self.apart(Waits::ToBeMade(handle), move |adaptor| {
+            match adaptor.run(caller, Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
+                Ok(data) => reply.data(&data),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     fn write(
@@ -218,6 +221,8 @@ impl Filesystem for Adaptor {
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         match self.run(caller(request), Operation::OpenDir, |fs| fs.opendir(ino.0, caller(request))) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+            // As for open: what is looked up again may be another.
+            Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
             Err(errno) => reply.error(errno),
         }
     }

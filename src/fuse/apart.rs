@@ -1,4 +1,4 @@
-//! What may wait for room on a full disk or for the disk's sync, apart from the threads that answer everything else.
+//! What may wait for room on a full disk, for the disk's sync or for what is made, apart from the threads that answer everything else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub enum Waits {
     In(INodeNo),
     /// As a change by this open file does: a cell's, or one of the catalogue's.
     By(FileHandle),
+    /// As a read of this open file does, if it is made while it is read.
+    ToBeMade(FileHandle),
     /// As the last change by this open file does, if there is one.
     AtEndOf(FileHandle),
 }
@@ -103,6 +105,7 @@ impl Adaptor {
             Waits::Always => true,
             Waits::AsChange => change(),
             Waits::In(directory) => !self.fs.holds_cells(directory.0) || change(),
+            Waits::ToBeMade(handle) => self.fs.is_made_by_reads(handle.0),
             Waits::AtEndOf(handle) if !self.fs.commits_at_release(handle.0) => false,
             Waits::By(handle) | Waits::AtEndOf(handle) => self.fs.is_text(handle.0) || change(),
         }

@@ -13,6 +13,17 @@ pub fn json_bytes(bytes: &[u8]) -> Json {
     }
 }
 
+/// `family:qualifier`; a qualifier that is not UTF-8 as `base64,...` after the colon.
+pub fn column_name(family: &str, qualifier: &[u8]) -> String {
+    match std::str::from_utf8(qualifier) {
+        Ok(text) if !text.starts_with(BASE64) => format!("{family}:{text}"),
+        _ => format!("{family}:{BASE64}{}", base64::engine::general_purpose::STANDARD.encode(qualifier)),
+    }
+}
+
+/// What stands before the base64 of a qualifier.
+const BASE64: &str = "base64,";
+
 /// One cell of a row: row, family, qualifier, timestamp, value or kind of tombstone, TTL.
 pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
     let mut object = Map::new();

@@ -27,7 +27,7 @@ pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCel
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
-pub use json::{cell_json, json_bytes};
+pub use json::{cell_json, column_name, json_bytes};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
     Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,
@@ -35,8 +35,8 @@ pub use mutation::{
 pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,
 };
-pub use piece::{Cells, Piece, Results, TakePiece, VALUE_PIECE};
-pub use query::{Columns, Get, ReadSpec, Scan, after_prefix};
+pub use piece::{Cells, FoundCell, Piece, Results, TakePiece, VALUE_PIECE};
+pub use query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};
 pub use schema::{Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes, give_attributes};
 pub use settings::{DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};

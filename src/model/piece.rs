@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, RowKey, RowResult};
+use super::{Cell, CellInfo, CellKind, Qualifier, RowKey, RowResult};
 
 /// A longer value goes in pieces of so many bytes.
 pub const VALUE_PIECE: usize = 256 << 10;
@@ -18,8 +18,20 @@ pub enum Piece {
     Head(Cell, u64),
     /// The next bytes of the cell's value.
     Value(Vec<u8>),
+    /// A cell of a scan that tells infos.
+    Found(Box<FoundCell>),
     /// The result is whole.
     End,
+}
+
+/// A cell of an answer, without its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundCell {
+    pub family: String,
+    pub qualifier: Qualifier,
+    pub kind: CellKind,
+    /// Of a value that the filter empties: that of an empty one.
+    pub info: CellInfo,
 }
 
 impl Piece {
@@ -30,6 +42,7 @@ impl Piece {
                 Piece::Row(row) => row.len(),
                 Piece::Cell(cell) | Piece::Head(cell, _) => cell.qualifier.len() + cell.value.len() + cell.family.len(),
                 Piece::Value(bytes) => bytes.len(),
+                Piece::Found(cell) => size_of::<FoundCell>() + cell.qualifier.len() + cell.family.len(),
                 Piece::End => 0,
             }
     }
@@ -57,7 +70,7 @@ impl Cells {
                     return self.open.take().map(|(cell, _)| cell);
                 }
             }
-            Piece::Row(_) | Piece::End => {}
+            Piece::Row(_) | Piece::Found(_) | Piece::End => {}
         }
         None
     }

@@ -26,6 +26,45 @@ pub struct ReadSpec {
     pub offset_per_family: u32,
     /// Tombstones shown, nothing masked.
     pub raw: bool,
+    /// Of each family.
+    pub slice: ColumnSlice,
+}
+
+/// Columns of a family from one on and before another: what lies outside is not read, nor shown to the filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ColumnSlice {
+    pub from: Qualifier,
+    /// Empty = to the end.
+    pub before: Qualifier,
+}
+
+impl ColumnSlice {
+    /// One column.
+    pub fn of(qualifier: &[u8]) -> Self {
+        Self { from: qualifier.to_vec(), before: [qualifier, &[0]].concat() }
+    }
+
+    /// Whether a column is in it.
+    pub fn contains(&self, qualifier: &[u8]) -> bool {
+        qualifier >= self.from.as_slice() && !self.ends_before(qualifier)
+    }
+
+    /// Whether a column and all behind it lie beyond.
+    pub fn ends_before(&self, qualifier: &[u8]) -> bool {
+        !self.before.is_empty() && qualifier >= self.before.as_slice()
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let from = self.from.clone().max(other.from.clone());
+        let before = match (self.before.is_empty(), other.before.is_empty()) {
+            (true, _) => other.before.clone(),
+            (false, true) => self.before.clone(),
+            (false, false) => self.before.clone().min(other.before.clone()),
+        };
+        Self { from, before }
+    }
 }
 
 impl Default for ReadSpec {
@@ -39,6 +78,7 @@ impl Default for ReadSpec {
             max_per_family: None,
             offset_per_family: 0,
             raw: false,
+            slice: ColumnSlice::default(),
         }
     }
 }
@@ -66,7 +106,18 @@ pub struct Scan {
     pub limit: Option<u64>,
     /// Cells a result at most; a row then continues in the next result.
     pub batch: Option<u32>,
+    pub tells: Tells,
     pub read: ReadSpec,
+}
+
+/// What a scan tells of each cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tells {
+    /// It and its value.
+    #[default]
+    Values,
+    /// What `stat` and listings need ([`super::Piece::Found`]): no value is read but by the filter.
+    Infos,
 }
 
 impl Scan {
@@ -81,6 +132,7 @@ impl Scan {
             reversed: false,
             limit: None,
             batch: None,
+            tells: Tells::Values,
             read: ReadSpec::default(),
         }
     }

@@ -32,7 +32,7 @@ impl std::fmt::Display for Timestamp {
 }
 
 /// Half-open range of timestamps `[min, max)` (HBase: TimeRange).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TimeRange {
     pub min: i64,
     pub max: i64,
@@ -62,6 +62,13 @@ impl TimeRange {
     /// Everything up to and including `t`.
     pub fn until(t: Timestamp) -> Self {
         Self { min: 0, max: t.0.saturating_add(1) }
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let min = self.min.max(other.min);
+        Self { min, max: self.max.min(other.max).max(min) }
     }
 
     pub fn contains(&self, t: Timestamp) -> bool {

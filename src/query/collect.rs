@@ -4,7 +4,9 @@ use super::ValueLoader;
 use super::filter::{Direction, Included};
 use super::row::RowRequest;
 use crate::Result;
-use crate::model::{Cell, FamilySchema, Piece, ReadSpec, StoredCell, TakePiece, VALUE_PIECE};
+use crate::model::{
+    Cell, CellInfo, FamilySchema, FoundCell, Piece, ReadSpec, StoredCell, TakePiece, Tells, VALUE_PIECE, ValueRef,
+};
 
 /// Place in the cells of one row and family, counted after the filter.
 pub(super) struct FamilyCursor {
@@ -66,6 +68,7 @@ pub(super) struct Batches<'a> {
     row: &'a [u8],
     size: Option<usize>,
     showing: Showing,
+    tells: Tells,
     /// Cells that wait.
     pub held: Vec<Included>,
     /// Cells of the result that has begun.
@@ -77,8 +80,8 @@ pub(super) struct Batches<'a> {
 const HELD_VALUE_MAX: usize = 256;
 
 impl<'a> Batches<'a> {
-    pub fn new(row: &'a [u8], size: Option<usize>, showing: Showing) -> Self {
-        Self { row, size, showing, held: Vec::new(), open: 0, emitted: false }
+    pub fn new(row: &'a [u8], size: Option<usize>, (showing, tells): (Showing, Tells)) -> Self {
+        Self { row, size, showing, tells, held: Vec::new(), open: 0, emitted: false }
     }
 
     pub fn add<S>(&mut self, mut included: Included, request: &mut RowRequest<'_, S>) -> Result<()> {
@@ -111,18 +114,29 @@ impl<'a> Batches<'a> {
         }
         self.open += 1;
         self.emitted = true;
-        emit_included(included, request.loader, request.emit)?;
+        match self.tells {
+            Tells::Values => emit_included(included, request.loader, request.emit)?,
+            Tells::Infos => (request.emit)(&Piece::Found(Box::new(found(included))))?,
+        }
         if self.size.is_some_and(|size| self.open >= size) { self.end(request) } else { Ok(()) }
     }
 }
 
 /// Shows a stored cell of a family with its value.
 pub fn emit_stored(family: &str, cell: StoredCell, loader: &mut dyn ValueLoader, emit: TakePiece<'_>) -> Result<()> {
-    emit_included(Included { family: family.to_owned(), cell, value: None, key_only: false }, loader, emit)
+    emit_included(Included::whole(family, cell), loader, emit)
+}
+
+fn found(included: Included) -> FoundCell {
+    let Included { family, cell, key_only, expires_at, .. } = included;
+    let StoredCell { qualifier, timestamp, kind, seq, tags, value, .. } = cell;
+    let value = if key_only || !kind.is_put() { ValueRef::default() } else { value };
+    let info = CellInfo { timestamp, seq, tags, value, deleted_at: None, hidden_from: None, expires_at };
+    FoundCell { family, qualifier, kind, info }
 }
 
 fn emit_included(included: Included, loader: &mut dyn ValueLoader, emit: TakePiece<'_>) -> Result<()> {
-    let Included { family, cell: stored, value, key_only } = included;
+    let Included { family, cell: stored, value, key_only, .. } = included;
     let empty = key_only || !stored.kind.is_put();
     let len = if empty { 0 } else { stored.value.len() as usize };
     let value = match value {

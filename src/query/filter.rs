@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::Result;
-use crate::model::StoredCell;
+use crate::model::{StoredCell, Timestamp};
 
 /// Bytes of values, read when a filter looks at them or a cell is returned.
 pub trait ValueLoader {
@@ -45,6 +45,15 @@ pub(super) struct Included {
     pub value: Option<Vec<u8>>,
     /// The value is shown empty.
     pub key_only: bool,
+    /// When it expires, where infos are told.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Included {
+    /// A cell of a family that is shown with its value, which was not read yet.
+    pub fn whole(family: &str, cell: StoredCell) -> Self {
+        Self { family: family.to_owned(), cell, value: None, key_only: false, expires_at: None }
+    }
 }
 
 /// Where to read on (HBase: SEEK_NEXT_USING_HINT).

@@ -13,6 +13,7 @@ mod parse;
 mod regex;
 mod row;
 mod row_filters;
+mod scope;
 mod value_filters;
 mod wrap_filters;
 
@@ -22,3 +23,4 @@ pub use compare::condition_holds;
 pub use filter::ValueLoader;
 pub use parse::{Argument, Expression, parse};
 pub use row::{RowKeyVerdict, RowQuery, RowRequest, Step};
+pub use scope::{Scope, scope};

@@ -8,9 +8,9 @@ use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
 use super::parse::{Expression, parse};
 use super::{Argument, ValueLoader};
 use crate::model::{
-    FamilySchema, ReadSpec, RowKey, Scan, StoredCell, TableSchema, TakePiece, TimeRange, Timestamp, after_prefix,
+    FamilySchema, ReadSpec, RowKey, Scan, StoredCell, TableSchema, TakePiece, Tells, TimeRange, Timestamp, after_prefix,
 };
-use crate::visibility::{CellSource, FamilyReader, ReadRules, View};
+use crate::visibility::{CellSource, FamilyReader, ReadRules, View, expiry};
 use crate::{Error, ErrorKind, Result};
 
 /// What a row's key alone says.
@@ -75,6 +75,7 @@ pub struct RowQuery {
     expression: Option<Expression>,
     direction: Direction,
     batch: Option<usize>,
+    tells: Tells,
     rows_left: Option<u64>,
     /// The row that was entered is read for the filter's sake only.
     discards: bool,
@@ -107,6 +108,7 @@ impl RowQuery {
         }
         query.batch = scan.batch.map(|n| n.max(1) as usize);
         query.rows_left = scan.limit;
+        query.tells = scan.tells;
         Ok(query)
     }
 
@@ -121,7 +123,8 @@ impl RowQuery {
         let filter = expression.as_ref().map(|e| build(e, direction)).transpose()?;
         let families = families(read, table)?;
         let read = read.clone();
-        Ok(Self { read, now, families, filter, expression, direction, batch: None, rows_left: None, discards: false })
+        let (batch, rows_left, tells) = (None, None, Tells::Values);
+        Ok(Self { read, now, families, filter, expression, direction, batch, tells, rows_left, discards: false })
     }
 
     /// The families that are read, ascending by name.
@@ -167,7 +170,7 @@ impl RowQuery {
     /// Reads a row that [`Self::enter`] let pass.
     pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
         let showing = self.showing();
-        let mut batches = Batches::new(request.row, self.batch, showing);
+        let mut batches = Batches::new(request.row, self.batch, (showing, self.tells));
         self.read_families(Need::Essential, &mut request, &mut batches)?;
         if showing == Showing::Later && self.passes(&mut batches.held) {
             if self.families.iter().any(|f| f.need == Need::Joined) {
@@ -243,16 +246,22 @@ impl RowQuery {
         request: &mut RowRequest<'_, S>,
         batches: &mut Batches<'_>,
     ) -> Result<()> {
-        let Self { read, now, families, filter, direction, .. } = self;
+        let Self { read, now, families, filter, direction, tells, .. } = self;
         let family = &mut families[at];
         let source = (request.open)(&family.schema)?;
         let rules = rules(read, family, *now, filter.is_some());
         let mut reader = FamilyReader::new(source, rules);
+        if !read.slice.from.is_empty() {
+            reader.seek_column(&read.slice.from);
+        }
         let mut cursor = FamilyCursor::new(read, &family.schema, *direction);
         let mut next_row = None;
         while let Some(visible) = reader.next()? {
             let cell = visible.cell;
-            let included = match filter {
+            if read.slice.ends_before(&cell.qualifier) {
+                break;
+            }
+            let mut included = match filter {
                 Some(filter) => {
                     let name = &family.schema.name;
                     let mut place = Place { reader: &mut reader, cursor: &mut cursor, next_row: &mut next_row };
@@ -261,8 +270,11 @@ impl RowQuery {
                         None => continue,
                     }
                 }
-                None => Included { family: family.schema.name.clone(), cell, value: None, key_only: false },
+                None => Included::whole(&family.schema.name, cell),
             };
+            if *tells == Tells::Infos {
+                included.expires_at = expiry(&included.cell, &family.schema.rules, *now);
+            }
             if cursor.takes_next() {
                 batches.add(included, request)?;
             }
@@ -317,7 +329,7 @@ fn ask<S: CellSource>(
         },
         Decision::Include | Decision::Skip => {}
     }
-    let included = Included { family: family.to_owned(), cell, value, key_only: filter.empties_values() };
+    let included = Included { value, key_only: filter.empties_values(), ..Included::whole(family, cell) };
     Ok(decision.includes().then_some(included))
 }
 

@@ -18,6 +18,7 @@ mod cell;
 mod chunks;
 mod columns;
 mod cursor;
+mod draw;
 mod entry;
 mod extent;
 mod extent_writer;

@@ -4,6 +4,7 @@
 
 mod lane;
 mod lent;
+mod looks;
 mod row_place;
 mod snapshot;
 
@@ -15,6 +16,7 @@ use crate::env::sync::Mutex;
 
 use self::lane::{Lane, MemoryLane, RunLane};
 pub use self::lent::{HERE, Lent};
+pub use self::looks::Looks;
 pub use self::row_place::RowPlace;
 pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
@@ -38,6 +40,7 @@ pub struct Cursor {
     end: End,
     /// By their next keys, ascending; those that have none are gone.
     lanes: Vec<Lane>,
+    looks: Looks,
 }
 
 /// Where a walk ends.
@@ -72,7 +75,8 @@ impl Cursor {
         first: usize,
     ) -> Result<Self> {
         let read_point = snapshot.read_point;
-        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new() };
+        let looks = Looks::counted_by(&snapshot.looks);
+        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new(), looks };
         for table in snapshot.tables.of(family) {
             let next = Some(from.to_vec());
             let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first };
@@ -85,7 +89,8 @@ impl Cursor {
 
     /// The cells of runs alone.
     pub fn of_runs(family: FamilyId, runs: &[Arc<Run>], from: &[u8], end: impl Into<End>) -> Result<Self> {
-        let mut cursor = Self { family, read_point: SeqNo(u64::MAX), end: end.into(), lanes: Vec::new() };
+        let (read_point, looks) = (SeqNo(u64::MAX), Looks::default());
+        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new(), looks };
         for run in runs {
             cursor.add_run(run, from, Reading::Walk)?;
         }
@@ -174,6 +179,7 @@ impl Cursor {
     }
 
     fn add(&mut self, lane: Lane) {
+        self.looks.add();
         if lane.key().is_some_and(|key| key < &*self.end) {
             self.lanes.push(lane);
         }
@@ -227,6 +233,7 @@ impl Cursor {
     pub fn advance(&mut self) -> Result<()> {
         if let Some(lane) = self.lanes.first_mut() {
             lane.advance(&self.end, self.read_point)?;
+            self.looks.add();
             self.settle_first();
         }
         Ok(())
@@ -237,6 +244,7 @@ impl Cursor {
         while self.key().is_some_and(|key| key < target) {
             if let Some(lane) = self.lanes.first_mut() {
                 lane.seek(target, &self.end, self.read_point)?;
+                self.looks.add();
             }
             self.settle_first();
         }
@@ -251,6 +259,7 @@ impl Cursor {
                 Some(lane @ Lane::Memory(_)) => lane.seek(end, &self.end, self.read_point)?,
                 None => {}
             }
+            self.looks.add();
             self.settle_first();
         }
         Ok(())

@@ -100,6 +100,8 @@ pub struct Engine {
     /// See [`Snapshot::doubt`].
     pub doubt: Option<SeqNo>,
     pub read_point: AtomicU64,
+    /// Cells that reads have looked at since the store was opened.
+    pub looks: Arc<AtomicU64>,
     pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
     pub recent: Recent,
     pub rows: Vec<Mutex<()>>,
@@ -200,7 +202,7 @@ impl Engine {
         // Order: after the parts: what these lack was written after all that is in them.
         let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
         let (tables, layout) = (Arc::clone(&parts.tables), Arc::clone(&parts.layout));
-        Snapshot { read_point, tables, layout, doubt: self.doubt }
+        Snapshot { read_point, tables, layout, doubt: self.doubt, looks: Arc::clone(&self.looks) }
     }
 
     /// The memtables of now.

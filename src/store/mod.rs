@@ -16,6 +16,7 @@ mod compact;
 mod cursor;
 mod damage;
 mod draft;
+mod draw;
 mod dropped;
 mod engine;
 mod expire;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::cursor::{Cursor, End, FAR, RowPlace, Snapshot};
-use super::engine::{Engine, family};
+use super::engine::{Engine, family, known_table};
 use crate::Result;
 use crate::backend::{RowListing, Versions};
 use crate::format::key;
@@ -69,6 +69,15 @@ impl Engine {
             && !self.track(family.id).family_tombstones.load(Ordering::Acquire)
     }
 
+    /// See [`crate::backend::Backend::moment`]: a millisecond before now where nothing stored is later, so that what is
+    /// written within this one is later than the moment.
+    pub fn moment(&self, table: &TableName) -> Result<Timestamp> {
+        let catalogue = self.catalogue.load();
+        let families = known_table(&catalogue, table)?.families.values();
+        let latest = families.map(|family| self.track(family.id).max_timestamp.load(Ordering::Acquire)).max();
+        Ok(Timestamp(latest.unwrap_or(0).max(self.now().0 - 1).max(0)))
+    }
+
     /// Columns of a row and family with their newest versions.
     pub fn list_columns(
         &self,
@@ -94,6 +103,36 @@ impl Engine {
         {
             let qualifier = visible.cell.qualifier.clone();
             found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
+        }
+        Ok(found)
+    }
+
+    /// See [`crate::backend::Backend::last_columns`].
+    pub fn last_columns(
+        &self,
+        (table, row, name): (&TableName, &[u8], &str),
+        before: &[u8],
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<Qualifier>> {
+        let catalogue = self.catalogue.load();
+        let family = family(self.table(&catalogue, table)?, name)?;
+        let snapshot = self.snapshot();
+        snapshot.check_doubt()?;
+        let prefix = key::row_prefix(row);
+        let mut end = match before {
+            [] => key::prefix_end(&prefix),
+            before => key::column_prefix(&prefix, before),
+        };
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(last) = self.last_key(&snapshot, family.id, &prefix, &end)?
+            && let Some(qualifier) = key::qualifier_of(&last, prefix.len())
+        {
+            end = key::column_prefix(&prefix, &qualifier);
+            if self.newest_in(&snapshot, family, row, &qualifier, range)?.is_some() {
+                found.push(qualifier);
+            }
         }
         Ok(found)
     }

@@ -144,6 +144,12 @@ impl Engine {
 
     /// The greatest row of a family in `[from, end)` of keys.
     fn last_row(&self, snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
+        Ok(self.last_key(snapshot, family, from, end)?.as_deref().and_then(key::row_of))
+    }
+
+    /// The greatest key of a family in `[from, end)`.
+    pub fn last_key(&self, snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<Vec<u8>>> {
+        snapshot.looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut last = None;
         for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
             last = last.max(run.last_before(from, end)?);
@@ -151,7 +157,7 @@ impl Engine {
         for table in snapshot.tables.of(family) {
             last = last.max(table.last_key(from, Some(end)));
         }
-        Ok(last.as_deref().and_then(key::row_of))
+        Ok(last)
     }
 }
 

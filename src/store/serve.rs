@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Access, Store};
 use crate::backend::{
     Backend, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell,
-    Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -168,6 +168,20 @@ impl Backend for Store {
         self.steady(&column.table, || self.engine.list_versions(column, which, before, limit))
     }
 
+    fn last_columns(
+        &self,
+        (table, row, family): (&TableName, &[u8], &str),
+        before: &[u8],
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Option<Vec<Qualifier>>> {
+        self.steady(table, || self.engine.last_columns((table, row, family), before, range, limit)).map(Some)
+    }
+
+    fn draw_piece(&self, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
+        self.steady(table, || self.engine.draw_piece(table, range, number))
+    }
+
     fn may_expire(&self, table: &TableName) -> Result<bool> {
         Ok(self.engine.may_expire(table))
     }
@@ -271,6 +285,10 @@ impl Backend for Store {
 
     fn given_by(&self, time: Timestamp) -> Timestamp {
         self.engine.given.by(time)
+    }
+
+    fn moment(&self, table: &TableName) -> Result<Timestamp> {
+        self.engine.moment(table)
     }
 
     fn hash_key(&self) -> [u8; 16] {

@@ -208,6 +208,7 @@ impl Engine {
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
             last_error: joined(state.last_error.clone(), self.met.sentence()),
+            cells_read: self.looks.load(std::sync::atomic::Ordering::Relaxed),
             damaged_reads: self.met.count(),
             expired_segments: state.expired_segments,
             disk_total: disk.total,

@@ -14,7 +14,17 @@ impl Tree {
         if key.view == View::History {
             return self.history_facts(&key.place);
         }
+        let is_of_base =
+            matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Exports(_) | Place::Export(..));
+        if let Some(question) = key.asked.as_deref().filter(|_| !is_of_base) {
+            return self.asked_facts(key, question);
+        }
         match &key.place {
+            Place::Exports(base) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
+            Place::Count(base) | Place::Export(base, _) => {
+                Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| text(Vec::new())))
+            }
+            Place::Asking(base, _) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
             Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
             Place::InfoOf(base) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
             Place::Info(_) => Ok(Some(text(Vec::new()))),

@@ -14,7 +14,7 @@ use super::place::RowPlace;
 use crate::backend::{Backend, Versions};
 use crate::model::{
     DeleteKind, DeleteMarker, FileAttributes, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time,
-    TimeRange, Value,
+    TimeRange, Value, column_name,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -60,14 +60,6 @@ pub fn render(result: &RowResult) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(&Json::Object(object)).unwrap_or_default();
     text.push(b'\n');
     text
-}
-
-/// `family:qualifier`; a qualifier that is not UTF-8 as `base64,...` after the colon.
-fn column_name(family: &str, qualifier: &[u8]) -> String {
-    match std::str::from_utf8(qualifier) {
-        Ok(text) if !text.starts_with(BASE64) => format!("{family}:{text}"),
-        _ => format!("{family}:{BASE64}{}", STANDARD.encode(qualifier)),
-    }
 }
 
 const BASE64: &str = "base64,";

@@ -10,6 +10,7 @@ use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, 
 use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
+use crate::bulk::{FORMATS, Format};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
 use crate::{ErrorKind, Result};
 
@@ -29,6 +30,15 @@ impl Tree {
     pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
         if dir.view == View::History {
             return self.page_history(dir, after, limit);
+        }
+        if let Place::Exports(base) = &dir.place {
+            let entry = |(name, format): (&str, Format)| {
+                plain(name.to_owned(), dir.sibling(Place::Export(Arc::clone(base), format)))
+            };
+            return Ok(after_cursor(FORMATS.into_iter().map(entry), after, limit));
+        }
+        if let Some(question) = &dir.asked {
+            return self.page_asked(dir, question, after, limit);
         }
         match &dir.place {
             Place::Root => self.page_namespaces(dir, after, limit),

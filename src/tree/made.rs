@@ -42,6 +42,11 @@ impl Uncommitted {
         self.cells.lock().remove(column);
     }
 
+    /// Whether a file was created and is not committed.
+    pub fn has_cell(&self, family: &FamilyPlace, qualifier: &[u8]) -> bool {
+        self.cells.lock().contains(&family.column(qualifier.to_vec()))
+    }
+
     /// Created files of a family after `after`, ascending.
     pub fn cells(&self, family: &FamilyPlace, after: Option<&[u8]>, limit: usize) -> Vec<Qualifier> {
         let cells = self.cells.lock();

@@ -2,8 +2,15 @@
 //!
 //! Knows the backend's contract; must not know handles, inodes, errno or FUSE.
 
+mod answer;
+pub mod argument;
+mod asked;
+mod asked_list;
+mod chosen;
 mod complete;
+mod count;
 pub mod escape;
+mod export;
 mod facts;
 pub mod history;
 mod history_list;
@@ -14,9 +21,14 @@ pub mod judged;
 pub mod keys;
 pub mod listing;
 pub mod made;
+mod marks;
+mod path;
 pub mod place;
+pub mod question;
 pub mod resolve;
+mod sample;
 pub mod schema;
+mod schema_place;
 mod spelling;
 pub mod suffix;
 pub mod times;

@@ -1,8 +1,12 @@
 //! What a node of the tree stands for; the identity of an inode.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::question::{Kind, Question};
+pub use super::schema_place::{FreeMap, SchemaPlace};
 use crate::backend::Directory;
+use crate::bulk::Format;
 use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
 
 /// Which state of the store a part of the tree shows.
@@ -94,6 +98,13 @@ pub enum Place {
     Counter(Arc<ColumnKey>),
     /// `row/.json`: the whole row; a write patches it.
     Json(Arc<RowPlace>),
+    /// `.prefix` and its like, in a table or a family: the directory whose names are arguments.
+    Asking(Arc<Place>, Kind),
+    /// `.count` of a table, a row or a family: how many rows, or cells, there are.
+    Count(Arc<Place>),
+    /// `.export` of one of these, and a file in it.
+    Exports(Arc<Place>),
+    Export(Arc<Place>, Format),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
@@ -108,46 +119,6 @@ pub enum Place {
     TableInfo(Arc<TableName>, TableNoun),
     /// `complete` in `.schema/FAMILY/.info`.
     FamilyComplete(Arc<TableName>, Arc<str>),
-}
-
-/// What is below a `.schema`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SchemaPlace {
-    /// `ns/.schema`.
-    Namespace(String),
-    /// `ns/.schema/NAME`: a property.
-    NamespaceProperty(String, String),
-    /// `ns/table/.schema`.
-    Table(TableName),
-    /// `.schema/.table`.
-    TableAttributes(TableName),
-    /// `.schema/FAMILY`.
-    Family(TableName, String),
-    /// `METADATA` or `CONFIGURATION` below one of the two.
-    Free { table: TableName, family: Option<String>, map: FreeMap },
-    /// An attribute file: of a family, or of the table (`None`).
-    Attribute { table: TableName, family: Option<String>, name: String },
-    /// A key of METADATA or CONFIGURATION.
-    FreeKey { table: TableName, family: Option<String>, map: FreeMap, name: String },
-    /// An unlisted scratch file in one of these directories.
-    Scratch { parent: Arc<SchemaPlace>, name: String },
-}
-
-/// The two maps of free keys that HBase's descriptors have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FreeMap {
-    Metadata,
-    Configuration,
-}
-
-impl FreeMap {
-    /// The directory's name.
-    pub fn dir_name(self) -> &'static str {
-        match self {
-            FreeMap::Metadata => "METADATA",
-            FreeMap::Configuration => "CONFIGURATION",
-        }
-    }
 }
 
 /// The mount's own read-only nouns.
@@ -192,17 +163,34 @@ pub struct SnapshotId {
 }
 
 /// Identity of a node: a place seen in a view.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeKey {
     /// The snapshot that it is in; `None`: in the present.
     pub snapshot: Option<Arc<SnapshotId>>,
     pub view: View,
+    /// What part of it is shown; `None`: all.
+    pub asked: Option<Arc<Question>>,
     pub place: Place,
+}
+
+impl Hash for NodeKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { snapshot, view, asked, place } = self;
+        (snapshot, view, place).hash(state);
+        // Numbers of files are made of it: those of the plain tree stay what they were.
+        asked.iter().for_each(|asked| asked.hash(state));
+    }
 }
 
 impl NodeKey {
     pub fn plain(place: Place) -> Self {
-        Self { snapshot: None, view: View::Plain, place }
+        Self { snapshot: None, view: View::Plain, asked: None, place }
+    }
+
+    /// A place of the same view, of which another part is shown.
+    pub fn asked(&self, question: Question, place: Place) -> Self {
+        let asked = (!question.is_empty()).then(|| Arc::new(question));
+        Self { asked, ..self.sibling(place) }
     }
 
     /// A place of the same view.
@@ -212,12 +200,21 @@ impl NodeKey {
 
     /// A place in another view, of the same snapshot or the present as this one.
     pub fn viewed(&self, view: View, place: Place) -> Self {
-        Self { snapshot: self.snapshot.clone(), view, place }
+        Self { snapshot: self.snapshot.clone(), view, asked: self.asked.clone(), place }
+    }
+
+    /// Whether it is the directory that the last step of a scan path leads to.
+    pub fn is_question(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| match self.place {
+            Place::Table(_) => true,
+            Place::Family(_) => !asked.cells.is_empty(),
+            _ => false,
+        })
     }
 
     /// Whether it is the plain tree of the present, which takes writes and is cached.
     pub fn is_present(&self) -> bool {
-        self.snapshot.is_none() && self.view == View::Plain
+        self.snapshot.is_none() && self.view == View::Plain && self.asked.is_none()
     }
 }
 
@@ -234,6 +231,8 @@ impl Place {
             | Place::Counter(_)
             | Place::Json(_)
             | Place::FamilyComplete(..)
+            | Place::Count(_)
+            | Place::Export(..)
             | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
@@ -255,7 +254,11 @@ impl Place {
             Place::Json(row) | Place::RowKey(row) => Some(&row.table),
             Place::Scratch(scratch) => Some(scratch.dir.table()),
             Place::Waiting(waiting) => Some(&waiting.table),
-            Place::Times(base) => base.table(),
+            Place::Times(base)
+            | Place::Asking(base, _)
+            | Place::Count(base)
+            | Place::Exports(base)
+            | Place::Export(base, _) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
     }
@@ -323,19 +326,6 @@ impl Place {
             | Place::KeyFile(column) => Some(column),
             _ => None,
         }
-    }
-}
-
-impl SchemaPlace {
-    /// Whether it is a directory.
-    pub fn is_dir(&self) -> bool {
-        !matches!(
-            self,
-            SchemaPlace::NamespaceProperty(..)
-                | SchemaPlace::Attribute { .. }
-                | SchemaPlace::FreeKey { .. }
-                | SchemaPlace::Scratch { .. }
-        )
     }
 }
 

@@ -8,9 +8,10 @@ use super::history::Unmade;
 use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
 use super::made::{MadeDirs, Uncommitted};
+use super::marks::Marks;
 use super::place::{
     FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, SnapshotId, TableNoun,
-    View, WaitingPlace,
+    View,
 };
 use super::suffix::{self, Suffix};
 use super::{schema, times};
@@ -30,6 +31,7 @@ pub struct Tree {
     pub unmade: Unmade,
     pub keys: KnownKeys,
     pub judged: Judged,
+    pub marks: Marks,
     /// Families list versions beside their cells.
     pub inline_history: bool,
     /// How names are spelt outside the history.
@@ -74,6 +76,7 @@ impl Tree {
             unmade: Unmade::default(),
             keys: KnownKeys::new(spill_dir),
             judged: Judged::default(),
+            marks: Marks::default(),
             inline_history: false,
             spelling: Spelling::default(),
         }
@@ -97,6 +100,9 @@ impl Tree {
         }
         if dir.view == View::History {
             return Ok(dir.sibling(self.history_target(&dir.place, name)?));
+        }
+        if let Some(key) = self.asked_target(dir, name)? {
+            return Ok(key);
         }
         if matches!(dir.place, Place::Root) && dir.view == View::Plain && name == b".history" {
             return Ok(dir.viewed(View::History, Place::Root));
@@ -145,7 +151,7 @@ impl Tree {
             Error::new(ErrorKind::IllegalArgument, format!("`{}` is not a time: {}", text.escape_debug(), times::FORMS))
         })?;
         // What was written in haste by then is later than the clock was.
-        Ok(dir.viewed(View::At(self.backend.given_by(time)), base.clone()))
+        self.asked_at(dir.viewed(View::At(self.backend.given_by(time)), base.clone()), name)
     }
 
     fn table_target(&self, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {
@@ -228,94 +234,6 @@ impl Tree {
             View::Plain | View::At(_) => self.spelling,
         }
     }
-
-    /// The name that a place has in its directory.
-    pub fn name_of(&self, key: &NodeKey) -> Vec<u8> {
-        let (place, spelling) = (&key.place, self.spelling_of(key.view));
-        let name = |level, key: &[u8]| spelling.file_name(level, key, NAME_MAX);
-        let stem = |column: &ColumnKey| spelling.file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
-        let with = |column: &ColumnKey, suffix| [stem(column), suffix::render(suffix).into_bytes()].concat();
-        match place {
-            Place::Root => Vec::new(),
-            Place::Namespace(namespace) => namespace.as_bytes().to_vec(),
-            Place::Table(table) => table.name.as_bytes().to_vec(),
-            Place::Row(row) => name(Level::Row, &row.row),
-            Place::Family(family) => name(Level::Family, family.family.as_bytes()),
-            Place::Cell(column) => name(Level::Qualifier, &column.qualifier),
-            Place::Version(column, ts) => with(column, Suffix::Version(*ts)),
-            Place::Ended(column, ts, end) => with(column, Suffix::Deleted(*ts, *end)),
-            Place::RowKey(_) => b".key".to_vec(),
-            Place::Scratch(scratch) => scratch.name.clone(),
-            Place::Waiting(waiting) => match &waiting.family {
-                Some(family) => name(Level::Family, family.as_bytes()),
-                None => waiting.name.clone(),
-            },
-            Place::Versions(column) => with(column, Suffix::Versions),
-            Place::KeyFile(column) => with(column, Suffix::Key),
-            Place::Counter(column) => with(column, Suffix::Counter),
-            Place::Json(_) => b".json".to_vec(),
-            Place::Times(_) => b".at".to_vec(),
-            Place::Snapshots => b".snapshot".to_vec(),
-            Place::Schema(schema) => schema::name_of(schema),
-            Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
-            Place::FamilyComplete(..) => b"complete".to_vec(),
-            Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
-            Place::Info(InfoPlace::Access) => b"access".to_vec(),
-            Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
-            Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
-        }
-    }
-
-    /// The directory that a place is in; `None` for the root.
-    pub fn parent_of(&self, key: &NodeKey) -> Option<NodeKey> {
-        match (key.view, &key.place) {
-            (View::At(_), Place::Root | Place::Table(_)) => {
-                return Some(key.viewed(View::Plain, Place::Times(Arc::new(key.place.clone()))));
-            }
-            (View::History, Place::Root) => return Some(key.viewed(View::Plain, Place::Root)),
-            (View::Plain, Place::Root) if key.snapshot.is_some() => return Some(NodeKey::plain(Place::Snapshots)),
-            _ => {}
-        }
-        Some(key.sibling(parent_place(&key.place)?))
-    }
-}
-
-fn parent_place(place: &Place) -> Option<Place> {
-    let table = |name: &TableName| Place::Table(Arc::new(name.clone()));
-    Some(match place {
-        Place::Root => return None,
-        Place::Namespace(_) | Place::Info(InfoPlace::Dir) | Place::Snapshots => Place::Root,
-        Place::Info(_) => Place::Info(InfoPlace::Dir),
-        Place::TableInfo(name, TableNoun::Dir) => Place::Table(Arc::clone(name)),
-        Place::TableInfo(name, _) => Place::TableInfo(Arc::clone(name), TableNoun::Dir),
-        Place::FamilyComplete(name, family) => Place::InfoOf(Arc::new(schema::family_place(name, family))),
-        Place::Table(name) => Place::Namespace(Arc::clone(&name.namespace)),
-        Place::Row(row) => table(&row.table),
-        Place::Family(family) => {
-            Place::Row(Arc::new(RowPlace { table: family.table.clone(), row: family.row.clone() }))
-        }
-        Place::Cell(column)
-        | Place::Version(column, _)
-        | Place::Ended(column, ..)
-        | Place::Versions(column)
-        | Place::Counter(column)
-        | Place::KeyFile(column) => Place::Family(Arc::new(super::place::family_of(column))),
-        Place::Scratch(scratch) => scratch.dir.place(),
-        Place::Waiting(waiting) => match &waiting.family {
-            Some(_) => Place::Waiting(Arc::new(WaitingPlace { family: None, ..waiting.as_ref().clone() })),
-            None => table(&waiting.table),
-        },
-        Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
-        Place::Times(base) | Place::InfoOf(base) => base.as_ref().clone(),
-        Place::Schema(schema) => match schema::parent(schema) {
-            Some(parent) => Place::Schema(Arc::new(parent)),
-            None => match schema.as_ref() {
-                SchemaPlace::Namespace(name) => Place::Namespace(name.as_str().into()),
-                SchemaPlace::Table(name) => table(name),
-                _ => return None,
-            },
-        },
-    })
 }
 
 /// The root of a snapshot's tree.

@@ -286,6 +286,11 @@ fn escape_at(text: &[u8], at: usize) -> Option<u8> {
     }
 }
 
+/// As an argument has it: with hex digits of either case.
+pub(super) fn escape_at_any(text: &[u8], at: usize) -> Option<u8> {
+    escape_at(&text.get(at..at + 3)?.to_ascii_uppercase(), 0)
+}
+
 /// Where the last escape of a wanted byte is.
 fn last_escape(text: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
     (0..text.len().saturating_sub(2)).rev().find(|at| escape_at(text, *at).is_some_and(&wanted))

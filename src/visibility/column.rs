@@ -99,9 +99,14 @@ pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier) -> Result<Pas
 /// A visible cell as `stat` and listings need it.
 pub fn version_info(visible: VisibleCell, family: &FamilyRules, now: Timestamp) -> CellInfo {
     let VisibleCell { cell, deleted_at, hidden_from } = visible;
-    let ends = [cell.tags.ttl_ms, family.ttl_ms].into_iter().flatten().map(|ttl| last_alive(cell.timestamp, ttl));
-    // A version that MIN_VERSIONS holds beyond its TTL does not expire.
-    let expires_at = ends.filter(|t| *t >= now.0 && *t < i64::MAX).min().map(|t| Timestamp(t).next());
+    let expires_at = expiry(&cell, family, now);
     let StoredCell { timestamp, seq, tags, value, .. } = cell;
     CellInfo { timestamp, seq, tags, value, deleted_at, hidden_from, expires_at }
+}
+
+/// When a visible cell expires.
+pub fn expiry(cell: &StoredCell, family: &FamilyRules, now: Timestamp) -> Option<Timestamp> {
+    let ends = [cell.tags.ttl_ms, family.ttl_ms].into_iter().flatten().map(|ttl| last_alive(cell.timestamp, ttl));
+    // A version that MIN_VERSIONS holds beyond its TTL does not expire.
+    ends.filter(|t| *t >= now.0 && *t < i64::MAX).min().map(|t| Timestamp(t).next())
 }

@@ -12,6 +12,7 @@ const ROOMS: &[(&str, u32)] = &[
     ("fuse", 3),
     ("fs", 4),
     ("tree", 5),
+    ("bulk", 6),
     ("store", 6),
     ("backend", 7),
     ("journal", 9),

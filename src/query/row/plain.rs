@@ -1,7 +1,7 @@
 //! Reads of the newest versions without more, whose rows may be read by other means.
 
 use super::{Direction, RowQuery, Step};
-use crate::model::{ReadSpec, TimeRange, Timestamp};
+use crate::model::{ColumnSlice, ReadSpec, Tells, TimeRange, Timestamp};
 
 impl RowQuery {
     /// Whether every column of the rows shows its newest version and nothing else is asked: see
@@ -16,10 +16,13 @@ impl RowQuery {
             max_per_family,
             offset_per_family,
             raw,
+            slice,
         } = &self.read;
         let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
         let is_whole = columns.values().all(Option::is_none) && max_per_family.is_none() && *offset_per_family == 0;
         let is_forward = self.direction == Direction::Forward && self.batch.is_none();
+        let is_forward = is_forward && self.tells == Tells::Values;
+        let is_whole = is_whole && *slice == ColumnSlice::default();
         is_newest && is_whole && is_forward && filter.is_none() && !raw
     }
 

@@ -1,6 +1,7 @@
 //! What a read sees, and whether that may be less than what was acknowledged.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crate::model::SeqNo;
 use crate::store::layout::Layout;
@@ -16,6 +17,8 @@ pub struct Snapshot {
     /// Up to which number the log has lost records that cannot be named: what a read finds may have been replaced by
     /// one of them, what it does not find may have been in one.
     pub doubt: Option<SeqNo>,
+    /// Cells that reads have looked at.
+    pub looks: Arc<AtomicU64>,
 }
 
 impl Snapshot {

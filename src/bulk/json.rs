@@ -1,0 +1,88 @@
+//! `jsonl` and `json`: the form of `ROW/.json`, with the row's key, and in lines with what else there is of a cell.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Out, Writer};
+use crate::Result;
+use crate::model::{Cell, CellKind, Cells, Piece, RowKey, column_name, json_bytes};
+
+/// A line a cell.
+#[derive(Default)]
+pub(super) struct Lines {
+    row: RowKey,
+    cells: Cells,
+}
+
+impl Writer for Lines {
+    fn begin(&mut self, _out: &mut Out) {}
+
+    fn piece(&mut self, piece: &Piece, out: &mut Out) -> Result<()> {
+        if let Piece::Row(row) = piece {
+            self.row.clone_from(row);
+        }
+        if let Some(cell) = self.cells.take(piece) {
+            out.extend(line(&self.row, &cell).to_string().into_bytes());
+            out.push(b'\n');
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _out: &mut Out) {}
+}
+
+/// A tombstone has null for its value, and its type.
+fn line(row: &[u8], cell: &Cell) -> Json {
+    let mut object = Map::new();
+    object.insert("row".to_owned(), json_bytes(row));
+    let value = if cell.kind.is_put() { json_bytes(&cell.value) } else { Json::Null };
+    object.insert(column_name(&cell.family, &cell.qualifier), value);
+    object.insert("timestamp".to_owned(), json!(cell.timestamp.0));
+    if let Some(ttl) = cell.tags.ttl_ms {
+        object.insert("ttl".to_owned(), json!(ttl));
+    }
+    if let CellKind::Tombstone(kind) = cell.kind {
+        object.insert("type".to_owned(), json!(kind.name()));
+    }
+    Json::Object(object)
+}
+
+/// An array of rows.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// Whether a row was written.
+    is_begun: bool,
+    cells: Cells,
+    /// The last column of the row.
+    column: Option<(String, Vec<u8>)>,
+}
+
+impl Writer for Rows {
+    fn begin(&mut self, out: &mut Out) {
+        out.push(b'[');
+    }
+
+    fn piece(&mut self, piece: &Piece, out: &mut Out) -> Result<()> {
+        if let Piece::Row(row) = piece {
+            let before = if std::mem::replace(&mut self.is_begun, true) { ",\n" } else { "\n" };
+            out.extend(format!("{before}{{\"row\":{}", json_bytes(row)).into_bytes());
+            self.column = None;
+        }
+        if let Some(cell) = self.cells.take(piece) {
+            let column = (cell.family, cell.qualifier);
+            // Of a column with several versions the newest.
+            if cell.kind.is_put() && self.column.as_ref() != Some(&column) {
+                let name = json!(column_name(&column.0, &column.1));
+                out.extend(format!(",{name}:{}", json_bytes(&cell.value)).into_bytes());
+                self.column = Some(column);
+            }
+        }
+        if *piece == Piece::End {
+            out.push(b'}');
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Out) {
+        out.extend_from_slice(b"\n]\n");
+    }
+}

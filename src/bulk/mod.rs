@@ -1,0 +1,58 @@
+//! Rows on their way out of a table: the formats of an export, each written piece by piece as a scan gives them.
+//!
+//! Holds one value, of `csv` and `tsv` one row. Must not know where the bytes go.
+
+mod delimited;
+mod json;
+
+use crate::Result;
+use crate::model::{Piece, Qualifier};
+
+/// Bytes on their way out: taken before they become many more.
+pub type Out = Vec<u8>;
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A line a cell: row, `family:qualifier`, timestamp, TTL, type of a tombstone.
+    Jsonl,
+    /// An array of rows, each with the newest version of its columns.
+    Json,
+    /// A line a row, a field a column.
+    Csv,
+    Tsv,
+}
+
+/// Their names, ascending.
+pub const FORMATS: [(&str, Format); 4] =
+    [("csv", Format::Csv), ("json", Format::Json), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
+
+impl Format {
+    pub fn name(self) -> &'static str {
+        FORMATS.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it is written by columns that are known beforehand.
+    pub fn needs_columns(self) -> bool {
+        matches!(self, Format::Csv | Format::Tsv)
+    }
+}
+
+/// Writes the pieces of an answer in a format.
+pub trait Writer: Send {
+    /// What stands before the first row.
+    fn begin(&mut self, out: &mut Out);
+    fn piece(&mut self, piece: &Piece, out: &mut Out) -> Result<()>;
+    /// What stands behind the last one.
+    fn end(&mut self, out: &mut Out);
+}
+
+/// A writer; `columns`: of a format that needs them, in their order.
+pub fn writer(format: Format, columns: Vec<(String, Qualifier)>) -> Box<dyn Writer> {
+    match format {
+        Format::Jsonl => Box::<json::Lines>::default(),
+        Format::Json => Box::<json::Rows>::default(),
+        Format::Csv => Box::new(delimited::Delimited::new(delimited::Dialect::Csv, columns)),
+        Format::Tsv => Box::new(delimited::Delimited::new(delimited::Dialect::Tsv, columns)),
+    }
+}

@@ -1,0 +1,237 @@
+//! Scan paths: whoever walks below one sees one moment of the store, and everybody else the present.
+//!
+//! A walk begins when the directory of a question is listed. It is told by its process group and the first step of its
+//! path, as programs look the whole path up again and again. It ends when it pauses, when the directory is listed anew, and
+//! when its own process group changes the table: a script reads what it has written.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Caller, Fs, subject};
+use crate::backend::Event;
+use crate::env::sync::Mutex;
+use crate::model::{TableName, Timestamp};
+use crate::tree::place::{NodeKey, View};
+use crate::tree::question::{Question, Step};
+use crate::{Error, ErrorKind, Result};
+
+/// Walks that are remembered, and tables of which it is known since when nothing has changed.
+const WALKS: usize = 256;
+const TABLES: usize = 1024;
+/// A look so long after the last one, ms, is no part of the walk, unless it still has a file open.
+const PAUSE_MS: i64 = 2_000;
+/// For so long a group is not told again to look again.
+const TOLD_MS: u64 = 250;
+
+/// One walk.
+struct Walk {
+    table: TableName,
+    first: Step,
+    group: u32,
+    moment: Timestamp,
+    last_look: Timestamp,
+    /// Directories of questions that it has listed.
+    listed: Vec<Question>,
+}
+
+#[derive(Default)]
+struct State {
+    walks: Vec<Walk>,
+    /// A moment since which nothing of the table has changed.
+    quiet: BTreeMap<TableName, Timestamp>,
+    /// Process groups that were told lately to look again.
+    told: BTreeMap<u32, Timestamp>,
+}
+
+impl State {
+    /// Whether a group may be told to look again: it was not told a moment ago.
+    fn tell(&mut self, group: u32, now: Timestamp) -> bool {
+        self.told.retain(|_, at| now.0.abs_diff(at.0) < TOLD_MS);
+        self.told.insert(group, now).is_none()
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Walks {
+    state: Mutex<State>,
+    /// Entries of the state: most mounts have none.
+    count: AtomicUsize,
+}
+
+impl Walks {
+    /// The moment of the caller's walk; of no walk: one that shows all that is there.
+    fn moment(
+        &self,
+        (table, first): (&TableName, &Step),
+        (group, now): (u32, Timestamp),
+        is_open: impl Fn(Timestamp) -> bool,
+        fresh: impl FnOnce() -> Result<Timestamp>,
+    ) -> Result<Timestamp> {
+        let mut state = self.state.lock();
+        let goes_on = |walk: &&mut Walk| {
+            walk.group == group
+                && walk.table == *table
+                && walk.first == *first
+                && (now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs() || is_open(walk.moment))
+        };
+        if let Some(walk) = state.walks.iter_mut().find(goes_on) {
+            walk.last_look = now;
+            return Ok(walk.moment);
+        }
+        if let Some(moment) = state.quiet.get(table) {
+            return Ok(*moment);
+        }
+        if state.quiet.len() == TABLES {
+            state.quiet.clear();
+        }
+        // Order: under the lock, so that a change that is not seen takes away again what is put in.
+        let moment = fresh()?;
+        state.quiet.insert(table.clone(), moment);
+        self.note_count(&state);
+        Ok(moment)
+    }
+
+    /// A directory is listed; false: its walk has listed it before, and is over, and there is more to see by now.
+    fn list(&self, table: &TableName, question: &Question, (group, now): (u32, Timestamp)) -> bool {
+        let (Some(first), Some(moment)) = (question.rows.first().or(question.cells.first()), question.moment) else {
+            return true;
+        };
+        let mut state = self.state.lock();
+        let is_quiet = state.quiet.get(table) == Some(&moment);
+        let same = |walk: &Walk| walk.group == group && walk.table == *table && walk.first == *first;
+        if let Some(at) = state.walks.iter().position(same) {
+            let walk = &mut state.walks[at];
+            let again = walk.moment == moment && walk.listed.contains(question);
+            if walk.moment == moment && !again {
+                walk.listed.push(question.clone());
+            }
+            if walk.moment == moment && (!again || is_quiet) {
+                walk.last_look = now;
+                return true;
+            }
+            state.walks.remove(at);
+            // The kernel looks again once: of several processes of a group one may be in between.
+            if again {
+                return !state.tell(group, now);
+            }
+        }
+        if state.walks.len() == WALKS {
+            state.walks.remove(0);
+        }
+        let (table, first, listed) = (table.clone(), first.clone(), vec![question.clone()]);
+        state.walks.push(Walk { table, first, group, moment, last_look: now, listed });
+        self.note_count(&state);
+        true
+    }
+
+    /// Something of a table was changed by a process of a group; `None`: it is not known by whom.
+    fn changed(&self, table: &TableName, group: Option<u32>) {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut state = self.state.lock();
+        state.quiet.remove(table);
+        state.walks.retain(|walk| walk.table != *table || group.is_some_and(|group| group != walk.group));
+        self.note_count(&state);
+    }
+
+    fn note_count(&self, state: &State) {
+        self.count.store(state.walks.len() + state.quiet.len(), Ordering::Release);
+    }
+}
+
+/// The process group of a caller.
+pub(super) fn group_of(caller: Caller) -> u32 {
+    let pid = i32::try_from(caller.pid).ok().filter(|pid| *pid > 0).map(nix::unistd::Pid::from_raw);
+    let group = pid.and_then(|pid| nix::unistd::getpgid(Some(pid)).ok());
+    group.map_or(caller.pid, |group| group.as_raw().cast_unsigned())
+}
+
+impl Fs {
+    /// Gives the first step of a question of the present its moment; what is below has it from there.
+    pub(super) fn of_walk(&self, key: NodeKey, caller: Caller) -> Result<NodeKey> {
+        let Some(asked) = key.asked.as_ref().filter(|asked| asked.moment.is_none()) else { return Ok(key) };
+        let (Some(table), None, View::Plain) = (key.place.table(), &key.snapshot, key.view) else { return Ok(key) };
+        let Some(first) = asked.rows.first().or(asked.cells.first()) else { return Ok(key) };
+        let is_open = |moment| {
+            let is_of = |key: &NodeKey| key.asked.as_ref().is_some_and(|asked| asked.moment == Some(moment));
+            self.handles.any(|handle| is_of(&handle.node().key()))
+        };
+        let backend = &self.tree.backend;
+        let who = (group_of(caller), backend.now());
+        let moment = self.walks.moment((table, first), who, is_open, || backend.moment(table))?;
+        let question = Question { moment: Some(moment), ..asked.as_ref().clone() };
+        Ok(key.asked(question, key.place.clone()))
+    }
+
+    /// A directory is opened. `NotFound`: it was listed before, and whoever looks its path up again finds the present.
+    pub(super) fn begin_walk(&self, key: &NodeKey, caller: Caller) -> Result<()> {
+        let (Some(asked), Some(table)) = (&key.asked, key.place.table()) else { return Ok(()) };
+        let who = (group_of(caller), self.tree.backend.now());
+        if !key.is_question() || self.walks.list(table, asked, who) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::NotFound, "it was listed by this walk before"))
+    }
+
+    /// Something was committed.
+    pub(super) fn end_walks(&self, event: &Event) {
+        let table = match event {
+            Event::Column { column, .. } => &column.table,
+            Event::Row { table, .. } | Event::Table { table, .. } | Event::Replaced { table } => table,
+            Event::Left { directory } => &directory.table,
+            Event::Namespace { .. } | Event::Snapshot { .. } => return,
+        };
+        if self.walks.count.load(Ordering::Acquire) > 0 {
+            let caller = subject::caller();
+            self.walks.changed(table, (caller.pid > 0).then(|| group_of(caller)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::question::{Kind, Says};
+
+    fn step(text: &str) -> Step {
+        Step { kind: Kind::Prefix, text: text.into(), says: Says::Key(text.into()) }
+    }
+
+    fn table() -> TableName {
+        TableName::parse("t").unwrap()
+    }
+
+    fn look(walks: &Walks, text: &str, group: u32, now: i64) -> i64 {
+        let fresh = || Ok(Timestamp(now - 1));
+        walks.moment((&table(), &step(text)), (group, Timestamp(now)), |_| false, fresh).unwrap().0
+    }
+
+    fn list(walks: &Walks, text: &str, group: u32, (moment, now): (i64, i64)) -> bool {
+        let question = Question { rows: vec![step(text)], moment: Some(Timestamp(moment)), ..Question::default() };
+        walks.list(&table(), &question, (group, Timestamp(now)))
+    }
+
+    #[test]
+    fn a_walk_keeps_its_moment_until_it_pauses_lists_again_or_writes() {
+        let walks = Walks::default();
+        let moment = look(&walks, "a", 1, 1000);
+        assert_eq!((moment, look(&walks, "b", 2, 1500)), (999, 999), "nothing has changed");
+        assert!(list(&walks, "a", 1, (moment, 1500)));
+        walks.changed(&table(), Some(2));
+        assert_eq!(look(&walks, "a", 1, 3000), moment, "others write");
+        assert_eq!(look(&walks, "a", 2, 3000), 2999, "who does not walk sees the present");
+        assert_eq!(look(&walks, "a", 1, 4900), moment);
+        assert!(!list(&walks, "a", 1, (moment, 4950)), "listed again: the walk is over");
+        assert!(list(&walks, "a", 1, (moment, 4960)) && list(&walks, "a", 1, (moment, 4970)), "it is told once");
+        walks.changed(&table(), Some(2));
+        assert_eq!(look(&walks, "a", 1, 5000), 4999);
+        assert!(list(&walks, "a", 1, (4999, 5001)));
+        walks.changed(&table(), Some(1));
+        assert_eq!(look(&walks, "a", 1, 5002), 5001, "it has written");
+        assert!(list(&walks, "a", 1, (5001, 5003)));
+        walks.changed(&table(), Some(2));
+        assert_eq!(look(&walks, "a", 1, 5003 + PAUSE_MS), 5002 + PAUSE_MS, "it has paused");
+    }
+}

@@ -1,0 +1,107 @@
+//! `.export/FORMAT`: the rows of a table, of the answer of a question, of a row or of a family, written as they are read.
+
+use std::collections::BTreeSet;
+
+use super::answer::Answer;
+use super::marks::Mark;
+use super::place::{NodeKey, Place, View};
+use super::question::Question;
+use super::resolve::Tree;
+use crate::bulk::{Format, Out, writer};
+use crate::model::{Columns, Qualifier, TableName};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes that are given on at once.
+const GIVEN: usize = 64 << 10;
+/// Columns that a line has at the most.
+const COLUMNS_MAX: usize = 10_000;
+
+impl Tree {
+    /// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
+    pub fn export(&self, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>) -> bool) -> Result<()> {
+        let question = self.question_of(key)?;
+        let Some(table) = key.place.table().cloned() else { return Ok(()) };
+        let answer = self.answer(key, &question, &table)?;
+        let (row, family) = match &key.place {
+            Place::Row(row) => (Some(row.row.as_slice()), None),
+            Place::Family(family) => (Some(family.row.as_slice()), Some(family)),
+            _ => (None, None),
+        };
+        let columns = match format.needs_columns() {
+            true => self.columns_of(&question, &answer, &table, family.map(|family| family.family.as_str()))?,
+            false => Vec::new(),
+        };
+        let rows = if row.is_none() { self.row_mark(key, &table)? } else { Mark::All.into() };
+        let cells = match family {
+            Some(family) => self.cell_mark(key, &question, family)?,
+            None => Mark::All.into(),
+        };
+        let (mut writer, mut out, mut is_wanted) = (writer(format, columns), Out::new(), true);
+        writer.begin(&mut out);
+        let done = answer.pieces((row, family), (&rows, &cells), &mut |piece| {
+            writer.piece(piece, &mut out)?;
+            if out.len() >= GIVEN {
+                is_wanted = give(std::mem::take(&mut out));
+            }
+            // Nobody sees it: who has read is gone.
+            if is_wanted { Ok(()) } else { Err(Error::new(ErrorKind::Overtaken, "nothing more is wanted")) }
+        });
+        if is_wanted {
+            done?;
+            writer.end(&mut out);
+            give(out);
+        }
+        Ok(())
+    }
+
+    /// What is asked at a place; of the present as it is now.
+    pub(super) fn question_of(&self, key: &NodeKey) -> Result<Question> {
+        let mut question = key.asked.as_deref().cloned().unwrap_or_default();
+        let is_present = key.snapshot.is_none() && key.view == View::Plain && question.moment.is_none();
+        if let Some(table) = key.place.table().filter(|_| is_present) {
+            question.moment = Some(self.backend.moment(table)?);
+        }
+        Ok(question)
+    }
+
+    /// The columns that a line has: those that are asked for by name, else all that the table has.
+    fn columns_of(
+        &self,
+        question: &Question,
+        answer: &Answer<'_>,
+        table: &TableName,
+        family: Option<&str>,
+    ) -> Result<Vec<(String, Qualifier)>> {
+        let asked: &Columns = answer.columns();
+        let of_family = |name: &str| family.is_none_or(|family| family == name);
+        let (mut names, mut open) = (BTreeSet::new(), Vec::new());
+        let families = self.backend.catalogue()?.tables.get(table).map(|schema| schema.families.clone());
+        for name in families.into_iter().flatten().map(|(name, _)| name).filter(|name| of_family(name)) {
+            match asked.get(&name) {
+                None if !asked.is_empty() => {}
+                Some(Some(columns)) => names.extend(columns.iter().map(|column| (name.clone(), column.clone()))),
+                _ => open.push(name),
+            }
+        }
+        if !open.is_empty() {
+            for columns in self.backend.table_columns(table)?.into_iter().filter(|of| open.contains(&of.family)) {
+                let Some(known) = columns.columns else { return Err(too_many(&columns.family)) };
+                names.extend(known.into_iter().map(|column| (columns.family.clone(), column.qualifier)));
+            }
+        }
+        let slice = question.slice_of_cells();
+        names.retain(|(_, qualifier)| slice.contains(qualifier));
+        if names.len() > COLUMNS_MAX {
+            return Err(too_many(table.name.as_ref()));
+        }
+        Ok(names.into_iter().collect())
+    }
+}
+
+fn too_many(of: &str) -> Error {
+    let text = format!(
+        "{of} has more than {COLUMNS_MAX} columns, each of which would be a field of each line: take jsonl, or name \
+         some with .columns"
+    );
+    Error::new(ErrorKind::Unsupported, text)
+}

@@ -1,0 +1,58 @@
+//! What a node below a `.schema` stands for.
+
+use std::sync::Arc;
+
+use crate::model::TableName;
+
+/// What is below a `.schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SchemaPlace {
+    /// `ns/.schema`.
+    Namespace(String),
+    /// `ns/.schema/NAME`: a property.
+    NamespaceProperty(String, String),
+    /// `ns/table/.schema`.
+    Table(TableName),
+    /// `.schema/.table`.
+    TableAttributes(TableName),
+    /// `.schema/FAMILY`.
+    Family(TableName, String),
+    /// `METADATA` or `CONFIGURATION` below one of the two.
+    Free { table: TableName, family: Option<String>, map: FreeMap },
+    /// An attribute file: of a family, or of the table (`None`).
+    Attribute { table: TableName, family: Option<String>, name: String },
+    /// A key of METADATA or CONFIGURATION.
+    FreeKey { table: TableName, family: Option<String>, map: FreeMap, name: String },
+    /// An unlisted scratch file in one of these directories.
+    Scratch { parent: Arc<SchemaPlace>, name: String },
+}
+
+/// The two maps of free keys that HBase's descriptors have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FreeMap {
+    Metadata,
+    Configuration,
+}
+
+impl FreeMap {
+    /// The directory's name.
+    pub fn dir_name(self) -> &'static str {
+        match self {
+            FreeMap::Metadata => "METADATA",
+            FreeMap::Configuration => "CONFIGURATION",
+        }
+    }
+}
+
+impl SchemaPlace {
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        !matches!(
+            self,
+            SchemaPlace::NamespaceProperty(..)
+                | SchemaPlace::Attribute { .. }
+                | SchemaPlace::FreeKey { .. }
+                | SchemaPlace::Scratch { .. }
+        )
+    }
+}
