@@ -24,7 +24,12 @@ pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
         Kind::Versions => number(kind, text, VERSIONS_MAX).map(Says::Number),
         Kind::Columns => columns(text).map(Says::Columns),
         Kind::Times => range(text, now).map(Says::Times),
-        Kind::Filter => Ok(Says::Filter(decode(text))),
+        Kind::Filter => {
+            let filter = decode(text);
+            // By itself: several are joined.
+            crate::query::parse(&filter).map_err(|e| wrong(format!("`.filter/{}`: {}", shown(text), e.message)))?;
+            Ok(Says::Filter(filter))
+        }
         Kind::At | Kind::Raw => Ok(Says::Nothing),
     }
 }
@@ -147,6 +152,12 @@ mod tests {
         }
         assert_eq!(says(Kind::Sample, "10001"), None);
         assert_eq!(says(Kind::Versions, "2147483648"), None);
+    }
+
+    #[test]
+    fn a_filter_is_whole_by_itself() {
+        assert!(says(Kind::Filter, "KeyOnlyFilter() AND FirstKeyOnlyFilter()").is_some());
+        assert_eq!(says(Kind::Filter, "KeyOnlyFilter()) OR (FirstKeyOnlyFilter()"), None);
     }
 
     #[test]

@@ -65,7 +65,10 @@ impl Actor {
         let Ok(Some((number, version, value))) = longer else { return };
         let begun = [self.world.known().oracle.begin(&place, Puts::OneOf(BTreeSet::from([Some(number)])), true)];
         let condition = Condition::Newest { family: "f".into(), qualifier: place.qualifier.as_str().into(), version };
-        let result = self.put_value(&place, value, Some(condition), durability);
+        let result = match value {
+            Longer::Whole(value) => self.put_value(&place, value, Some(condition), durability),
+            Longer::By(tail) => self.mutate_if(&place, append_of(&place, tail), Some(condition), durability),
+        };
         log::trace!("append to {number}, {place:?}: {:?}", result.as_ref().map(|done| done.applied));
         if result.as_ref().is_ok_and(|done| !done.applied) {
             self.world.known().oracle.refused(&begun[0]);
@@ -75,7 +78,7 @@ impl Actor {
     }
 
     #[allow(clippy::type_complexity, reason = "what one deed needs of another")]
-    fn lengthen(&mut self, place: &Place) -> Result<Option<(u64, Option<(Timestamp, SeqNo)>, Value)>> {
+    fn lengthen(&mut self, place: &Place) -> Result<Option<(u64, Option<(Timestamp, SeqNo)>, Longer)>> {
         let Some(cell) = self.newest(place)? else { return Ok(None) };
         let begun = self.store.draft(&table_name(&place.table), "f", Some(&cell))?;
         let Some(mut draft) = begun else { return Ok(None) };
@@ -85,6 +88,11 @@ impl Actor {
         }
         let number = number_of(&old);
         self.others_go_on();
+        let version = Some((cell.timestamp, cell.seq));
+        if self.chance.one_in(3) && old.len() < 100_000 {
+            let tail = pattern(number, old.len() as u64 + LARGE).split_off(old.len());
+            return Ok(Some((number, version, Longer::By(tail))));
+        }
         let new = pattern(number, old.len() as u64 + 1 + self.chance.below(6_000));
         for _ in 0..self.chance.below(4) {
             let at = self.chance.below(old.len() as u64) as usize;
@@ -93,7 +101,7 @@ impl Actor {
         let from = draft.len() as usize;
         draft.write(from as u64, &new[from..])?;
         let value = draft.value()?;
-        Ok((new.len() < 200_000).then_some((number, Some((cell.timestamp, cell.seq)), value)))
+        Ok((new.len() < 200_000).then_some((number, version, Longer::Whole(value))))
     }
 
     /// What a draft began with may be replaced, compacted and collected meanwhile.
@@ -124,15 +132,43 @@ impl Actor {
         durability: Durability,
     ) -> Result<Mutated> {
         let put = PutCell { value, ..PutCell::new("f", place.qualifier.as_str(), Time::AfterNewest, "") };
+        self.mutate_if(place, Mutation::Put(vec![put]), condition, durability)
+    }
+
+    fn mutate_if(
+        &self,
+        place: &Place,
+        mutation: Mutation,
+        condition: Option<Condition>,
+        durability: Durability,
+    ) -> Result<Mutated> {
         let mutations = RowMutations {
             table: table_name(&place.table),
             row: place.row.as_str().into(),
-            mutations: vec![Mutation::Put(vec![put])],
+            mutations: vec![mutation],
             durability: Some(durability),
             origin: Origin(0),
         };
         self.store.mutate(mutations, condition)
     }
+}
+
+/// How a value gets longer.
+enum Longer {
+    Whole(Value),
+    /// By an append that writes all of it anew, with the locks of a write held.
+    By(Vec<u8>),
+}
+
+fn append_of(place: &Place, delta: Vec<u8>) -> Mutation {
+    Mutation::Append(Append {
+        columns: vec![ColumnDelta { family: "f".into(), qualifier: place.qualifier.as_str().into(), delta }],
+        time: Time::AfterNewest,
+        ttl_ms: None,
+        file: FileChange::default(),
+        time_range: TimeRange::ALL,
+        returns: false,
+    })
 }
 
 /// So many bytes of a number, or a few more.
