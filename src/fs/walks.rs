@@ -39,15 +39,38 @@ struct State {
     walks: Vec<Walk>,
     /// A moment since which nothing of the table has changed.
     quiet: BTreeMap<TableName, Timestamp>,
-    /// Process groups that were told lately to look again.
-    told: BTreeMap<u32, Timestamp>,
+    /// Process groups that were told lately to look again, from which moment on.
+    told: BTreeMap<u32, (Timestamp, Timestamp)>,
+    /// The last moment that a group was given, and when.
+    given: BTreeMap<u32, (Timestamp, Timestamp)>,
 }
 
 impl State {
     /// Whether a group may be told to look again: it was not told a moment ago.
-    fn tell(&mut self, group: u32, now: Timestamp) -> bool {
-        self.told.retain(|_, at| now.0.abs_diff(at.0) < TOLD_MS);
-        self.told.insert(group, now).is_none()
+    fn tell(&mut self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
+        self.told.retain(|_, (_, at)| now.0.abs_diff(at.0) < TOLD_MS);
+        let is_new = !self.told.contains_key(&group);
+        if is_new {
+            self.told.insert(group, (moment, now));
+        }
+        is_new
+    }
+
+    fn give(&mut self, group: u32, (moment, now): (Timestamp, Timestamp)) {
+        if self.given.len() >= WALKS {
+            self.given.retain(|_, (_, at)| now.0.abs_diff(at.0) < PAUSE_MS.unsigned_abs());
+        }
+        self.given.insert(group, (moment, now));
+    }
+
+    /// Whether a group that lists what is of a moment has come there by its path just now: not by a directory that it
+    /// stays in, which it was even told to leave.
+    fn comes_by_path(&self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
+        let was_given = self
+            .given
+            .get(&group)
+            .is_some_and(|(given, at)| *given == moment && now.0.abs_diff(at.0) < PAUSE_MS.unsigned_abs());
+        was_given && self.told.get(&group).is_none_or(|(told, _)| *told != moment)
     }
 }
 
@@ -77,10 +100,13 @@ impl Walks {
         };
         if let Some(walk) = state.walks.iter_mut().find(goes_on) {
             walk.last_look = now;
-            return Ok(walk.moment);
+            let moment = walk.moment;
+            state.give(group, (moment, now));
+            return Ok(moment);
         }
-        if let Some(moment) = state.quiet.get(table) {
-            return Ok(*moment);
+        if let Some(moment) = state.quiet.get(table).copied() {
+            state.give(group, (moment, now));
+            return Ok(moment);
         }
         if state.quiet.len() == TABLES {
             state.quiet.clear();
@@ -88,6 +114,7 @@ impl Walks {
         // Order: under the lock, so that a change that is not seen takes away again what is put in.
         let moment = fresh()?;
         state.quiet.insert(table.clone(), moment);
+        state.give(group, (moment, now));
         self.note_count(&state);
         Ok(moment)
     }
@@ -110,11 +137,22 @@ impl Walks {
                 walk.last_look = now;
                 return true;
             }
-            state.walks.remove(at);
-            // The kernel looks again once: of several processes of a group one may be in between.
-            if again {
-                return !state.tell(group, now);
+            // The kernel looks again once: of several processes of a group one may be in between. It goes on then.
+            if again && !state.tell(group, (moment, now)) {
+                state.walks[at].last_look = now;
+                return true;
             }
+            if again {
+                state.walks.remove(at);
+                return false;
+            }
+            if moment < state.walks[at].moment {
+                return true;
+            }
+            state.walks.remove(at);
+        }
+        if !state.comes_by_path(group, (moment, now)) {
+            return true;
         }
         if state.walks.len() == WALKS {
             state.walks.remove(0);
@@ -211,6 +249,37 @@ mod tests {
     fn list(walks: &Walks, text: &str, group: u32, (moment, now): (i64, i64)) -> bool {
         let question = Question { rows: vec![step(text)], moment: Some(Timestamp(moment)), ..Question::default() };
         walks.list(&table(), &question, (group, Timestamp(now)))
+    }
+
+    #[test]
+    fn who_stays_in_a_directory_holds_no_walk_for_others() {
+        let walks = Walks::default();
+        let moment = look(&walks, "a", 1, 1000);
+        assert!(list(&walks, "a", 1, (moment, 1001)));
+        walks.changed(&table(), None);
+        // A shell lists where it is, after somebody has written.
+        assert!(list(&walks, "a", 1, (moment, 4000)));
+        assert_eq!(look(&walks, "a", 1, 4001), 4000);
+        // A program that goes there and lists `.` is told to look again, and cannot: the next one sees the present.
+        assert!(list(&walks, "a", 1, (4000, 4002)));
+        walks.changed(&table(), Some(2));
+        assert_eq!(look(&walks, "a", 1, 5000), 4000);
+        assert!(!list(&walks, "a", 1, (4000, 5001)) && list(&walks, "a", 1, (4000, 5001)));
+        assert_eq!(look(&walks, "a", 1, 5500), 5499);
+    }
+
+    #[test]
+    fn a_walk_that_was_told_to_look_again_a_moment_ago_goes_on_as_it_is() {
+        let walks = Walks::default();
+        let mut moment = look(&walks, "a", 1, 1000);
+        assert!(list(&walks, "a", 1, (moment, 1001)));
+        walks.changed(&table(), Some(2));
+        assert!(!list(&walks, "a", 1, (moment, 1002)));
+        moment = look(&walks, "a", 1, 1003);
+        assert!(list(&walks, "a", 1, (moment, 1004)));
+        walks.changed(&table(), Some(2));
+        assert!(list(&walks, "a", 1, (moment, 1005)), "told a moment ago");
+        assert_eq!(look(&walks, "a", 1, 1006), moment, "what is below is of the same moment");
     }
 
     #[test]

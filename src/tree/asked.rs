@@ -25,6 +25,13 @@ impl Tree {
             Place::Family(_) => dir.asked.is_some(),
             _ => false,
         };
+        if let (Place::Family(family), true, b".count" | b".export") = (&dir.place, ends, name) {
+            // A cell of that name comes first.
+            let cell = dir.sibling(Place::Cell(Arc::new(family.column(name.to_vec()))));
+            if self.facts(&cell)?.is_some() {
+                return Ok(Some(cell));
+            }
+        }
         match name {
             b".count" if ends => return Ok(Some(dir.sibling(Place::Count(Arc::new(dir.place.clone()))))),
             b".export" if ends => return Ok(Some(dir.sibling(Place::Exports(Arc::new(dir.place.clone()))))),
