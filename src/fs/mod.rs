@@ -213,7 +213,7 @@ impl Fs {
         if key.asked.is_some() || matches!(key.place, Place::Asking(..)) {
             return Err(Error::new(
                 ErrorKind::ReadOnlyStore,
-                "scan paths are read-only; write to the cell in its table",
+                "scan paths are read-only; write to the cell in its table, or mount with names=raw for cells of such a name",
             ));
         }
         if let View::At(_) = key.view {

@@ -20,6 +20,9 @@ const WALKS: usize = 256;
 const TABLES: usize = 1024;
 /// A look so long after the last one, ms, is no part of the walk, unless it still has a file open.
 const PAUSE_MS: i64 = 2_000;
+/// For so long, ms, a group is given the same moment before it lists: rsync(1) goes to a directory, looks at `.`, and opens
+/// it by its path.
+const GIVEN_MS: u64 = 100;
 /// For so long a group is not told again to look again.
 const TOLD_MS: u64 = 250;
 
@@ -34,6 +37,22 @@ struct Walk {
     listed: Vec<Question>,
 }
 
+/// A moment that a group was given.
+struct Given {
+    table: TableName,
+    first: Step,
+    moment: Timestamp,
+    /// When it was for the first time, and the last.
+    since: Timestamp,
+    last: Timestamp,
+}
+
+impl Given {
+    fn is_of(&self, table: &TableName, first: &Step) -> bool {
+        self.table == *table && self.first == *first
+    }
+}
+
 #[derive(Default)]
 struct State {
     walks: Vec<Walk>,
@@ -41,8 +60,8 @@ struct State {
     quiet: BTreeMap<TableName, Timestamp>,
     /// Process groups that were told lately to look again, from which moment on.
     told: BTreeMap<u32, (Timestamp, Timestamp)>,
-    /// The last moment that a group was given, and when.
-    given: BTreeMap<u32, (Timestamp, Timestamp)>,
+    /// What a group was given last.
+    given: BTreeMap<u32, Given>,
 }
 
 impl State {
@@ -56,21 +75,29 @@ impl State {
         is_new
     }
 
-    fn give(&mut self, group: u32, (moment, now): (Timestamp, Timestamp)) {
-        if self.given.len() >= WALKS {
-            self.given.retain(|_, (_, at)| now.0.abs_diff(at.0) < PAUSE_MS.unsigned_abs());
+    fn give(&mut self, (table, first): (&TableName, &Step), (group, now): (u32, Timestamp), moment: Timestamp) {
+        let same = |given: &&mut Given| given.is_of(table, first) && given.moment == moment;
+        if let Some(given) = self.given.get_mut(&group).filter(same) {
+            given.last = now;
+            return;
         }
-        self.given.insert(group, (moment, now));
+        if self.given.len() >= WALKS {
+            self.given.retain(|_, given| now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs());
+        }
+        let (table, first) = (table.clone(), first.clone());
+        self.given.insert(group, Given { table, first, moment, since: now, last: now });
     }
 
     /// Whether a group that lists what is of a moment has come there by its path just now: not by a directory that it
     /// stays in, which it was even told to leave.
     fn comes_by_path(&self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
-        let was_given = self
-            .given
-            .get(&group)
-            .is_some_and(|(given, at)| *given == moment && now.0.abs_diff(at.0) < PAUSE_MS.unsigned_abs());
-        was_given && self.told.get(&group).is_none_or(|(told, _)| *told != moment)
+        let is_it = |given: &Given| given.moment == moment && now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs();
+        self.given.get(&group).is_some_and(is_it) && !self.was_told(group, moment)
+    }
+
+    /// Whether a group was told to leave this moment.
+    fn was_told(&self, group: u32, moment: Timestamp) -> bool {
+        self.told.get(&group).is_some_and(|(told, _)| *told == moment)
     }
 }
 
@@ -101,11 +128,18 @@ impl Walks {
         if let Some(walk) = state.walks.iter_mut().find(goes_on) {
             walk.last_look = now;
             let moment = walk.moment;
-            state.give(group, (moment, now));
+            state.give((table, first), (group, now), moment);
             return Ok(moment);
         }
+        let is_new = |given: &&Given| {
+            let is_new = now.0.abs_diff(given.since.0) < GIVEN_MS;
+            is_new && given.is_of(table, first) && !state.was_told(group, given.moment)
+        };
+        if let Some(given) = state.given.get(&group).filter(is_new) {
+            return Ok(given.moment);
+        }
         if let Some(moment) = state.quiet.get(table).copied() {
-            state.give(group, (moment, now));
+            state.give((table, first), (group, now), moment);
             return Ok(moment);
         }
         if state.quiet.len() == TABLES {
@@ -114,7 +148,7 @@ impl Walks {
         // Order: under the lock, so that a change that is not seen takes away again what is put in.
         let moment = fresh()?;
         state.quiet.insert(table.clone(), moment);
-        state.give(group, (moment, now));
+        state.give((table, first), (group, now), moment);
         self.note_count(&state);
         Ok(moment)
     }
@@ -170,12 +204,14 @@ impl Walks {
         }
         let mut state = self.state.lock();
         state.quiet.remove(table);
-        state.walks.retain(|walk| walk.table != *table || group.is_some_and(|group| group != walk.group));
+        let is_others = |of: u32| group.is_some_and(|group| group != of);
+        state.walks.retain(|walk| walk.table != *table || is_others(walk.group));
+        state.given.retain(|of, given| given.table != *table || is_others(*of));
         self.note_count(&state);
     }
 
     fn note_count(&self, state: &State) {
-        self.count.store(state.walks.len() + state.quiet.len(), Ordering::Release);
+        self.count.store(state.walks.len() + state.quiet.len() + state.given.len(), Ordering::Release);
     }
 }
 

@@ -115,6 +115,10 @@ fn mount_path_a_cell_comes_before_a_step_of_its_name() {
     fs::rename(family.join(".prefix"), family.join("other")).unwrap();
     assert_eq!(names(&family.join(".prefix/q")), ["q"]);
     assert_eq!(names(&fixture.path("t/.first/1/r/f")), ["other", "q"]);
+    for name in [".count", ".export"] {
+        fs::write(family.join(name), name).unwrap();
+        assert_eq!(fs::read_to_string(fixture.path("t/.first/1/r/f").join(name)).unwrap(), name);
+    }
     let fixture = Fixture::with_options("names=raw");
     let family = fixture.family("r");
     fs::write(family.join(".from"), "any name").unwrap();
