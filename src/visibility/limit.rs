@@ -3,7 +3,7 @@
 use crate::model::{FamilyRules, Timestamp};
 
 /// Versions that KEEP_VERSIONS_FOR keeps of a column at most: what an editor saves in an hour, not what a program writes.
-pub(super) const MOST: u32 = 360;
+pub(super) const MOST: u32 = 100;
 
 /// VERSIONS, and for how long after a newer one what is beyond them stays.
 #[derive(Clone, Copy, Debug)]
