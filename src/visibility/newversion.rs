@@ -136,7 +136,9 @@ pub(super) struct NewVersionMatcher<'a> {
     /// Deleted versions matter: the range ends in the past, or they are listed.
     wants_kept: bool,
     column: Option<Qualifier>,
+    /// Versions of the column that were shown, and the live ones among them.
     count: u32,
+    live: u32,
     full: bool,
     outcomes: Vec<Outcome>,
 }
@@ -157,6 +159,7 @@ impl<'a> NewVersionMatcher<'a> {
             wants_kept,
             column: None,
             count: 0,
+            live: 0,
             full: false,
             outcomes: Vec::new(),
         }
@@ -194,7 +197,7 @@ impl<'a> NewVersionMatcher<'a> {
     fn enter(&mut self, cell: &StoredCell) {
         if self.column.as_ref() != Some(&cell.qualifier) {
             self.column = Some(cell.qualifier.clone());
-            self.count = 0;
+            (self.count, self.live) = (0, 0);
             self.full = false;
         }
     }
@@ -213,7 +216,7 @@ impl<'a> NewVersionMatcher<'a> {
                 }
                 Outcome::Kept(_) | Outcome::Gone(_) => continue,
             };
-            if self.rules.time_range.contains(visible.cell.timestamp) && self.counts(&visible.cell) {
+            if self.rules.time_range.contains(visible.cell.timestamp) && self.counts(&visible) {
                 out.extend([visible]);
             }
         }
@@ -223,15 +226,20 @@ impl<'a> NewVersionMatcher<'a> {
         self.rules.view == View::WithKept || deleted.hidden_from.0 >= self.rules.time_range.max
     }
 
-    fn counts(&mut self, cell: &StoredCell) -> bool {
+    /// MIN_VERSIONS holds so many live ones, whatever is kept beside them.
+    fn counts(&mut self, visible: &VisibleCell) -> bool {
         if self.full {
             return false;
         }
-        self.count = self.count.saturating_add(1);
-        let expired = self.judge.expired(cell.timestamp);
-        let counts =
-            self.count <= self.rules.max_versions && (!expired || self.count <= self.rules.family.min_versions);
-        self.full = !counts || self.count == self.rules.max_versions;
+        let is_live = visible.deleted_at.is_none();
+        let (count, live) = (self.count.saturating_add(1), self.live.saturating_add(u32::from(is_live)));
+        let held = if is_live { live } else { count };
+        let expired = self.judge.expired(visible.cell.timestamp);
+        let counts = count <= self.rules.max_versions && (!expired || held <= self.rules.family.min_versions);
+        if counts {
+            (self.count, self.live) = (count, live);
+        }
+        self.full = !counts && is_live || self.count >= self.rules.max_versions;
         counts
     }
 }

@@ -56,6 +56,17 @@ fn a_restored_version_is_seen_in_the_time_before_its_end() {
 }
 
 #[test]
+fn a_restored_version_takes_no_place_of_what_min_versions_holds() {
+    let family = FamilyRules { ttl_ms: Some(5), min_versions: 1, ..keeping(new_version(1)) };
+    let cells = sorted(vec![put("q", 1, 1), restored(3, 5, 9)]);
+    let q = b"q".to_vec();
+    for view in [View::Plain, View::WithKept] {
+        let found = list_versions(SliceSource::new(&cells), &family, NOW, (&q, TimeRange::ALL), view, 99).unwrap();
+        assert!(found.iter().any(|version| version.timestamp == Timestamp(1)), "{view:?}");
+    }
+}
+
+#[test]
 fn a_restored_version_gives_way_to_a_live_one_of_its_timestamp() {
     for family in both_keeping(5) {
         for seq in [1, 9] {
