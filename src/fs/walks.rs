@@ -18,6 +18,8 @@ use crate::{Error, ErrorKind, Result};
 /// Walks that are remembered, and tables of which it is known since when nothing has changed.
 const WALKS: usize = 256;
 const TABLES: usize = 1024;
+/// Directories that are remembered of a walk.
+const LISTED: usize = 256;
 /// A look so long after the last one, ms, is no part of the walk, unless it still has a file open.
 const PAUSE_MS: i64 = 2_000;
 /// For so long, ms, a group is given the same moment before it lists: rsync(1) goes to a directory, looks at `.`, and opens
@@ -68,7 +70,7 @@ impl State {
     /// Whether a group may be told to look again: it was not told a moment ago.
     fn tell(&mut self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
         self.told.retain(|_, (_, at)| now.0.abs_diff(at.0) < TOLD_MS);
-        let is_new = !self.told.contains_key(&group);
+        let is_new = !self.told.contains_key(&group) && self.told.len() < WALKS;
         if is_new {
             self.told.insert(group, (moment, now));
         }
@@ -83,6 +85,9 @@ impl State {
         }
         if self.given.len() >= WALKS {
             self.given.retain(|_, given| now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs());
+        }
+        if self.given.len() >= WALKS {
+            self.given.pop_first();
         }
         let (table, first) = (table.clone(), first.clone());
         self.given.insert(group, Given { table, first, moment, since: now, last: now });
@@ -165,6 +170,9 @@ impl Walks {
             let walk = &mut state.walks[at];
             let again = walk.moment == moment && walk.listed.contains(question);
             if walk.moment == moment && !again {
+                if walk.listed.len() == LISTED {
+                    walk.listed.remove(0);
+                }
                 walk.listed.push(question.clone());
             }
             if walk.moment == moment && (!again || is_quiet) {
