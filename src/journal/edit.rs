@@ -24,6 +24,7 @@ pub struct SnapshotRecord {
     /// `Some`: of this table alone.
     pub table: Option<TableName>,
     /// What was declared; of the tables that it holds.
+    #[serde(with = "super::named")]
     pub catalogue: Catalogue,
     /// Stored cells, tombstones among them.
     pub cells: u64,
@@ -49,7 +50,7 @@ pub enum Item {
     },
     /// What the log has up to this number is in extents, or was left out of them.
     Covered(SeqNo),
-    Catalogue(Box<CatalogueDelta>),
+    Catalogue(#[serde(with = "super::named")] Box<CatalogueDelta>),
     Snapshot {
         name: String,
         record: Arc<SnapshotRecord>,

@@ -6,6 +6,7 @@
 mod delta;
 mod edit;
 mod files;
+mod named;
 mod record;
 mod state;
 

@@ -60,6 +60,7 @@ pub struct BlobRecord {
 pub struct State {
     /// Number of the last edit.
     pub edit: u64,
+    #[serde(with = "super::named")]
     pub catalogue: Arc<Catalogue>,
     pub references: BTreeMap<Reference, Held>,
     /// By name: the edit that made it, and what it says.

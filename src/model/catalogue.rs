@@ -133,6 +133,13 @@ impl Dropped {
             DroppedThing::Family(_, family) => vec![family],
         }
     }
+
+    fn families_mut(&mut self) -> Vec<&mut FamilySchema> {
+        match &mut self.what {
+            DroppedThing::Table(table) => table.families.values_mut().collect(),
+            DroppedThing::Family(_, family) => vec![family],
+        }
+    }
 }
 
 /// Everything that is declared in a store. Bounded by the number of tables, which is small.
@@ -162,6 +169,13 @@ impl Catalogue {
         let tables = self.tables.values().chain(&self.staged);
         let declared = tables.flat_map(|table| table.families.values());
         declared.chain(self.dropped.iter().flat_map(Dropped::families))
+    }
+
+    /// As [`Catalogue::stored_families`].
+    pub fn stored_families_mut(&mut self) -> impl Iterator<Item = &mut FamilySchema> {
+        let tables = self.tables.values_mut().chain(&mut self.staged);
+        let declared = tables.flat_map(|table| table.families.values_mut());
+        declared.chain(self.dropped.iter_mut().flat_map(Dropped::families_mut))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FamilyId;
+use super::{FamilyId, Timestamp};
 
 /// KEEP_DELETED_CELLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,26 @@ pub struct FamilySchema {
     pub configuration: BTreeMap<String, String>,
     /// Derived from the three maps.
     pub rules: FamilyRules,
+    /// `Some`: what its rules keep is all there from then on; they kept less before, or what they kept was purged.
+    #[serde(default)]
+    pub complete: Option<Complete>,
+    /// When it was declared.
+    #[serde(default)]
+    pub made_at: Timestamp,
+}
+
+/// From when on nothing lacks, and what has taken the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complete {
+    pub from: Timestamp,
+    pub because: String,
+}
+
+impl Complete {
+    /// The later of two.
+    pub fn later(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        one.into_iter().chain(other).max_by_key(|complete| complete.from)
+    }
 }
 
 impl FamilySchema {
@@ -86,7 +106,14 @@ impl FamilySchema {
             metadata: BTreeMap::new(),
             configuration: BTreeMap::new(),
             rules: FamilyRules::default(),
+            complete: None,
+            made_at: Timestamp::ZERO,
         }
+    }
+
+    /// A family that begins anew.
+    pub fn forget_past(&mut self) {
+        (self.complete, self.made_at) = (None, Timestamp::ZERO);
     }
 }
 

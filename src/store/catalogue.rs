@@ -8,7 +8,7 @@ use super::engine::{Engine, known_table};
 use super::layout::Layout;
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
-use super::{attribute_times, dropped};
+use super::{attribute_times, complete, dropped};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
 use crate::model::attributes::table_attribute;
@@ -170,6 +170,7 @@ fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
     new.id = new_table_id(catalogue);
     for family in new.families.values_mut() {
         family.id = new_family_id(catalogue);
+        family.forget_past();
     }
     insert_table(catalogue, new)
 }
@@ -179,6 +180,8 @@ fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
     new.id = old.id;
     for (name, family) in &mut new.families {
         family.id = old.families.get(name).map_or_else(|| new_family_id(catalogue), |kept| kept.id);
+        // What a client gives does not count.
+        family.forget_past();
     }
     insert_table(catalogue, new)
 }
@@ -216,6 +219,7 @@ pub fn truncate(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
     table.id = new_table_id(catalogue);
     for family in table.families.values_mut() {
         family.id = new_family_id(catalogue);
+        family.forget_past();
     }
     catalogue.tables.insert(name.clone(), table);
     Ok(())
@@ -291,6 +295,7 @@ impl Engine {
             let mut catalogue = (*before).clone();
             let (events, items) = change(&mut catalogue, now)?;
             attribute_times::note(&before, &mut catalogue, now);
+            complete::note(&before, &mut catalogue, now, &|family| self.may_be_full(family));
             #[cfg(test)]
             let is_awaited = !self.breaks(super::Broken::WritesUndeclared);
             #[cfg(not(test))]

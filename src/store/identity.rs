@@ -9,7 +9,7 @@ use crate::env::Env;
 use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod changed;
 mod check;
 mod collect;
 mod compact;
+mod complete;
 mod cursor;
 mod damage;
 mod draft;

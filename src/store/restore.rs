@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::catalogue::{insert_table, new_family_id};
 use super::engine::known_table;
 use crate::model::attributes::derive_rules;
-use crate::model::{Catalogue, FamilyRules, FamilySchema, TableName};
+use crate::model::{Catalogue, FamilyRules, FamilySchema, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// What such a family has while its own attributes do not say.
@@ -41,6 +41,8 @@ pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) 
         metadata: BTreeMap::new(),
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
+        complete: None,
+        made_at: Timestamp::ZERO,
     };
     schema.declare(family);
     insert_table(catalogue, schema)

@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// `None`: there are too many.
-    fn family_columns(&self, family: &FamilySchema) -> Result<Option<Vec<ColumnNumbers>>> {
+    pub fn family_columns(&self, family: &FamilySchema) -> Result<Option<Vec<ColumnNumbers>>> {
         let snapshot = self.snapshot();
         let mut all: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
         let mut add = |numbers: ColumnNumbers| match all.get_mut(&numbers.qualifier) {

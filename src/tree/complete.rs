@@ -1,7 +1,8 @@
 //! From when on `.at` shows all that there was: what VERSIONS, a TTL or the end of deleted cells may have taken.
 //!
-//! Nothing is written down when a version is dropped. A column that has as many versions as its family keeps may have
-//! had older ones; one with fewer has had none but those.
+//! Nothing is written down when a rule drops a version. A column that has as many versions as its family keeps may have
+//! had older ones; one with fewer has had none but those. Where rules came to keep more, or what they kept was purged,
+//! the family says so ([`Complete`]).
 
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ use super::resolve::Tree;
 use crate::Result;
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::model::{
-    CellInfo, FamilyRules, FamilySchema, KeepDeleted, Qualifier, RowKey, TableName, TimeRange, Timestamp,
+    CellInfo, Complete, FamilyRules, FamilySchema, KeepDeleted, Qualifier, RowKey, TableName, TimeRange, Timestamp,
 };
 use crate::visibility::is_outranked;
 
@@ -20,12 +21,6 @@ const OF_FAMILY: usize = 200_000;
 /// Versions that are looked at for what may lack in a directory.
 const OF_DIRECTORY: usize = 20_000;
 const PAGE: usize = 1000;
-
-/// From when on a family is complete, and why not from earlier.
-struct Complete {
-    from: Timestamp,
-    because: String,
-}
 
 /// A walk over the versions of a family, until it has looked at so many.
 struct Look<'a> {
@@ -160,9 +155,9 @@ impl<'a> Look<'a> {
         let kept = rules.keep_deleted != KeepDeleted::False;
         let purged = age(rules.purge_deleted_after_ms.filter(|_| kept && rules.new_version_behavior));
         let purged = purged
+            .filter(|from| *from > self.family.made_at)
             .map(|from| Complete { from, because: "PURGE_DELETED_AFTER drops what was deleted before".to_owned() });
-        let all = [dropped, expired, purged].into_iter().flatten();
-        let latest = all.max_by_key(|complete| complete.from);
+        let latest = [dropped, expired, purged, self.family.complete.clone()].into_iter().fold(None, Complete::later);
         latest.unwrap_or_else(|| Complete { from: Timestamp::ZERO, because: "nothing was dropped".to_owned() })
     }
 }
@@ -213,7 +208,7 @@ impl Tree {
                 _ => continue,
             };
             let complete = look.complete(self.backend.now());
-            if looked && complete.from > time && complete.because.starts_with(['V', 'T']) {
+            if looked && complete.from > time && !complete.because.starts_with("PURGE_DELETED_AFTER drops") {
                 return Ok(Some(format!(
                     "of {time} not all may be shown: {}, from {} on it is whole; \
                      .schema/{}/.info/complete of the table says so of the family, whose VERSIONS and TTL say how much is kept",

@@ -71,6 +71,8 @@ fn family(declared: &Value, id: u32) -> FamilySchema {
         metadata: BTreeMap::new(),
         configuration: BTreeMap::new(),
         rules,
+        complete: None,
+        made_at: cellfs::model::Timestamp::ZERO,
     }
 }
 

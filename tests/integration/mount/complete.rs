@@ -136,3 +136,52 @@ fn mount_at_now_lacks_nothing_that_was_written_in_haste() {
     assert_eq!(fs::read_to_string(at.join("q")).unwrap(), "last");
     assert_eq!(fs::read_to_string(fixture.path("t/.at/-0s/r/f/q")).unwrap(), "later");
 }
+
+#[test]
+fn mount_complete_remembers_what_was_dropped_by_rules_that_kept_less() {
+    let fixture = Fixture::new();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema/f"));
+    let complete = schema.join(".info/complete");
+    let set = |name: &str, value: &str| fs::write(schema.join(name), value).unwrap();
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    let compact = || fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    set("PURGE_DELETED_AFTER", "FOREVER");
+    // Nothing was there to be dropped.
+    set("VERSIONS", "3");
+    assert_eq!(line(&complete, "f")[1..], ["0", "1970-01-01T00:00:00.000Z", "nothing was dropped"]);
+    for time in 1..=5 {
+        fs::write(family.join(format!("q@{time}000")), time.to_string()).unwrap();
+    }
+    fixture.backend().flush(None).unwrap();
+    compact();
+    assert_eq!(line(&complete, "f")[1], "3000");
+    let before = now();
+    set("VERSIONS", "10");
+    let said = line(&complete, "f");
+    assert!(said[1].parse::<u128>().unwrap() >= before && said[3].starts_with("VERSIONS was 3 until "), "{said:?}");
+    assert!(fs::metadata(fixture.path("t/.at/1500/r/f/q")).is_err());
+    assert!(errors(&fixture).contains("VERSIONS was 3 until "), "{}", errors(&fixture));
+    // A shorter TTL of a while ago, too; and what says less does not take its place.
+    set("TTL", "100");
+    set("TTL", "FOREVER");
+    assert!(line(&complete, "f")[3].starts_with("VERSIONS was 3"));
+    let before = now();
+    fixture.backend().purge(&purge_of_table(&table)).unwrap();
+    let said = line(&complete, "f");
+    assert!(said[1].parse::<u128>().unwrap() >= before && said[3].contains("cellfs purge"), "{said:?}");
+    // It follows the table: to another name, and out of a snapshot.
+    fixture.backend().create_snapshot("s", None).unwrap();
+    fs::rename(fixture.path("t"), fixture.path("u")).unwrap();
+    assert_eq!(line(&fixture.path("u/.info/complete"), "f"), said);
+    let restoration = cellfs::backend::Restoration {
+        snapshot: "s".to_owned(),
+        tables: vec![(table.clone(), table.clone())],
+        existing: cellfs::backend::Existing::Refuse,
+    };
+    fixture.backend().restore(&restoration, cellfs::model::Origin(0)).unwrap();
+    assert_eq!(line(&fixture.path("t/.info/complete"), "f"), said);
+}
+
+fn purge_of_table(table: &cellfs::model::TableName) -> cellfs::backend::PurgeScope {
+    cellfs::backend::PurgeScope { table: table.clone(), family: None, row: None, qualifier: None }
+}

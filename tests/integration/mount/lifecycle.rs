@@ -195,8 +195,8 @@ fn mount_store_of_another_format_is_refused_untouched() {
     fixture.unmount();
     let format = fixture.store().join("format");
     let text = fs::read_to_string(&format).unwrap();
-    for (number, wanted) in [("99", "Use a newer release"), ("3", "a store of an older release")] {
-        let other = text.replace("\"cellfs_store_format\": 4", &format!("\"cellfs_store_format\": {number}"));
+    for (number, wanted) in [("99", "Use a newer release"), ("4", "a store of an older release")] {
+        let other = text.replace("\"cellfs_store_format\": 5", &format!("\"cellfs_store_format\": {number}"));
         assert_ne!(text, other);
         fs::write(&format, &other).unwrap();
         fs::write(format.with_extension("copy"), &other).unwrap();

@@ -35,6 +35,8 @@ fn family(name: &str, attributes: &[(&str, &str)]) -> FamilySchema {
         metadata: text_map(&[("note", "of a family")]),
         configuration: BTreeMap::new(),
         rules: FamilyRules::default(),
+        complete: None,
+        made_at: cellfs::model::Timestamp::ZERO,
     }
 }
 
