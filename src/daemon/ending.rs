@@ -100,21 +100,22 @@ impl Ending {
     }
 }
 
-/// Opens a log file for appending.
-pub fn open_log(path: &Path) -> Result<File> {
+/// Opens a log file for appending; `shown` is its name for people.
+pub fn open_log(path: &Path, shown: &Path) -> Result<File> {
     // Whoever may write to the store's directory is not to choose where its daemon writes.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let opened = File::options().append(true).create(true).mode(0o640).custom_flags(flags).open(path);
-    let usable = opened.and_then(|file| match file.metadata()?.file_type() {
-        // A pipe whose reader goes away would end the daemon.
-        kind if kind.is_fifo() => Err(std::io::Error::other("it is a pipe, no regular file")),
-        _ => Ok(file),
-    });
-    usable.map_err(|e| Error::io(format!("open the log {}", path.display()), &e))
+    // A pipe whose reader goes away would end the daemon; one that has none cannot be opened (ENXIO).
+    let pipe = || std::io::Error::other("it is a pipe, no regular file: take it away");
+    let usable = match opened {
+        Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Err(pipe()),
+        opened => opened.and_then(|file| if file.metadata()?.file_type().is_fifo() { Err(pipe()) } else { Ok(file) }),
+    };
+    usable.map_err(|e| Error::io(format!("open the log {}", shown.display()), &e))
 }
 
 /// Sends standard error to a file.
 pub fn redirect_log(path: &Path) -> Result<()> {
-    let file = open_log(path)?;
+    let file = open_log(path, path)?;
     nix::unistd::dup2_stderr(&file).map_err(|e| Error::io(format!("write the log {}", path.display()), &e.into()))
 }

@@ -60,13 +60,11 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
     }
     let (mut reader, writer) = pipe()?;
     let log = match &request.log {
-        Some(path) => ending::open_log(path)?,
+        Some(path) => ending::open_log(path, path)?,
         None => {
-            let path = store.join(LOG);
-            let log = ending::open_log(&path)?;
-            store
-                .give(LOG)
-                .map_err(|e| Error::io(format!("open the log {}", store.shown().join(LOG).display()), &e))?;
+            let (path, shown) = (store.join(LOG), store.shown().join(LOG));
+            let log = ending::open_log(&path, &shown)?;
+            store.give(LOG).map_err(|e| Error::io(format!("open the log {}", shown.display()), &e))?;
             request.log = Some(path);
             log
         }

@@ -114,8 +114,14 @@ fn options() -> OpenOptions {
     options
 }
 
-/// Refuses what is no regular file.
-fn regular(file: File) -> io::Result<File> {
+/// Opens a file, and refuses what is no regular one.
+fn open_regular(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let odd =
+        |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("it is {what}, no regular file: take it away"));
+    let file = match options.open(path) {
+        Err(e) if e.kind() == io::ErrorKind::IsADirectory => return Err(odd("a directory")),
+        opened => opened?,
+    };
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
         return Ok(file);
@@ -126,7 +132,7 @@ fn regular(file: File) -> io::Result<File> {
         () if kind.is_dir() => "a directory",
         () => "a device",
     };
-    Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is {what}, no regular file: take it away")))
+    Err(odd(what))
 }
 
 /// A name in a directory, which is held while this lives.
@@ -193,7 +199,7 @@ impl RealEnv {
     pub(super) fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         self.spare.open(|| {
             let place = self.place(path)?;
-            let file = options().write(false).open(&place.path).and_then(regular)?;
+            let file = open_regular(options().write(false), &place.path)?;
             Ok(Arc::new(RealFile(file)) as Arc<dyn EnvFile>)
         })
     }
@@ -202,7 +208,7 @@ impl RealEnv {
     pub(super) fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn LockGuard>> {
         let place = self.place(path)?;
         let dir = path.parent().unwrap_or(path).to_owned();
-        let file = match options().write(false).open(&place.path).and_then(regular) {
+        let file = match open_regular(options().write(false), &place.path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened?),
         };
@@ -227,7 +233,7 @@ impl Env for RealEnv {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         self.spare.open(|| {
             let place = self.place(path)?;
-            Ok(Arc::new(RealFile(options().open(&place.path).and_then(regular)?)) as Arc<dyn EnvFile>)
+            Ok(Arc::new(RealFile(open_regular(&options(), &place.path)?)) as Arc<dyn EnvFile>)
         })
     }
 
@@ -338,7 +344,7 @@ impl Env for RealEnv {
 
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>> {
         let place = self.place(path)?;
-        let file = options().create(true).truncate(false).open(&place.path).and_then(regular)?;
+        let file = open_regular(options().create(true).truncate(false), &place.path)?;
         place.give()?;
         match file.try_lock() {
             Ok(()) => {}

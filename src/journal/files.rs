@@ -103,9 +103,17 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
         Err(e) => Err(io("read", path, &e)),
     };
     // One that cannot be read is as good as one that is not there, while the other can.
-    let both = match (read(&paths[0]), read(&paths[1])) {
+    let (both, unread) = match (read(&paths[0]), read(&paths[1])) {
         (Err(e), Err(_)) => return Err(e),
-        (one, other) => [one.unwrap_or_default(), other.unwrap_or_default()],
+        (one, other) => {
+            let unread = [(0, one.as_ref().err()), (1, other.as_ref().err())];
+            let problem = |(of, e): (usize, Option<&Error>)| {
+                let text = format!("{}; its other copy is whole and takes its place", e?.message);
+                Some(Problem { path: paths[of].clone(), offset: 0, text })
+            };
+            let unread: Vec<Problem> = unread.into_iter().filter_map(problem).collect();
+            ([one.unwrap_or_default(), other.unwrap_or_default()], unread)
+        }
     };
     let mut folded: Option<Folded> = None;
     let mut at = 0usize;
@@ -127,9 +135,10 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
         let Some(folded) = &mut folded else { break };
         if let Some(lacks) = lacking {
             folded.is_twofold = false;
+            let is_read = unread.iter().all(|problem| problem.path != paths[lacks]);
             // An end that was not written to the second one yet is no damage.
             let record = &both[which][at..at + len];
-            if both[lacks].is_empty() || !is_begun(both[lacks].get(at..).unwrap_or_default(), record) {
+            if is_read && (both[lacks].is_empty() || !is_begun(both[lacks].get(at..).unwrap_or_default(), record)) {
                 let text = "it is damaged; its other copy is whole and takes its place".to_owned();
                 folded.problems.push(Problem { path: paths[lacks].clone(), offset: at as u64, text });
             }
@@ -140,6 +149,7 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
     }
     if let Some(folded) = &mut folded {
         folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);
+        folded.problems.splice(..0, unread);
     }
     Ok(folded)
 }

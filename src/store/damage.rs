@@ -91,10 +91,13 @@ impl FirstDamage {
     }
 }
 
-const FILE: &str = "damage";
+/// The file that notes what a check found.
+pub fn path(store: &Path) -> PathBuf {
+    store.join("damage")
+}
 
 fn write(env: &dyn Env, store: &Path, noted: Option<&Noted>) {
-    let path = store.join(FILE);
+    let path = path(store);
     let Some(noted) = noted else {
         // It is not there, mostly.
         let _ = env.remove(&path);
@@ -107,7 +110,7 @@ fn write(env: &dyn Env, store: &Path, noted: Option<&Noted>) {
 }
 
 fn noted(env: &dyn Env, store: &Path) -> Option<Noted> {
-    let bytes = env.read_file(&store.join(FILE)).ok()?;
+    let bytes = env.read_file(&path(store)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

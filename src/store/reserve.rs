@@ -82,6 +82,11 @@ fn last_path(store: &Path) -> PathBuf {
     store.join("reserve.last")
 }
 
+/// The files that keep it.
+pub fn paths(store: &Path) -> [PathBuf; 2] {
+    [deletes_path(store), last_path(store)]
+}
+
 /// Gives back to the disk what is reserved in a store's directory; whether there was anything.
 pub fn remove(env: &dyn Env, store: &Path) -> bool {
     // Order: what deletes may use first.

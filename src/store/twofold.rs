@@ -40,14 +40,17 @@ pub fn load<T>(env: &dyn Env, path: &Path, parse: &dyn Fn(&[u8]) -> Result<T>) -
     let copy = copy_of(path);
     let (first, second) = (read(env, path)?, read(env, &copy)?);
     let (first, odd) = first.map_or_else(|odd| (None, Some(Err(odd))), |first| (first, None));
-    let second = second.or_else(|odd| if first.is_some() { Ok(None) } else { Err(odd) })?;
+    let (second, why) = match second {
+        Err(odd) if first.is_some() => (None, odd.message),
+        second => (second?, "it is missing".to_owned()),
+    };
     let judged = odd.or_else(|| first.as_deref().map(parse));
     let bad = match judged {
         Some(Ok(value)) => {
             let bytes = first.unwrap_or_default();
             let same = second.as_ref() == Some(&bytes);
-            let text = if second.is_none() { "it is missing" } else { "it is damaged or old" };
-            let problems = if same { Vec::new() } else { vec![(copy, text.to_owned())] };
+            let text = if second.is_none() { why } else { "it is damaged or old".to_owned() };
+            let problems = if same { Vec::new() } else { vec![(copy, text)] };
             return Ok(Some(Loaded { value, bytes, problems }));
         }
         Some(Err(e)) => Some(e),

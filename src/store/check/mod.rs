@@ -16,7 +16,7 @@ use super::damage::FirstDamage;
 use super::engine::Engine;
 use super::layout::File;
 use super::progress::{Noted, Progress};
-use super::{identity, lock, lost};
+use super::{damage, identity, lock, lost, reserve};
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
@@ -130,6 +130,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
             return Ok(checker.into());
         }
     };
+    tell_odd_files(&mut checker, &**env, dir)?;
     let noted = check_progress(&mut checker, &**env, dir, &state)?;
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
@@ -183,6 +184,18 @@ fn add_log(
                 }
                 added => added?,
             }
+        }
+    }
+    Ok(())
+}
+
+/// Tells of what is no regular file though it has the name of one that is not read here.
+fn tell_odd_files(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path) -> Result<()> {
+    for path in reserve::paths(dir).into_iter().chain([damage::path(dir)]) {
+        if let Err(e) = env.open(&path).map(drop)
+            && e.kind() == std::io::ErrorKind::InvalidData
+        {
+            checker.damage(path.display().to_string(), None, e.to_string())?;
         }
     }
     Ok(())
