@@ -3,6 +3,7 @@
 //! Implemented by the embedded store and by the client of a daemon's control socket. Must not know files or FUSE.
 
 mod alter;
+mod changes;
 mod kept;
 mod numbers;
 mod run;
@@ -17,6 +18,7 @@ use crate::model::{
     TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
+pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
 pub use kept::{Existing, Restoration, SnapshotInfo};
 pub use run::{RowPiece, VersionRun};
 
@@ -353,6 +355,11 @@ pub trait Backend: Send + Sync {
     /// be made.
     fn check_room(&self) -> Result<()> {
         Ok(())
+    }
+    /// Changes of cells that were committed and are on the disk, each once, oldest first; what is not in the log any
+    /// more is told by [`ChangesPage::gone`].
+    fn changes(&self, _query: &ChangesQuery) -> Result<ChangesPage> {
+        Err(Error::new(ErrorKind::Unsupported, "changes of this store cannot be followed"))
     }
     /// The store's clock.
     fn now(&self) -> Timestamp;

@@ -118,6 +118,9 @@ _cellfs() {
             cellfs,undrop)
                 cmd="cellfs__subcmd__undrop"
                 ;;
+            cellfs,watch)
+                cmd="cellfs__subcmd__watch"
+                ;;
             cellfs,why)
                 cmd="cellfs__subcmd__why"
                 ;;
@@ -223,6 +226,9 @@ _cellfs() {
             cellfs__subcmd__help,undrop)
                 cmd="cellfs__subcmd__help__subcmd__undrop"
                 ;;
+            cellfs__subcmd__help,watch)
+                cmd="cellfs__subcmd__help__subcmd__watch"
+                ;;
             cellfs__subcmd__help,why)
                 cmd="cellfs__subcmd__help__subcmd__why"
                 ;;
@@ -284,7 +290,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -568,7 +574,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1114,6 +1120,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__undrop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__watch)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1682,6 +1702,28 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__watch)
+            opts="-h -V --prefix --since --once --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

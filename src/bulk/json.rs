@@ -4,7 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Out, Writer};
 use crate::Result;
-use crate::model::{Cell, CellKind, Cells, Piece, RowKey, column_name, json_bytes};
+use crate::backend::Change;
+use crate::model::{Cell, CellKind, Cells, Piece, RowKey, SeqNo, column_name, json_bytes};
 
 /// A line a cell.
 #[derive(Default)]
@@ -42,6 +43,28 @@ fn line(row: &[u8], cell: &Cell) -> Json {
     }
     if let CellKind::Tombstone(kind) = cell.kind {
         object.insert("type".to_owned(), json!(kind.name()));
+    }
+    Json::Object(object)
+}
+
+/// A line of the change feed: the number of its commit, the table, and the cell as [`line`] has it. Of a large value
+/// there is its length alone.
+pub fn change_line(seq: SeqNo, change: &Change) -> Json {
+    let mut object = Map::new();
+    object.insert("seq".to_owned(), json!(seq.0));
+    object.insert("table".to_owned(), json!(change.table.to_string()));
+    object.insert("row".to_owned(), json_bytes(&change.row));
+    let value = change.value.as_ref().filter(|_| change.kind.is_put());
+    let value = value.map_or(Json::Null, |value| json_bytes(value));
+    object.insert(column_name(&change.family, &change.qualifier), value);
+    object.insert("timestamp".to_owned(), json!(change.timestamp.0));
+    if let Some(ttl) = change.ttl_ms {
+        object.insert("ttl".to_owned(), json!(ttl));
+    }
+    match change.kind {
+        CellKind::Tombstone(kind) => drop(object.insert("type".to_owned(), json!(kind.name()))),
+        CellKind::Put if change.value.is_none() => drop(object.insert("length".to_owned(), json!(change.len))),
+        CellKind::Put => {}
     }
     Json::Object(object)
 }

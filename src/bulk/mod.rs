@@ -5,6 +5,8 @@
 mod delimited;
 mod json;
 
+pub use json::change_line;
+
 use crate::Result;
 use crate::model::{Piece, Qualifier};
 

@@ -13,7 +13,7 @@ mod snapshot;
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use operator::{
     BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs, StatsArgs, TopArgs,
-    UndeleteArgs, WhyArgs,
+    UndeleteArgs, WatchArgs, WhyArgs,
 };
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
@@ -66,12 +66,14 @@ pub enum Command {
     Undelete(UndeleteArgs),
     /// Show the last refusals of a mount, with what to do
     Why(WhyArgs),
+    Watch(WatchArgs),
     /// Take deleted cells and their tombstones now, however long they are to be kept
     Purge(PurgeArgs),
     /// Show or change the settings of a store
     ///
     /// They are kept in the store and take effect at once, whether it is mounted or not. value_limit is the longest value
     /// in bytes, also given as 64K, 20M, 16G; a mount option of that name counts in its place for that mount.
+    /// changes_retain is how many bytes of the log stay for those who follow changes, beyond what a crash needs.
     /// default.ATTRIBUTE is what families have that are declared without the attribute from then on: by mkdir, by create
     /// and alter, and, once it is set, in the shell, which has HBase's defaults otherwise. Families that are there keep
     /// what they have. Without NAME every setting is shown, and whether it was set; with NAME its value alone.

@@ -1,7 +1,7 @@
 //! put, get, delete, deleteall, scan, count.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,7 +100,21 @@ fn mutate(
     Ok(if done.applied { Answer::Yes } else { Answer::No })
 }
 
+/// Waits for the first bytes of standard input, or its end: whoever writes them may need the store until then.
+fn await_input() -> Result<()> {
+    loop {
+        match std::io::stdin().lock().fill_buf() {
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("read standard input", &e)),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
 pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
+    if args.row == "-" || args.value.as_ref().is_some_and(|value| value == "-") {
+        await_input()?;
+    }
     let (backend, table) = open(&args.store, &args.table)?;
     let (column, value) = match (&args.column, &args.value) {
         (None, None) if json && args.row == "-" => {

@@ -261,6 +261,15 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-drop(1)", "cellfs-undelete(1)"],
     ),
     beside(
+        "cellfs-watch",
+        &[
+            ("What is written in a table from now on:", "cellfs watch /mnt/cells/default/t"),
+            ("For a program that was away since number 4711:", "cellfs --json watch /srv/store t --since 4711"),
+            ("To be able to be away for as long as a gigabyte:", "cellfs config /srv/store changes_retain 1G"),
+        ],
+        &["cellfs-log(1)", "cellfs-config(1)", "cellfs-tree(7)"],
+    ),
+    beside(
         "cellfs-why",
         &[("After an error here:", "cellfs why ."), ("The last three of a mount:", "cellfs why -n 3 /mnt/cells")],
         &["cellfs-tree(7)"],

@@ -34,6 +34,7 @@ mod status;
 mod tables;
 mod top;
 mod undelete;
+mod watch;
 mod why;
 
 use std::ffi::OsString;
@@ -139,6 +140,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Undrop(args) => tables::undrop(&args),
         Command::Undelete(args) => undelete::undelete(&args, json),
         Command::Why(args) => why::why(&args, json),
+        Command::Watch(args) => watch::watch(&args, json),
         Command::Purge(args) => purge::purge(&args),
         Command::Config(args) => config::config(&args, json),
         Command::Put(args) => cells::put(args, json),

@@ -14,7 +14,7 @@ use super::{Answer, columns};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
-use crate::model::attributes::{all_without_effect, family_attribute};
+use crate::model::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{
     Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName, TableSchema,
     TableState, Timestamp, check_family, give_attributes,
@@ -54,6 +54,10 @@ pub fn parse_family(text: &str) -> Result<(String, BTreeMap<String, String>)> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;
+    if name.split_once('=').is_some_and(|(key, _)| family_defaults().any(|(known, _)| known == key)) {
+        let text = format!("`{name}` is an attribute without its family; a family is given as f1,VERSIONS=3");
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     let mut attributes = BTreeMap::new();
     for part in parts {
         let (key, value) = assignment(part)?;

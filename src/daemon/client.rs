@@ -14,8 +14,8 @@ use super::pieces::{RemoteRows, more_pieces};
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::{Hello, Request, Response, send};
 use crate::backend::{
-    Backend, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
-    RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom,
+    PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
@@ -363,6 +363,10 @@ impl Backend for Client {
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
         expect!(self, Request::TableColumns(table.clone()), Response::TableColumns(columns) => columns)
+    }
+
+    fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        expect!(self, Request::Changes(query.clone()), Response::Changes(page) => page)
     }
 
     fn value_limit(&self) -> u64 {

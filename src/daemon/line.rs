@@ -204,6 +204,7 @@ mod tests {
             value_limit: 0,
             now: crate::model::Timestamp(0),
             hash_key: [0; 16],
+            spelling: Default::default(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A mount of this filesystem, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,12 @@ pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
 /// The path without symbolic links and relative parts, as far as it exists. Nothing is asked of a mount in it: its daemon
 /// may be gone, or stopped, and then whoever asks waits for ever.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
+    if let Some(text) = path.to_str()
+        && ["hbase://", "hbase+rpc://"].iter().any(|scheme| text.starts_with(scheme))
+    {
+        let text = format!("{text} is the address of a cluster, and this release serves stores in directories alone");
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     let absolute = std::path::absolute(path).map_err(|e| Error::io(path.display(), &e))?;
     let mounts = mounts().unwrap_or_default();
     let in_mount = |path: &Path| mounts.iter().any(|mount| path.starts_with(&mount.mount_point));

@@ -58,6 +58,7 @@ fn name(request: &Request) -> &'static str {
         Request::Status => "status",
         Request::Check => "check",
         Request::Numbers => "stats",
+        Request::Changes(_) => "changes",
         Request::TableNumbers(_) | Request::TableColumns(_) => "describe",
         Request::Snapshots | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_) | Request::Restore(_) => {
             "snapshot"

@@ -12,14 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::numbers::DaemonNumbers;
 use crate::backend::{
-    CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration,
-    RowListing, SnapshotInfo, Status, VersionRun, Versions,
+    ChangesPage, ChangesQuery, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope,
+    RenameCell, Restoration, RowListing, SnapshotInfo, Status, VersionRun, Versions,
 };
 use crate::error::printable;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, Mutated, Piece,
     Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
 };
+use crate::tree::escape::Spelling;
 use crate::{Error, ErrorKind, Result};
 
 /// Largest message, bytes. What is not sent in pieces has to fit: the catalogue, a batch of small puts, what is appended
@@ -68,6 +69,7 @@ pub enum Request {
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
+    Changes(ChangesQuery),
     Snapshots,
     CreateSnapshot(String, Option<TableName>),
     DeleteSnapshot(String),
@@ -107,6 +109,8 @@ pub struct Hello {
     pub value_limit: u64,
     pub now: Timestamp,
     pub hash_key: [u8; 16],
+    /// How names are spelt in the mount.
+    pub spelling: Spelling,
 }
 
 impl Hello {
@@ -140,6 +144,7 @@ pub enum Response {
     Status(Box<Status>),
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),
+    Changes(ChangesPage),
     Snapshots(Vec<SnapshotInfo>),
     Numbers(Box<DaemonNumbers>),
     Failed(Error),

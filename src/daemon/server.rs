@@ -296,6 +296,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::Status => Response::Status(Box::new(backend.status()?)),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
+        Request::Changes(query) => Response::Changes(backend.changes(&query)?),
         Request::Snapshots => Response::Snapshots(backend.snapshots()?),
         Request::Get(_) | Request::Scan(_) | Request::Check => {
             return Err(Error::new(ErrorKind::Unsupported, "this is answered piece by piece"));
@@ -369,5 +370,6 @@ fn hello(control: &Control) -> Hello {
         value_limit: control.backend.value_limit(),
         now: control.backend.now(),
         hash_key: control.backend.hash_key(),
+        spelling: control.fs.spelling(),
     }
 }

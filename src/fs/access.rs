@@ -50,7 +50,7 @@ impl Fs {
         let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
                 || matches!(key.view, View::At(_))
                 || key.asked.is_some()
-                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Exports(_) | Place::Export(..))
+                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Changes(_) | Place::Exports(_) | Place::Export(..))
                 // What a backup copies has the modes that it is to have again.
                 || key.snapshot.is_some() && key.view != View::History;
         let kept = match facts {
@@ -156,7 +156,7 @@ impl Fs {
 /// Whose bits a generated file may have: what shows values is its owner's alone, as they may be kept from others.
 fn open_to(key: &NodeKey) -> u16 {
     let tells_values = key.is_question() && key.asked.as_ref().is_some_and(|asked| asked.tells_values());
-    if tells_values || matches!(key.place, Place::Export(..)) { 0o700 } else { 0o777 }
+    if tells_values || matches!(key.place, Place::Export(..) | Place::Changes(_)) { 0o700 } else { 0o777 }
 }
 
 /// The mode without those bits; `None` if it has none.

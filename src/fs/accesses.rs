@@ -1,6 +1,5 @@
 //! `.info/access`: every request while somebody follows them. A load of a number is what it costs while nobody does.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,6 +9,7 @@ use super::counters::Operation;
 use super::errno::errno;
 use super::handles::{Handle, Opened, TextHandle};
 use super::held_text::HeldText;
+use super::lines::{Follower, Lines};
 use super::nodes::Node;
 use super::{Caller, Fs};
 use crate::env::sync::Mutex;
@@ -18,8 +18,6 @@ use crate::model::{FileAttributes, FileChange};
 use crate::tree::resolve::Facts;
 use crate::{Error, Result};
 
-/// Bytes of lines that wait for slow readers.
-const KEPT: usize = 4 << 20;
 /// Longest path that is shown, bytes.
 const PATH_MAX: usize = 4096;
 /// Whoever follows would otherwise follow that.
@@ -33,34 +31,6 @@ pub(super) struct Accesses {
     readers: AtomicUsize,
     lines: Mutex<Lines>,
 }
-
-/// Whole lines; those before `start` are forgotten. Offsets count from the first reader's opening.
-#[derive(Default)]
-struct Lines {
-    start: u64,
-    bytes: VecDeque<u8>,
-}
-
-impl Lines {
-    fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-
-    fn push(&mut self, line: &str) {
-        self.bytes.extend(line.as_bytes());
-        if self.bytes.len() > KEPT {
-            // A quarter at once.
-            let least = KEPT / 4;
-            let end = self.bytes.iter().skip(least).position(|byte| *byte == b'\n').map_or(least, |at| least + at + 1);
-            self.bytes.drain(..end);
-            self.start += end as u64;
-        }
-    }
-}
-
-/// What a reader takes for which place: its offset plus this is the line's.
-#[derive(Debug, Default)]
-pub struct Follower(Mutex<i64>);
 
 impl Accesses {
     fn is_followed(&self) -> bool {
@@ -84,20 +54,8 @@ impl Accesses {
 
     /// Bytes at an offset; what was forgotten before it was read is told in a line.
     fn read(&self, follower: &Follower, offset: u64, len: usize) -> Vec<u8> {
-        let lines = self.lines.lock();
-        let mut shift = follower.0.lock();
-        let (start, at) = (lines.start.cast_signed(), offset.cast_signed().saturating_add(*shift));
-        let mut found = Vec::new();
-        if at < start {
-            let lost = format!("# {} bytes of requests were not read in time\n", start - at);
-            if offset > 0 && lost.len() <= len {
-                found.extend_from_slice(lost.as_bytes());
-            }
-            *shift = start - offset.cast_signed() - found.len() as i64;
-        }
-        let from = usize::try_from(at.max(start) - start).unwrap_or(usize::MAX).min(lines.bytes.len());
-        found.extend(lines.bytes.range(from..).take(len - found.len()));
-        found
+        let told = |lost| format!("# {lost} bytes of requests were not read in time\n");
+        self.lines.lock().read(follower, offset, len, &told)
     }
 }
 
@@ -169,6 +127,7 @@ impl Fs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lines::KEPT;
     use super::*;
 
     #[test]

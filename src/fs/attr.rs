@@ -363,6 +363,10 @@ impl Fs {
             }
             Place::Info(InfoPlace::Errors) => Some(Facts::text(self.refusals.text(), self.tree.backend.now().into())),
             Place::Info(InfoPlace::Access) => Some(self.facts_of_accesses()),
+            Place::Changes(table) => match self.facts(key)? {
+                Some(_) => Some(self.facts_of_feed(table)?),
+                None => None,
+            },
             Place::Info(InfoPlace::Requests) => Some(Facts::text(self.counters.text(), self.tree.backend.now().into())),
             Place::Schema(place) => {
                 self.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(self.mounted_at)))

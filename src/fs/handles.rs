@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::accesses::Follower;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
+use super::lines::Follower;
 use super::nodes::Node;
 use super::running::Running;
-use super::stream::Stream;
+use super::stream::Streamed;
 use crate::model::{CellInfo, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -94,7 +94,7 @@ pub struct TextHandle {
     /// It is the log of requests.
     pub follows: Option<Follower>,
     /// It is made while it is read.
-    pub streams: Option<Stream>,
+    pub streams: Option<Box<dyn Streamed>>,
 }
 
 /// An open directory.

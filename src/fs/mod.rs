@@ -22,12 +22,14 @@ mod dated;
 mod directory;
 pub mod errno;
 mod expiry;
+mod feed;
 mod handles;
 mod held_text;
 mod history;
 mod identities;
 mod judge;
 mod lack;
+mod lines;
 mod modes;
 mod moments;
 mod nodes;
@@ -69,6 +71,7 @@ pub use xattr::{SetXattr, Xattr};
 
 use crate::backend::Backend;
 use crate::model::FileTime;
+use crate::tree::escape::Spelling;
 use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
@@ -107,6 +110,7 @@ pub struct Fs {
     refusals: Refusals,
     counters: counters::Counters,
     accesses: accesses::Accesses,
+    feeds: feed::Feeds,
     texts: text::Scratch,
     scratch: scratch::ScratchFiles,
     modes: modes::Modes,
@@ -143,6 +147,7 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             accesses: accesses::Accesses::default(),
+            feeds: feed::Feeds::default(),
             texts: text::Scratch::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
@@ -225,6 +230,11 @@ impl Fs {
     /// Whether a directory is a family's of a row: what is changed in it are cells alone.
     pub fn holds_cells(&self, ino: u64) -> bool {
         self.nodes.get(ino).is_some_and(|node| matches!(node.key().place, Place::Family(_)))
+    }
+
+    /// How names are spelt in this mount.
+    pub fn spelling(&self) -> Spelling {
+        self.options.spelling
     }
 
     /// Whether an open file is one of the catalogue's, or another that is generated.

@@ -49,8 +49,14 @@ struct State {
     passed: u64,
 }
 
+/// A file that is made while it is read.
+pub trait Streamed: Send + Sync {
+    /// Bytes at an offset; none: there are none yet, or never. `IllegalArgument` where only the next ones can be made.
+    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>>;
+}
+
 /// One open stream.
-pub struct Stream {
+struct Stream {
     state: Mutex<State>,
     pieces: Receiver<Result<Vec<u8>>>,
     is_closed: Arc<AtomicBool>,
@@ -71,9 +77,10 @@ impl Stream {
         let state = State { make: Some((make, maker)), piece: Vec::new(), passed: 0 };
         Ok(Self { state: state.into(), pieces, is_closed })
     }
+}
 
-    /// The next bytes. `IllegalArgument` elsewhere than where the last read has ended.
-    pub fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+impl Streamed for Stream {
+    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let mut state = self.state.lock();
         if let Some((make, maker)) = state.make.take() {
             let run = move || {
@@ -128,8 +135,11 @@ impl Fs {
             }
             _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
         };
-        let streams = Some(Stream::new(make)?);
-        let (read, written) = (HeldText::default(), Mutex::default());
+        self.add_stream(node, Box::new(Stream::new(make)?))
+    }
+
+    pub(super) fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
+        let (read, written, streams) = (HeldText::default(), Mutex::default(), Some(stream));
         let text = TextHandle { node, read, written, is_dirty: AtomicBool::new(false), follows: None, streams };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })

@@ -91,6 +91,9 @@ impl Fs {
         if matches!(key.place, Place::Count(_) | Place::Export(..)) {
             return self.open_stream(node, key);
         }
+        if let Place::Changes(table) = &key.place {
+            return self.open_feed(node, table);
+        }
         if key.place == Place::Info(InfoPlace::Access) {
             return self.open_accesses(node);
         }

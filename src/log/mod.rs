@@ -6,15 +6,19 @@
 mod cell;
 mod file;
 mod nothing;
+mod past;
 mod record;
 mod replay;
+mod tail;
 mod whole;
 mod writer;
 
 pub use cell::{FoundCell, LogCell, LogValue};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};
+pub use past::{header_of, list_past, past_path, prune, retire};
 pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, is_void, read};
+pub use tail::Tail;
 pub use whole::{Whole, write_whole};
 pub use writer::{Log, Written};
 

@@ -51,7 +51,7 @@ fn a_file_that_is_covered_during_a_sync_is_not_missed() {
     let covered = || {
         log.make_spare(2)?;
         log.roll(1, |_| ())?;
-        log.remove_covered(seq);
+        log.remove_covered(seq, false);
         Ok(())
     };
     log.sync_to(seq, &covered).unwrap();
@@ -86,7 +86,7 @@ fn records_come_back_over_several_files() {
         assert_eq!(records[3].cells[0].value.len(), 100);
         assert_eq!(records[3].cells[0].tags, tags);
     }
-    log.remove_covered(SeqNo(10));
+    log.remove_covered(SeqNo(10), false);
     assert_eq!(list(&env, Path::new(DIR)).unwrap(), [2]);
 }
 

@@ -12,6 +12,7 @@ use crate::env::sync::{Condvar, Mutex};
 use super::cell::LogCell;
 use super::file::{FileHeader, HEADER, path_of};
 use super::nothing::Nothing;
+use super::past::retire;
 use super::record::Place;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};
@@ -373,15 +374,16 @@ impl Log {
         Error::new(ErrorKind::Poisoned, reason)
     }
 
-    /// Removes complete files that have nothing beyond `covered`; what cannot be removed now is tried again.
-    pub fn remove_covered(&self, covered: SeqNo) {
+    /// Removes complete files that have nothing beyond `covered`, or keeps them as past ones; what cannot be done now is
+    /// tried again.
+    pub fn remove_covered(&self, covered: SeqNo, keep: bool) {
         let gone: Vec<u64> = {
             let active = self.active.lock();
             active.complete.iter().filter(|(_, last)| *last <= covered).map(|(number, _)| *number).collect()
         };
         for number in gone {
             let path = path_of(&self.dir, number);
-            match self.env.remove(&path) {
+            match retire(&*self.env, &self.dir, number, keep) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => log::warn!("remove {}: {e}", path.display()),
                 _ => {
                     let mut active = self.active.lock();

@@ -40,6 +40,6 @@ pub use query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};
 pub use schema::{
     Complete, Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes, give_attributes,
 };
-pub use settings::{DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
+pub use settings::{CHANGES_RETAIN, DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};
 pub use time::{TimeRange, Timestamp};

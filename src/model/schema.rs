@@ -117,10 +117,12 @@ impl FamilySchema {
     }
 }
 
-/// Sets attributes of a family that were asked for. Who says how many VERSIONS are kept means no more than those:
+/// Sets attributes of a family that were asked for. Who says that fewer VERSIONS are kept means no more than those:
 /// KEEP_VERSIONS_FOR goes, unless it is given with them.
 pub fn give_attributes(attributes: &mut BTreeMap<String, String>, given: BTreeMap<String, String>) {
-    if given.contains_key("VERSIONS") {
+    let versions =
+        |map: &BTreeMap<String, String>| map.get("VERSIONS").and_then(|text| text.trim().parse::<u32>().ok());
+    if given.contains_key("VERSIONS") && versions(&given) < versions(attributes) {
         attributes.remove("KEEP_VERSIONS_FOR");
     }
     attributes.extend(given);

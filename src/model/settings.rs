@@ -11,6 +11,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// The setting of the longest value, bytes.
 pub const VALUE_LIMIT: &str = "value_limit";
+/// The setting of how many bytes of the log stay for those who follow changes, beyond what a crash needs.
+pub const CHANGES_RETAIN: &str = "changes_retain";
 /// Before the name of a family's attribute: what it is in families that are declared without it.
 pub const DEFAULT: &str = "default.";
 /// Longest value where nothing else is set, bytes.
@@ -44,6 +46,11 @@ impl Settings {
     /// Longest value that is taken, bytes.
     pub fn value_limit(&self) -> u64 {
         self.0.get(VALUE_LIMIT).and_then(|text| text.parse().ok()).unwrap_or(VALUE_LIMIT_UNSET)
+    }
+
+    /// Bytes of the covered log that stay for those who follow changes.
+    pub fn changes_retain(&self) -> u64 {
+        self.0.get(CHANGES_RETAIN).and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
     /// Attributes of a family that is declared with HBase's defaults: those that are set here.
@@ -86,7 +93,9 @@ impl Settings {
         };
         let attributes = family_defaults().map(|(name, text)| (format!("{DEFAULT}{name}"), default(name, text)));
         let limit = (VALUE_LIMIT.to_owned(), Some(VALUE_LIMIT_UNSET.to_string()));
-        let mut list: Vec<Setting> = std::iter::once(limit)
+        let retain = (CHANGES_RETAIN.to_owned(), Some("0".to_owned()));
+        let mut list: Vec<Setting> = [limit, retain]
+            .into_iter()
             .chain(attributes)
             .map(|(name, default)| match self.0.get(&name) {
                 Some(set) => Setting { name, value: Some(set.clone()), origin: SettingOrigin::Set },
@@ -111,12 +120,12 @@ impl Settings {
 fn known(name: &str) -> Result<()> {
     let attribute = name.strip_prefix(DEFAULT);
     let is_attribute = attribute.is_some_and(|attribute| family_defaults().any(|(known, _)| known == attribute));
-    if name == VALUE_LIMIT || is_attribute { Ok(()) } else { Err(no_setting(name)) }
+    if matches!(name, VALUE_LIMIT | CHANGES_RETAIN) || is_attribute { Ok(()) } else { Err(no_setting(name)) }
 }
 
 fn no_setting(name: &str) -> Error {
     let text = format!(
-        "there is no setting {name}: there are {VALUE_LIMIT}, and {DEFAULT}ATTRIBUTE for each attribute of a family, such \
+        "there is no setting {name}: there are {VALUE_LIMIT}, {CHANGES_RETAIN}, and {DEFAULT}ATTRIBUTE for each attribute of a family, such \
          as {DEFAULT}VERSIONS; `cellfs config STORE` lists them"
     );
     Error::new(ErrorKind::IllegalArgument, text)
@@ -127,10 +136,10 @@ fn canonical(name: &str, text: &str) -> Result<String> {
     match name.strip_prefix(DEFAULT) {
         Some(attribute) => family_attribute(attribute, text),
         None => {
-            let limit = bytes(text.trim()).filter(|limit| (1..=VALUE_LIMIT_MOST).contains(limit));
-            let wrong =
-                || format!("{name} is a number of bytes from 1 to {VALUE_LIMIT_MOST}, such as 16G, not '{text}'");
-            limit.map(|limit| limit.to_string()).ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wrong()))
+            let (least, most) = if name == VALUE_LIMIT { (1, VALUE_LIMIT_MOST) } else { (0, i64::MAX as u64) };
+            let wrong = || format!("{name} is a number of bytes from {least} to {most}, such as 16G, not '{text}'");
+            let found = bytes(text.trim()).filter(|found| (least..=most).contains(found));
+            found.map(|found| found.to_string()).ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wrong()))
         }
     }
 }

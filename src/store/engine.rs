@@ -11,6 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::ahead::Ahead;
 use super::cursor::{Cursor, Snapshot};
 use super::damage::Met;
+use super::feed::Feed;
 use super::layout::Layout;
 use super::memtable::{Frozen, Memtable, Memtables};
 use super::pace::Hurry;
@@ -117,6 +118,7 @@ pub struct Engine {
     pub met: Arc<Met>,
     pub disk: DiskRoom,
     pub subscribers: RwLock<Vec<Subscriber>>,
+    pub feed: Feed,
     /// Bytes that drafts hold which are in no chunk yet.
     pub drafted: AtomicU64,
     /// Held while a snapshot is made or deleted.
@@ -166,10 +168,9 @@ impl Engine {
 
     /// Notes a timestamp that was given because something stored was not before `now`.
     pub fn note_ahead(&self, given: Timestamp, now: Timestamp) {
-        if given > now {
-            self.given.note(now, given);
-        }
+        // One in the future was given on purpose, and says nothing of when others were written.
         if given > now && given.0.saturating_sub(now.0) <= AHEAD {
+            self.given.note(now, given);
             self.ahead.fetch_max(given.0, Ordering::AcqRel);
         }
     }

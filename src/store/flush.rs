@@ -41,7 +41,7 @@ impl Engine {
             let flushed = self.with_reserve(|| self.flush_one(&oldest));
             self.note_flush(&flushed);
             flushed?;
-            self.log.remove_covered(oldest.last);
+            self.retire_log(oldest.last);
         }
         Ok(())
     }
@@ -50,7 +50,11 @@ impl Engine {
         self.log.check_poison()?;
         #[cfg(test)]
         if self.breaks(super::Broken::FreesLogFirst) {
-            self.log.remove_covered(frozen.last);
+            self.log.remove_covered(frozen.last, false);
+        }
+        if self.retained() > 0 {
+            // Order: followers read of the log what nobody else needs of it any more.
+            self.sync_to(frozen.last)?;
         }
         // Order: chunks before the extents that refer to them.
         self.values.blobs.sync()?;

@@ -21,6 +21,7 @@ mod draw;
 mod dropped;
 mod engine;
 mod expire;
+mod feed;
 mod flush;
 mod history;
 mod identity;
@@ -174,6 +175,8 @@ enum Access {
     ReadOnly,
 }
 
+/// Bytes in memory that are flushed when a store is closed.
+const FLUSHED_AT_END: u64 = 256 << 10;
 /// Snapshots that stay open.
 const KEPT_OPEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
@@ -277,7 +280,12 @@ impl Store {
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
         if self.access == Access::Full && self.engine.log.poison().is_none() {
-            // An open has nothing to look through then.
+            // The next open has little to look through; a segment for a few cells is not worth its file.
+            if self.engine.tables().active.bytes() >= FLUSHED_AT_END
+                && let Err(e) = self.engine.flush()
+            {
+                log::warn!("flush at the end: {e}; the log has it all");
+            }
             self.engine.values.blobs.seal()?;
         }
         self.engine.sync_log()

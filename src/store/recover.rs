@@ -230,8 +230,11 @@ pub fn recover(
     }
     for (FileHeader { number, before: begins, .. }, path) in old {
         // What is covered by extents or by the new file is not read again.
-        if before <= state.covered || begins >= before {
-            env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+        let is_covered = before <= state.covered;
+        if is_covered || begins >= before {
+            let keep = is_covered && begins < before && state.catalogue.settings.changes_retain() > 0;
+            let retired = cells::retire(&**env, &dir, number, keep);
+            retired.map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
         } else {
             complete.push((number, before));
         }

@@ -261,6 +261,7 @@ impl Engine {
         let _hurry = self.hurry.up();
         let pace = &mut Pace::full(self);
         // Order: first what takes no room itself, so that the rest has some.
+        self.prune_past(0);
         self.collect_blobs()?;
         self.restore_reserve()?;
         self.freeze()?;

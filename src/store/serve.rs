@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{Access, Store};
 use crate::backend::{
-    Backend, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell,
-    Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom,
+    PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun,
+    Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -259,6 +260,16 @@ impl Backend for Store {
 
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
         self.engine.table_numbers(table)
+    }
+
+    fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        match self.access {
+            super::Access::Full => self.engine.changes(query),
+            _ => Err(Error::new(
+                ErrorKind::Unsupported,
+                "changes are followed in the store itself, while it is written to",
+            )),
+        }
     }
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {

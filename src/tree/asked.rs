@@ -32,6 +32,12 @@ impl Tree {
                 return Ok(Some(cell));
             }
         }
+        if let (Place::Table(table), b".changes") = (&dir.place, name) {
+            let is_present = dir.asked.is_none() && dir.view == View::Plain && dir.snapshot.is_none();
+            let text = "`.changes` follows a table as it is: it stands right below the table's own directory";
+            let changes = is_present.then(|| dir.sibling(Place::Changes(Arc::clone(table))));
+            return changes.map_or_else(|| Err(wrong(text.to_owned())), |changes| Ok(Some(changes)));
+        }
         match name {
             b".count" if ends => return Ok(Some(dir.sibling(Place::Count(Arc::new(dir.place.clone()))))),
             b".export" if ends => return Ok(Some(dir.sibling(Place::Exports(Arc::new(dir.place.clone()))))),

@@ -38,6 +38,8 @@ impl Tree {
                 let exists = self.backend.catalogue()?.namespaces.contains_key(name.as_ref());
                 Ok(exists.then_some(Facts::Dir))
             }
+            // Its length and time are those of the mount that follows.
+            Place::Changes(table) => Ok(self.backend.catalogue()?.tables.contains_key(table).then(|| text(Vec::new()))),
             Place::Table(table) => Ok(self.backend.catalogue()?.tables.contains_key(table).then_some(Facts::Dir)),
             Place::Row(row) => Ok(self.row_exists(key.view, row)?.then_some(Facts::Dir)),
             Place::Family(family) => Ok(self.family_exists(key.view, family)?.then_some(Facts::Dir)),

@@ -41,6 +41,7 @@ impl Tree {
             Place::Json(_) => b".json".to_vec(),
             Place::Times(_) => b".at".to_vec(),
             Place::Count(_) => b".count".to_vec(),
+            Place::Changes(_) => b".changes".to_vec(),
             Place::Exports(_) => b".export".to_vec(),
             Place::Export(_, format) => format.name().as_bytes().to_vec(),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
@@ -119,6 +120,7 @@ fn parent_place(place: &Place) -> Option<Place> {
         },
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
         Place::Export(base, _) => Place::Exports(Arc::clone(base)),
+        Place::Changes(table) => Place::Table(Arc::clone(table)),
         Place::Exports(base)
         | Place::Times(base)
         | Place::InfoOf(base)

@@ -102,6 +102,8 @@ pub enum Place {
     Asking(Arc<Place>, Kind),
     /// `.count` of a table, a row or a family: how many rows, or cells, there are.
     Count(Arc<Place>),
+    /// `.changes` of a table: what is committed in it, for whoever follows.
+    Changes(Arc<TableName>),
     /// `.export` of one of these, and a file in it.
     Exports(Arc<Place>),
     Export(Arc<Place>, Format),
@@ -232,6 +234,7 @@ impl Place {
             | Place::Json(_)
             | Place::FamilyComplete(..)
             | Place::Count(_)
+            | Place::Changes(_)
             | Place::Export(..)
             | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
@@ -248,7 +251,7 @@ impl Place {
     /// The table that a place is or is in.
     pub fn table(&self) -> Option<&TableName> {
         match self {
-            Place::Table(table) => Some(table),
+            Place::Table(table) | Place::Changes(table) => Some(table),
             Place::Row(row) => Some(&row.table),
             Place::Family(family) => Some(&family.table),
             Place::Json(row) | Place::RowKey(row) => Some(&row.table),

@@ -5,6 +5,8 @@
 //! one is the name wherever it reads back as the key and is not the strict spelling of a key that needs that.
 //! Must not know the store, nor shortened names.
 
+use serde::{Deserialize, Serialize};
+
 use super::suffix::{At, is_suffix};
 
 /// What a name stands for; each level has a rule or two of its own.
@@ -16,7 +18,7 @@ pub enum Level {
 }
 
 /// Which names the mount takes as they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bytes {
     /// Names of valid UTF-8 without control characters; rows do not begin with a dot.
     #[default]
@@ -26,7 +28,7 @@ pub enum Bytes {
 }
 
 /// How a tree spells its keys. The history has the default everywhere, so that a backup can go to any mount.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spelling {
     pub bytes: Bytes,
     pub at: At,

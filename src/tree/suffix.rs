@@ -2,6 +2,8 @@
 //!
 //! Works on names alone; must not know how a stem is escaped.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::Timestamp;
 
 /// What a suffix asks for.
@@ -20,7 +22,7 @@ pub enum Suffix {
 }
 
 /// What `NAME@DIGITS` is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum At {
     /// A version of `NAME`.
     #[default]

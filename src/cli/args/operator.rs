@@ -108,6 +108,34 @@ pub struct UndeleteArgs {
 }
 
 #[derive(Args)]
+/// Follow changes as they are committed
+///
+/// Every cell that is written, once, in the order of the commits: a version that came, or a tombstone. A line has the
+/// number of the commit, table, row, column, timestamp and value, separated by tabs; with --json an object, as export
+/// has them. A value of more than 16 KiB is told by its length. What is told is on the disk: an fsync is told at once,
+/// anything else within a second or two. Without --since it begins now; --since NUMBER goes on behind the last number
+/// that was read, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes
+/// further as the setting changes_retain says. Drops, truncations and restores of tables are no changes of cells, and
+/// are not told; cells of what was dropped are not told any more.
+pub struct WatchArgs {
+    /// Directory of the store, or a mount point of it: of all its tables; or the path of a table, a row, a family of a row
+    /// or a cell in a mount
+    pub store: PathBuf,
+    /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; columns, each FAMILY or FAMILY:QUALIFIER
+    #[arg(value_name = "TABLE COLUMN")]
+    pub rest: Vec<OsString>,
+    /// Only rows that start with this
+    #[arg(long, allow_hyphen_values = true)]
+    pub prefix: Option<OsString>,
+    /// Begin behind this number, 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday
+    #[arg(long, value_name = "NUMBER|TIME", allow_hyphen_values = true)]
+    pub since: Option<String>,
+    /// End when all that is there was told
+    #[arg(long)]
+    pub once: bool,
+}
+
+#[derive(Args)]
 pub struct WhyArgs {
     /// A path in a mount, or a mounted store: only refusals about it and what is below it
     #[arg(default_value = ".")]
@@ -121,7 +149,7 @@ pub struct WhyArgs {
 pub struct ConfigArgs {
     /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
-    /// The setting: value_limit, or default.ATTRIBUTE, for example default.VERSIONS
+    /// The setting: value_limit, changes_retain, or default.ATTRIBUTE, for example default.VERSIONS
     pub name: Option<String>,
     /// What it is to be
     #[arg(allow_negative_numbers = true)]

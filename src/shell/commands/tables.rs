@@ -165,7 +165,7 @@ fn drop(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     if table.state == TableState::Enabled {
         return refuse(format!("Table {} is enabled. Disable it first.", table.name));
     }
-    change(session, CatalogueChange::DropTable { name: table.name }).map(|()| Value::Nil)
+    change(session, CatalogueChange::SetTableAside { name: table.name }).map(|()| Value::Nil)
 }
 
 /// Tables whose names match, in order.
@@ -235,7 +235,7 @@ fn drop_all(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> 
             let text = format!("table {} is enabled", table.name);
             return Err(Failure::Store(crate::Error::new(crate::ErrorKind::TableEnabled, text)));
         }
-        change(session, CatalogueChange::DropTable { name: table.name.clone() })
+        change(session, CatalogueChange::SetTableAside { name: table.name.clone() })
     })
 }
 

@@ -236,7 +236,7 @@ fn truncate_with(session: &mut Session<'_>, arguments: &Arguments, splits: Split
         session.printer.line("Disabling table...")?;
     }
     session.printer.line("Truncating table...")?;
-    change(session, CatalogueChange::TruncateTable { name: table.name.clone() })?;
+    change(session, CatalogueChange::SetCellsAside { name: table.name.clone() })?;
     set_state(session, &table, TableState::Enabled)?;
     if splits == Splits::Dropped {
         table.state = TableState::Enabled;

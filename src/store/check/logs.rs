@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::lost::{self, Lost};
 use super::walk::Checker;
 use super::{Known, damage, note};
 use crate::env::Env;
@@ -25,14 +26,20 @@ enum Owed {
 impl Checker<'_> {
     /// Reads the log of a store that nobody has open.
     pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, known: Known) -> Result<()> {
+        let mut last = known.0;
         for number in log::list(env, dir)? {
             let path = log::path_of(dir, number).display().to_string();
             match log::read(env, dir, store, number) {
-                Ok(Some(walk)) => self.records(path, walk, Owed::Synced(known))?,
+                Ok(Some(walk)) => last = last.max(self.records(path, walk, Owed::Synced(known))?),
                 Ok(None) if log::is_void(env, dir, number)? => {}
                 Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
                 Err(e) => self.damage(path, None, e.message)?,
             }
+        }
+        let is_known = |lost: &Lost| lost.explains(last, known.1);
+        if last < known.1 && !lost::read(env, dir.parent().unwrap_or(dir))?.iter().any(is_known) {
+            let text = format!("it ends with number {}, though up to {} it was on the disk once", last.0, known.1.0);
+            self.damage(dir.display().to_string(), None, text)?;
         }
         Ok(())
     }
@@ -80,7 +87,8 @@ impl Checker<'_> {
         Ok(Some(bytes))
     }
 
-    fn records(&mut self, path: String, mut walk: Walk<'_>, owed: Owed) -> Result<()> {
+    /// The number of the last record.
+    fn records(&mut self, path: String, mut walk: Walk<'_>, owed: Owed) -> Result<SeqNo> {
         if walk.is_headless && owed.has_header(walk.header.before) {
             let text = "the header is damaged; the records are whole without it".to_owned();
             self.damage(path.clone(), Some(0), text)?;
@@ -108,7 +116,7 @@ impl Checker<'_> {
                 Err(_) => {}
             }
         }
-        Ok(())
+        Ok(last)
     }
 }
 

@@ -169,3 +169,68 @@ fn mount_follows_no_link_in_a_store() {
     }
     fixture.mount("");
 }
+
+#[test]
+fn mount_paths_of_commands_are_spelt_as_the_mount_spells_them() {
+    let mut fixture = Fixture::with_options("names=raw");
+    let family = fixture.family("r");
+    fs::write(family.join("a\tb"), "a tab").unwrap();
+    fs::write(family.join("a%09b"), "a percent sign").unwrap();
+    let path = family.join("a%09b").into_os_string().into_string().unwrap();
+    assert_eq!(run(&fixture, &["get", "--value", &path]), "a percent sign");
+    run(&fixture, &["delete", &path]);
+    assert_eq!(names(&family), ["a\tb"]);
+    fixture.unmount();
+    fixture.mount("at=plain");
+    fs::write(family.join("lib"), "one").unwrap();
+    fs::write(family.join("lib@18"), "eighteen").unwrap();
+    let path = family.join("lib@18").into_os_string().into_string().unwrap();
+    assert_eq!(run(&fixture, &["get", "--value", &path]), "eighteen");
+    run(&fixture, &["put", &path, "nineteen"]);
+    assert_eq!(fs::read_to_string(family.join("lib")).unwrap(), "one");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "nineteen");
+}
+
+#[test]
+fn an_address_of_a_cluster_makes_no_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("m")).unwrap();
+    for arguments in
+        [&["mount", "hbase://zk1:2181/hbase", "m"][..], &["create", "--make", "hbase+rpc://m:16000", "t", "f"]]
+    {
+        let command =
+            std::process::Command::new(super::fixture::CELLFS).args(arguments).current_dir(&directory).output();
+        let output = command.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains("address of a cluster"), "{said}");
+    }
+    assert_eq!(names(directory.path()), ["m"]);
+}
+
+#[test]
+fn the_other_end_of_a_pipe_has_the_store_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "$B create --make u a f && $B put u a r f:q v && (sleep 0.3; $B get --value u a r f:q) | $B put u a rr f:q - \
+                  && $B get --value u a rr f:q && ! $B create u c VERSIONS=3";
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", script]).env("B", super::fixture::CELLFS).current_dir(&directory).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("an attribute without its family"), "{said}");
+    assert_eq!(output.stdout, b"v");
+}
+
+#[test]
+fn check_tells_of_a_log_that_is_gone() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let store = fixture.store();
+    for file in fs::read_dir(store.join("log")).unwrap() {
+        fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    for _ in 0..2 {
+        let output = fixture.cellfs(&["check", store.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains("it was on the disk once"), "{said}");
+    }
+}

@@ -112,7 +112,12 @@ fn mount_keeps_every_version_of_an_hour_of_editing() {
     // Beside VERSIONS, which says what is kept after that.
     assert_eq!(fs::read_to_string(schema.join("VERSIONS")).unwrap(), "10\n");
     assert_eq!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).unwrap(), "3600\n");
-    fs::write(schema.join("KEEP_VERSIONS_FOR"), "0").unwrap();
+    // More than those is no reason to keep less.
+    fs::write(schema.join("VERSIONS"), "20").unwrap();
+    assert_eq!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).unwrap(), "3600\n");
+    check_moments(&fixture, &moments);
+    fs::write(schema.join("VERSIONS"), "10").unwrap();
+    assert!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).is_err());
     compact();
     assert_eq!(super::fixture::history(&file).len(), 10);
     fs::write(schema.join("KEEP_VERSIONS_FOR"), "FOREVER").unwrap();

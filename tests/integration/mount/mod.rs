@@ -11,6 +11,7 @@ mod drafts;
 mod dropped;
 mod errors;
 mod expiry;
+mod feed;
 pub mod fixture;
 mod history_walks;
 mod info;

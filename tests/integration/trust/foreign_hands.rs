@@ -183,6 +183,7 @@ fn security_umount_ends_no_process_that_a_socket_names() {
         read_only: false,
         value_limit: 1,
         now: cellfs::model::Timestamp(1),
+        spelling: Default::default(),
         hash_key: [0; 16],
     };
     let mut said = Vec::new();

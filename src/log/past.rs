@@ -1,0 +1,57 @@
+//! Files of the log that are covered and stay for those who follow changes: `log/NNNNNNNN.past`.
+//!
+//! Nothing else reads them: recovery, check and repair see files of the log by their other name.
+
+use std::path::{Path, PathBuf};
+
+use super::file::{FileHeader, HEADER, path_of};
+use crate::env::{Env, EnvFile};
+use crate::format::StoreId;
+use crate::{Error, Result};
+
+/// Where a file of the past is.
+pub fn past_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{number:08}.past"))
+}
+
+/// Numbers of the files of the past, ascending.
+pub fn list_past(env: &dyn Env, dir: &Path) -> Result<Vec<u64>> {
+    let names = env.list(dir).map_err(|e| Error::io(format!("list {}", dir.display()), &e))?;
+    let number = |name: &String| name.strip_suffix(".past")?.parse().ok();
+    let mut found: Vec<u64> = names.iter().filter_map(number).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// A covered file goes, or is of the past from now on. After a power cut it may be what it was before.
+pub fn retire(env: &dyn Env, dir: &Path, number: u64, keep: bool) -> std::io::Result<()> {
+    let path = path_of(dir, number);
+    match keep {
+        true => env.rename(&path, &past_path(dir, number)),
+        false => env.remove(&path),
+    }
+}
+
+/// Removes the oldest files of the past until the rest takes at most so many bytes.
+pub fn prune(env: &dyn Env, dir: &Path, most: u64) -> Result<()> {
+    let mut left = 0;
+    for number in list_past(env, dir)?.into_iter().rev() {
+        let path = past_path(dir, number);
+        let len = env.open(&path).and_then(|file| file.len()).unwrap_or(0);
+        left += len;
+        if left > most {
+            env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+        }
+    }
+    Ok(())
+}
+
+/// The header of a file; `None`: it has none that is whole.
+pub fn header_of(file: &dyn EnvFile, number: u64, store: &StoreId) -> Result<Option<FileHeader>> {
+    let mut bytes = [0; HEADER as usize];
+    match file.read_at(&mut bytes, 0) {
+        Ok(()) => FileHeader::decode(&bytes, number, store),
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(e) => Err(Error::io(format!("read log file {number}"), &e)),
+    }
+}

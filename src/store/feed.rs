@@ -1,0 +1,219 @@
+//! The change feed: records of the log once more, in the order of their numbers, as far as they are on the disk. A change
+//! that a power cut could take back is told to nobody.
+//!
+//! The log reaches back to the last flush, and beyond it by what the setting `changes_retain` keeps.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+
+use super::engine::Engine;
+use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
+use crate::env::EnvFile;
+use crate::env::sync::Mutex;
+use crate::log::{FileHeader, FoundCell, HEADER, Record, Tail, header_of, list_past, past_path};
+use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
+use crate::{Error, ErrorKind, Result};
+
+/// Followers whose places are remembered; others look their place up in the log.
+const PLACES: NonZeroUsize = NonZeroUsize::new(64).expect("is more than none");
+/// Bytes of a page's keys and values, about: one record may have more.
+const PAGE_BYTES: u64 = 1 << 20;
+/// Bytes of the log that a page looks at, about.
+const LOOK_BYTES: u64 = 16 << 20;
+
+/// Where followers are: the number up to which all was looked at, and the file and offset of what follows.
+pub struct Feed {
+    places: Mutex<LruCache<SeqNo, (u64, u64)>>,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self { places: LruCache::new(PLACES).into() }
+    }
+}
+
+/// A file that has records.
+struct Source {
+    file: Arc<dyn EnvFile>,
+    header: FileHeader,
+    end: u64,
+    /// What it has beyond this number is in a later file.
+    upto: SeqNo,
+}
+
+/// What of the log belongs to a query, and under which names.
+struct Names<'q> {
+    query: &'q ChangesQuery,
+    families: rustc_hash::FxHashMap<FamilyId, (TableName, String)>,
+}
+
+impl<'q> Names<'q> {
+    fn new(query: &'q ChangesQuery, catalogue: &Catalogue) -> Self {
+        let tables = catalogue.tables.values().filter(|table| query.table.as_ref().is_none_or(|of| of == &table.name));
+        let families = tables
+            .flat_map(|table| {
+                table.families.values().map(|family| (family.id, (table.name.clone(), family.name.clone())))
+            })
+            .collect();
+        Self { query, families }
+    }
+
+    fn change(&self, cell: FoundCell) -> Option<Change> {
+        let (table, family) = self.families.get(&cell.family)?;
+        let of = |(wanted, qualifier): &(String, Option<Vec<u8>>)| {
+            // A tombstone of the family is about each of its columns.
+            let is_all = cell.kind.is_family_tombstone();
+            wanted == family && (is_all || qualifier.as_ref().is_none_or(|of| *of == cell.qualifier))
+        };
+        let is_wanted = self.query.row.as_ref().is_none_or(|row| *row == cell.row)
+            && cell.row.starts_with(&self.query.row_prefix)
+            && (self.query.columns.is_empty() || self.query.columns.iter().any(of));
+        is_wanted.then(|| Change {
+            table: table.clone(),
+            family: family.clone(),
+            timestamp: cell.timestamp,
+            kind: cell.kind,
+            ttl_ms: cell.tags.ttl_ms,
+            len: cell.root.unwrap_or(cell.value.len() as u64),
+            value: cell.root.is_none().then_some(cell.value),
+            row: cell.row,
+            qualifier: cell.qualifier,
+        })
+    }
+
+    fn committed(&self, record: Record) -> Option<Committed> {
+        let changes: Vec<Change> = record.cells.into_iter().filter_map(|cell| self.change(cell)).collect();
+        (!changes.is_empty()).then_some(Committed { seq: record.seq, changes })
+    }
+}
+
+fn bytes_of(committed: &Committed) -> u64 {
+    let of = |change: &Change| change.row.len() + change.qualifier.len() + change.value.as_ref().map_or(0, Vec::len);
+    committed.changes.iter().map(|change| of(change) as u64 + 64).sum()
+}
+
+/// The next record of a file that counts; `upto`: what was looked at by now.
+fn next_of(tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
+    match tail.next_record() {
+        Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
+        // What a crash has left behind what counts.
+        Err(e) if e.kind == ErrorKind::Corrupt && upto >= source.upto => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+impl Engine {
+    /// See [`crate::backend::Backend::changes`].
+    pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        // Order: before the files are looked at, so that they have all up to it.
+        let limit = self.log.synced_record();
+        let sources = self.sources()?;
+        let gone = sources.first().map_or(self.log.written(), |first| first.header.before);
+        let names = Names::new(query, &self.catalogue.load());
+        let after = query.after.max(gone);
+        let mut page = ChangesPage { upto: after, gone, ..ChangesPage::default() };
+        let (mut at, mut offset) = self.place_of(&sources, after);
+        let (mut looked, mut given) = (0, 0);
+        while let Some(source) = sources.get(at) {
+            let (number, store) = (source.header.number, *self.structure.store());
+            let mut tail = Tail::new(Arc::clone(&source.file), number, store, offset, source.end);
+            let mut is_over = false;
+            while let Some(record) = next_of(&mut tail, source, page.upto)? {
+                let is_full = given >= PAGE_BYTES || looked + tail.offset - offset >= LOOK_BYTES;
+                if record.seq > limit || is_full {
+                    (tail.offset, is_over, page.is_last) = (record.offset, true, !is_full);
+                    break;
+                }
+                if record.seq > page.upto {
+                    page.upto = record.seq;
+                    if let Some(committed) = names.committed(record) {
+                        given += bytes_of(&committed);
+                        page.committed.push(committed);
+                    }
+                }
+            }
+            self.feed.places.lock().put(page.upto, (number, tail.offset));
+            if is_over {
+                return Ok(page);
+            }
+            looked += tail.offset - offset;
+            (at, offset) = (at + 1, HEADER);
+        }
+        page.is_last = true;
+        Ok(page)
+    }
+
+    /// All files of the log and of its past, in the order of their records.
+    fn sources(&self) -> Result<Vec<Source>> {
+        let env = &*self.options.env;
+        let dir = self.options.path.join("log");
+        // Order: what is retired meanwhile is found under one name or the other.
+        let written = self.log.written_files();
+        let past = list_past(env, &dir)?.into_iter().map(|number| (number, past_path(&dir, number), None));
+        let mut all: Vec<_> = past.chain(written.into_iter().map(|file| (file.number, file.path, file.end))).collect();
+        all.sort_by_key(|(number, ..)| *number);
+        all.dedup_by_key(|(number, ..)| *number);
+        let mut sources = Vec::with_capacity(all.len());
+        for (number, path, end) in all {
+            let opened = env.open(&path).or_else(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => env.open(&past_path(&dir, number)),
+                _ => Err(e),
+            });
+            let file = match opened {
+                // It is covered, and nobody wants to keep it.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                    sources.clear();
+                    continue;
+                }
+                opened => opened.map_err(|e| Error::io(format!("open {}", path.display()), &e))?,
+            };
+            let len = || file.len().map_err(|e| Error::io(format!("measure {}", path.display()), &e));
+            let end = end.map_or_else(len, Ok)?;
+            match header_of(&*file, number, self.structure.store())? {
+                Some(header) => sources.push(Source { file, header, end, upto: SeqNo(u64::MAX) }),
+                // What it had is gone, and with it all that was before.
+                None => sources.clear(),
+            }
+        }
+        let mut upto = SeqNo(u64::MAX);
+        for source in sources.iter_mut().rev() {
+            source.upto = upto;
+            upto = upto.min(source.header.before);
+        }
+        Ok(sources)
+    }
+
+    /// The file, and the offset in it, from which on all records after a number are.
+    fn place_of(&self, sources: &[Source], after: SeqNo) -> (usize, u64) {
+        let known = self.feed.places.lock().get(&after).copied();
+        let known = known.and_then(|(number, offset)| {
+            let at = sources.iter().position(|source| source.header.number == number)?;
+            (offset <= sources[at].end).then_some((at, offset))
+        });
+        known.unwrap_or_else(|| {
+            let at = sources.iter().rposition(|source| source.header.before <= after);
+            (at.unwrap_or(0), HEADER)
+        })
+    }
+
+    /// Bytes of the log's past that are kept.
+    pub fn retained(&self) -> u64 {
+        self.catalogue.load().settings.changes_retain()
+    }
+
+    /// Removes what of the log is covered and no longer kept.
+    pub fn retire_log(&self, covered: SeqNo) {
+        let most = self.retained();
+        self.log.remove_covered(covered, most > 0);
+        self.prune_past(most);
+    }
+
+    /// Removes the oldest of the log's past until it takes no more than so many bytes.
+    pub fn prune_past(&self, most: u64) {
+        if let Err(e) = crate::log::prune(&*self.options.env, &self.options.path.join("log"), most) {
+            log::warn!("{e}; it is tried again");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The change feed: `.changes` of a table and `cellfs watch`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::fixture::{CELLFS, Fixture};
+
+/// A program that follows, and its lines as they come.
+struct Follower {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Follower {
+    fn run(program: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, lines }
+    }
+
+    /// Waits until it has a file open.
+    fn await_open(&self, path: &Path) {
+        let open = || fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let is_open = || open().any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|open| open == *path));
+        while !is_open() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn next(&self) -> Json {
+        let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("a change is told within a minute");
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn watch(arguments: &[&str]) -> (Option<i32>, Vec<Json>, String) {
+    let output = Command::new(CELLFS).args(["--json", "watch"]).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (output.status.code(), lines, String::from_utf8(output.stderr).unwrap())
+}
+
+/// The cell of a line, without number and timestamp.
+fn cell(mut line: Json) -> Json {
+    let object = line.as_object_mut().unwrap();
+    assert!(object.remove("seq").unwrap().is_u64() && object.remove("timestamp").unwrap().is_i64());
+    line
+}
+
+#[test]
+fn mount_changes_are_followed_by_tail_and_by_watch() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("before"), "1").unwrap();
+    let (changes, store) = (fixture.path("t/.changes"), fixture.store());
+    let facts = fs::metadata(&changes).unwrap();
+    assert_eq!((facts.mode() & 0o7777, facts.len()), (0o400, 0));
+    assert!(!super::fixture::names(&fixture.path("t")).contains(&".changes".to_owned()));
+    assert!(fs::write(&changes, "x").is_err());
+    let tail = Follower::run("tail", &["-f", "-s", "0.1", changes.to_str().unwrap()]);
+    tail.await_open(&changes);
+    let follower = Follower::run(CELLFS, &["--json", "watch", store.to_str().unwrap(), "t", "--since", "0"]);
+    assert_eq!(cell(follower.next()), json!({ "table": "t", "row": "r", "f:before": "1" }));
+    fs::write(family.join("a"), "2").unwrap();
+    fs::write(family.join("large"), vec![b'x'; 100_000]).unwrap();
+    fs::remove_file(family.join("before")).unwrap();
+    for follower in [&tail, &follower] {
+        assert_eq!(cell(follower.next()), json!({ "table": "t", "row": "r", "f:a": "2" }));
+        let large = json!({ "table": "t", "row": "r", "f:large": null, "length": 100_000 });
+        assert_eq!(cell(follower.next()), large);
+        let gone = follower.next();
+        assert_eq!((gone["f:before"].clone(), gone["row"].clone()), (Json::Null, json!("r")));
+        assert!(gone["type"].is_string(), "{gone}");
+    }
+}
+
+#[test]
+fn mount_who_was_away_goes_on_by_number_or_is_told() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    let shown = fixture.store().to_str().unwrap().to_owned();
+    let config = Command::new(CELLFS).args(["config", &shown, "changes_retain", "10M"]).status().unwrap();
+    assert!(config.success());
+    fs::write(family.join("q"), "1").unwrap();
+    let synced = || fs::File::open(family.join("q")).unwrap().sync_all().unwrap();
+    synced();
+    let (status, lines, _) = watch(&[&shown, "t", "--since", "0", "--once"]);
+    assert_eq!((status, lines.len()), (Some(0), 1));
+    let last = lines[0]["seq"].to_string();
+    // A flush, and a clean end, while it is away.
+    fs::write(family.join("q"), "2").unwrap();
+    fixture.backend().flush(None).unwrap();
+    fs::write(family.join("q"), "3").unwrap();
+    fixture.unmount();
+    let (status, lines, stderr) = watch(&[&shown, "t", "f:q", "--since", &last]);
+    assert_eq!(
+        (status, lines.iter().map(|line| line["f:q"].clone()).collect()),
+        (Some(0), vec![json!("2"), json!("3")])
+    );
+    assert!(stderr.contains("is not mounted"), "{stderr}");
+    fixture.mount("");
+    assert!(Command::new(CELLFS).args(["config", &shown, "changes_retain", "0"]).status().unwrap().success());
+    fs::write(family.join("q"), "4").unwrap();
+    fixture.backend().flush(None).unwrap();
+    let (status, lines, stderr) = watch(&[&shown, "t", "--since", &last, "--once"]);
+    assert_eq!((status, lines.len()), (Some(2), 0), "{stderr}");
+    assert!(stderr.contains("not in the log any more") && stderr.contains("changes_retain"), "{stderr}");
+    for (arguments, wanted) in [
+        (vec!["t", "--since", "soon"], "neither the number"),
+        (vec!["none", "--since", "0"], "does not exist"),
+        (vec!["t", "g:q"], "no family g"),
+    ] {
+        let (status, _, stderr) = watch(&[&[shown.as_str()], &arguments[..]].concat());
+        assert!(status == Some(2) && stderr.contains(wanted), "{stderr}");
+    }
+}
