@@ -22,9 +22,8 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         return change(&args, &wanted);
     }
     // Order: relative paths mean nothing to a daemon.
-    let store = std::path::absolute(&args.store).map_err(|e| Error::io(args.store.display(), &e))?;
+    let store = locate::absolute(&args.store)?;
     Store::admit(&store)?;
-    let store = locate::absolute(&store)?;
     let mount_point = locate::absolute(&args.mount_point)?;
     let mut request = MountRequest {
         settings: MountSettings {

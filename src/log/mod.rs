@@ -15,7 +15,7 @@ mod writer;
 
 pub use cell::{FoundCell, LogCell, LogValue};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};
-pub use past::{header_of, list_past, past_path, prune, retire};
+pub use past::{counting, header_of, list_past, past_path, prune, retire};
 pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, is_void, read};
 pub use tail::Tail;

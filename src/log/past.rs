@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{FileHeader, HEADER, path_of};
+use super::file::{FileHeader, HEADER, list, path_of};
 use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
+use crate::model::SeqNo;
 use crate::{Error, Result};
 
 /// Where a file of the past is.
@@ -44,6 +45,20 @@ pub fn prune(env: &dyn Env, dir: &Path, most: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The files of a log, ascending, each with the number up to which it counts: later ones take over behind that.
+pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, SeqNo)>> {
+    let mut upto = SeqNo(u64::MAX);
+    let mut found = Vec::new();
+    for number in list(env, dir)?.into_iter().rev() {
+        found.push((number, upto));
+        // One that cannot be opened takes nothing over.
+        let header = env.open(&path_of(dir, number)).ok().map(|file| header_of(&*file, number, store));
+        upto = upto.min(header.transpose()?.flatten().map_or(upto, |header| header.before));
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// The header of a file; `None`: it has none that is whole.

@@ -27,10 +27,14 @@ impl Checker<'_> {
     /// Reads the log of a store that nobody has open.
     pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, known: Known) -> Result<()> {
         let mut last = known.0;
-        for number in log::list(env, dir)? {
+        let owed = |upto: SeqNo| match upto.0 {
+            u64::MAX => Owed::Synced(known),
+            _ => Owed::UpTo(known.0, upto.min(known.1)),
+        };
+        for (number, upto) in log::counting(env, dir, store)? {
             let path = log::path_of(dir, number).display().to_string();
             match log::read(env, dir, store, number) {
-                Ok(Some(walk)) => last = last.max(self.records(path, walk, Owed::Synced(known))?),
+                Ok(Some(walk)) => last = last.max(self.records(path, walk, owed(upto))?.min(upto)),
                 Ok(None) if log::is_void(env, dir, number)? => {}
                 Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
                 Err(e) => self.damage(path, None, e.message)?,

@@ -167,11 +167,11 @@ fn add_log(
     (covered, synced): Known,
     blobs: &Blobs,
 ) -> Result<()> {
-    for number in crate::log::list(env, dir)? {
+    for (number, upto) in crate::log::counting(env, dir, store)? {
         // What is wrong with the file itself is told where it is checked.
         let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
         let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
-        let counted = records.filter(|record| record.seq > covered && record.seq <= synced);
+        let counted = records.filter(|record| record.seq > covered && record.seq <= synced.min(upto));
         for cell in counted.flat_map(|record| record.cells).filter(|cell| cell.root.is_some()) {
             let Some(root) = Root::decode(&cell.value) else { continue };
             let added = blobs.each_chunk(&root, &mut |blob, chunk| {
