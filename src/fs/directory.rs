@@ -338,5 +338,6 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
         configuration: Default::default(),
         families: std::collections::BTreeMap::<String, FamilySchema>::new(),
         new_families: NewFamilies::AsTheyCome,
+        indexes: Default::default(),
     }
 }

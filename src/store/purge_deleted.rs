@@ -18,7 +18,7 @@ impl Engine {
         let table = known_table(&catalogue, &scope.table)?;
         let families: Vec<&FamilySchema> = match &scope.family {
             Some(name) => vec![family(table, name)?],
-            None => table.families.values().collect(),
+            None => table.stored_families().collect(),
         };
         for family in families {
             let _one = self.compacting.lock();

@@ -15,6 +15,7 @@ mod failures;
 mod plain;
 mod repair;
 mod rig;
+mod secondary;
 mod slices;
 mod snapshots;
 mod space;
