@@ -40,6 +40,9 @@ _cellfs() {
             cellfs,create)
                 cmd="cellfs__subcmd__create"
                 ;;
+            cellfs,create-index)
+                cmd="cellfs__subcmd__create__subcmd__index"
+                ;;
             cellfs,delete)
                 cmd="cellfs__subcmd__delete"
                 ;;
@@ -54,6 +57,9 @@ _cellfs() {
                 ;;
             cellfs,drop)
                 cmd="cellfs__subcmd__drop"
+                ;;
+            cellfs,drop-index)
+                cmd="cellfs__subcmd__drop__subcmd__index"
                 ;;
             cellfs,flush)
                 cmd="cellfs__subcmd__flush"
@@ -145,6 +151,9 @@ _cellfs() {
             cellfs__subcmd__help,create)
                 cmd="cellfs__subcmd__help__subcmd__create"
                 ;;
+            cellfs__subcmd__help,create-index)
+                cmd="cellfs__subcmd__help__subcmd__create__subcmd__index"
+                ;;
             cellfs__subcmd__help,delete)
                 cmd="cellfs__subcmd__help__subcmd__delete"
                 ;;
@@ -159,6 +168,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,drop)
                 cmd="cellfs__subcmd__help__subcmd__drop"
+                ;;
+            cellfs__subcmd__help,drop-index)
+                cmd="cellfs__subcmd__help__subcmd__drop__subcmd__index"
                 ;;
             cellfs__subcmd__help,flush)
                 cmd="cellfs__subcmd__help__subcmd__flush"
@@ -284,7 +296,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -433,6 +445,32 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__create__subcmd__index)
+            opts="-h -V --columns --include --unique --where --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__delete)
             opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -519,6 +557,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__drop__subcmd__index)
+            opts="-h -V --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__flush)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -568,7 +620,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -693,6 +745,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__create__subcmd__index)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__delete)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -750,6 +816,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__drop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__drop__subcmd__index)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1306,7 +1386,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__scan)
-            opts="-h -V --start --stop --prefix --reversed --limit --raw --versions --timestamp --timerange --filter --json --other-owner --help --version"
+            opts="-h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1325,6 +1405,22 @@ _cellfs() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnSlice, Columns, FamilyId, FamilyRules, FamilySchema, Qualifier, Scan, check_family, to_bytes_binary,
+    ColumnSlice, Columns, FamilyId, FamilySchema, Qualifier, Scan, TableSchema, check_family, to_bytes_binary,
     to_string_binary,
 };
 use crate::{Error, ErrorKind, Result};
@@ -68,7 +68,7 @@ pub struct By {
 }
 
 fn wrong(text: String) -> Error {
-    Error::new(ErrorKind::Constraint, text)
+    Error::new(ErrorKind::IllegalArgument, text)
 }
 
 impl IndexSchema {
@@ -105,7 +105,7 @@ impl IndexSchema {
         }
     }
 
-    /// Sets an attribute, or with `None` unsets it. `Constraint`: the text makes no sense.
+    /// Sets an attribute, or with `None` unsets it. `IllegalArgument`: the text makes no sense.
     pub fn set_attribute(&mut self, name: &str, text: Option<&str>) -> Result<()> {
         let text = text.map(str::trim).filter(|text| !text.is_empty());
         match name {
@@ -135,7 +135,7 @@ impl IndexSchema {
         }
     }
 
-    /// Brings what is given into the form that is stored. `Constraint`: it makes no sense.
+    /// Brings what is given into the form that is stored. `IllegalArgument`: it makes no sense.
     pub fn check(&mut self) -> Result<()> {
         check_index_name(&self.name)?;
         let mut seen = BTreeSet::new();
@@ -154,21 +154,63 @@ impl IndexSchema {
         Ok(())
     }
 
+    /// All attributes that are set, with their texts.
+    pub fn attributes(&self) -> BTreeMap<String, String> {
+        let of = |name: &&str| Some(((*name).to_owned(), self.attribute(name)?));
+        INDEX_ATTRIBUTES.iter().filter_map(of).collect()
+    }
+
+    /// Gives it a family for its entries, whose attributes are its own texts: so the times are kept when they were set.
+    pub fn set_entries(&mut self, id: FamilyId) {
+        let mut attributes = self.attributes();
+        attributes.insert("BLOOMFILTER".to_owned(), "NONE".to_owned());
+        self.entries = FamilySchema { id, attributes, ..entries_of(&self.name) };
+    }
+
     /// Whether its entries are those of another declaration of it.
     pub fn has_entries_of(&self, other: &Self) -> bool {
         self.columns.first() == other.columns.first() && !self.columns.is_empty()
     }
 }
 
+impl TableSchema {
+    /// The index that is asked. `IllegalArgument`: there is none, or it cannot be asked so.
+    pub fn index_asked(&self, by: &By) -> Result<&IndexSchema> {
+        let index = self.indexes.get(&by.index).ok_or_else(|| self.no_index(&by.index))?;
+        let refused = |text: String| Err(Error::new(ErrorKind::IllegalArgument, text));
+        if index.columns.is_empty() {
+            return refused(format!(
+                "index {} of table {} has no columns yet: write FAMILY:QUALIFIER into .schema/.index/{}/columns",
+                index.name, self.name, index.name
+            ));
+        }
+        if by.equals.len() > index.columns.len() {
+            let (asked, has) = (by.equals.len(), index.columns.len());
+            return refused(format!(
+                "{asked} values are asked for, and index {} has {has} columns; a comma in a value is written %2C in a \
+                 path, \\x2C on the command line",
+                index.name
+            ));
+        }
+        Ok(index)
+    }
+
+    /// The refusal of an index that is none of its own.
+    pub fn no_index(&self, name: &str) -> Error {
+        let known: Vec<&str> = self.indexes.keys().map(String::as_str).collect();
+        let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let text = format!(
+            "table {} has no index {}; it has {has}. `cellfs create-index` makes one",
+            self.name,
+            name.escape_debug()
+        );
+        Error::new(ErrorKind::IllegalArgument, text)
+    }
+}
+
 /// What holds the entries of an index: puts without values that are never deleted by name.
 fn entries_of(index: &str) -> FamilySchema {
-    let attributes = BTreeMap::from([("BLOOMFILTER".to_owned(), "NONE".to_owned())]);
-    FamilySchema {
-        id: FamilyId(0),
-        attributes,
-        rules: FamilyRules::default(),
-        ..FamilySchema::new(format!(".index/{index}"), BTreeMap::new())
-    }
+    FamilySchema::new(format!(".index/{index}"), BTreeMap::new())
 }
 
 /// Refuses what cannot name an index.

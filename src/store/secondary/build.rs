@@ -222,8 +222,8 @@ impl Engine {
         }
         let other = self.find_holder(snapshot, (table, index), &values, &|other| other != row)?;
         Ok(other.map(|other| {
-            let row = to_string_binary(row);
-            format!("rows {} and {row} have {}", to_string_binary(&other), shown(&values))
+            let (one, other) = if other.as_slice() < row { (other.as_slice(), row) } else { (row, other.as_slice()) };
+            format!("rows {} and {} have {}", to_string_binary(one), to_string_binary(other), shown(&values))
         }))
     }
 }

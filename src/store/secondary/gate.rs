@@ -1,9 +1,9 @@
 //! Which rows are in the answer of a secondary index: the row decides, as the reader sees it.
 
+use crate::Result;
 use crate::model::{By, FamilySchema, IndexColumn, IndexSchema, Qualifier, ReadSpec, TableSchema, TimeRange};
 use crate::store::cursor::Snapshot;
 use crate::store::engine::Engine;
-use crate::{Error, ErrorKind, Result};
 
 /// A column that is looked at.
 struct Looked {
@@ -21,39 +21,10 @@ pub struct Gate {
     condition: Option<(TableSchema, ReadSpec)>,
 }
 
-/// The index that a question is for. `IllegalArgument`: there is none, or it has no columns yet.
-pub fn index_of<'t>(table: &'t TableSchema, by: &By) -> Result<&'t IndexSchema> {
-    let index = table.indexes.get(&by.index).ok_or_else(|| no_index(table, &by.index))?;
-    if index.columns.is_empty() {
-        let text = format!(
-            "index {} of table {} has no columns yet: write FAMILY:QUALIFIER into .schema/.index/{}/columns",
-            index.name, table.name, index.name
-        );
-        return Err(Error::new(ErrorKind::IllegalArgument, text));
-    }
-    if by.equals.len() > index.columns.len() {
-        let (asked, has) = (by.equals.len(), index.columns.len());
-        let text = format!("{asked} values are asked for, and index {} has {has} columns", index.name);
-        return Err(Error::new(ErrorKind::IllegalArgument, text));
-    }
-    Ok(index)
-}
-
-fn no_index(table: &TableSchema, name: &str) -> Error {
-    let known: Vec<&str> = table.indexes.keys().map(String::as_str).collect();
-    let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    let text = format!(
-        "table {} has no index {}; it has {has}. cellfs create-index makes one",
-        table.name,
-        name.escape_debug()
-    );
-    Error::new(ErrorKind::IllegalArgument, text)
-}
-
 impl Gate {
     /// For a question to a table, of which this is read.
     pub fn new(table: &TableSchema, by: &By, read: &ReadSpec) -> Result<Self> {
-        let index = index_of(table, by)?;
+        let index = table.index_asked(by)?;
         let condition = index.condition.as_ref().map(|filter| {
             let (filter, time_range) = (Some(filter.clone()), read.time_range);
             (table.clone(), ReadSpec { filter, time_range, ..ReadSpec::default() })
@@ -108,6 +79,6 @@ impl Gate {
 impl Engine {
     /// The index that a table's question may be answered by: only one that is complete.
     pub fn usable_index<'t>(&self, table: &'t TableSchema, by: &By) -> Result<Option<&'t IndexSchema>> {
-        Ok(Some(index_of(table, by)?).filter(|index| index.is_complete()))
+        Ok(Some(table.index_asked(by)?).filter(|index| index.is_complete()))
     }
 }

@@ -23,13 +23,13 @@ pub fn take_over(catalogue: &mut Catalogue, old: Option<&TableSchema>, new: &mut
         let of_table = |e: Error| e.context(format!("table {}", old.map_or("", |old| &old.name.name)));
         index.check().map_err(of_table)?;
         if let Some(filter) = &index.condition {
-            let refused = |e: Error| Error::new(ErrorKind::Constraint, format!("index {name}, where: {}", e.message));
+            let refused =
+                |e: Error| Error::new(ErrorKind::IllegalArgument, format!("index {name}, where: {}", e.message));
             parse(filter).map_err(refused)?;
         }
-        let given = IndexSchema::new(name.as_str()).entries;
         match old.and_then(|old| old.indexes.get(name)).filter(|old| old.has_entries_of(index)) {
             Some(old) => {
-                index.entries = old.entries.clone();
+                index.set_entries(old.entries.id);
                 // What is there has to be looked at once more.
                 let is_judged_anew = index.unique && (!old.unique || old.columns != index.columns);
                 let no_longer = !index.unique && matches!(old.state, IndexState::Twofold(_));
@@ -40,8 +40,7 @@ pub fn take_over(catalogue: &mut Catalogue, old: Option<&TableSchema>, new: &mut
                 };
             }
             None => {
-                index.entries = given;
-                index.entries.id = new_family_id(catalogue);
+                index.set_entries(new_family_id(catalogue));
                 // A table that is new has nothing to look at.
                 index.state = if old.is_some() { IndexState::Building } else { IndexState::Complete };
             }

@@ -28,19 +28,26 @@ impl Chance {
     }
 }
 
-fn index(columns: &str) -> IndexSchema {
+pub fn index(columns: &str) -> IndexSchema {
     let mut index = IndexSchema::new("i");
     index.set_attribute("columns", Some(columns)).unwrap();
     index
 }
 
-fn declare(store: &Store, index: Option<IndexSchema>) -> crate::Result<()> {
+pub fn declare(store: &Store, index: Option<IndexSchema>) -> crate::Result<()> {
     let mut schema = store.catalogue().unwrap().tables[&table()].clone();
     match index {
         Some(index) => drop(schema.indexes.insert(index.name.clone(), index)),
         None => schema.indexes.clear(),
     }
     store.alter(CatalogueChange::AlterTable(schema), Origin(0))
+}
+
+/// The rows that have a value.
+pub fn rows_by(backend: &dyn Backend, value: &[u8]) -> Vec<String> {
+    let scan = Scan { by: Some(equal(value)), ..Scan::all(table()) };
+    let rows = backend.scan(&scan).unwrap().map(|row| String::from_utf8(row.unwrap().row).unwrap());
+    rows.collect()
 }
 
 fn equal(value: &[u8]) -> By {

@@ -13,6 +13,7 @@ mod errors;
 mod expiry;
 pub mod fixture;
 mod history_walks;
+mod indexes;
 mod info;
 mod inline;
 mod kept;
