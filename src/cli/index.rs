@@ -36,6 +36,7 @@ pub fn create_index(args: &CreateIndexArgs) -> Result<Answer> {
     index.check()?;
     let (backend, table) = open(&args.store, &args.table)?;
     let backend = backend.as_ref();
+    let before = backend.status()?.last_error;
     backend.alter_from(Origin::default(), &|catalogue| {
         let families = catalogue.tables.get(&table).map(|schema| &schema.families);
         let lacking = index.columns.iter().find(|column| families.is_some_and(|all| !all.contains_key(&column.family)));
@@ -45,7 +46,7 @@ pub fn create_index(args: &CreateIndexArgs) -> Result<Answer> {
         }
         schema_index::add(catalogue, &table, index.clone())
     })?;
-    match complete(backend, &table, &args.name)? {
+    match complete(backend, (&table, &args.name), before)? {
         IndexState::Twofold(text) => {
             backend.alter_from(Origin::default(), &|catalogue| schema_index::remove(catalogue, &table, &args.name))?;
             let text = format!("index {} cannot be unique: {text}. Mend that, or make it without --unique", args.name);
@@ -55,8 +56,8 @@ pub fn create_index(args: &CreateIndexArgs) -> Result<Answer> {
     }
 }
 
-/// What the index is once it is built.
-fn complete(backend: &dyn Backend, table: &TableName, name: &str) -> Result<IndexState> {
+/// What the index is once it is built; `before`: what had failed before that.
+fn complete(backend: &dyn Backend, (table, name): (&TableName, &str), before: Option<String>) -> Result<IndexState> {
     let progress = Progress::towards(100, "building");
     loop {
         let catalogue = backend.catalogue()?;
@@ -67,7 +68,8 @@ fn complete(backend: &dyn Backend, table: &TableName, name: &str) -> Result<Inde
             return Ok(index.state.clone());
         }
         let status = backend.status()?;
-        if let Some(text) = status.poisoned.or(status.last_error.filter(|text| text.contains("build index"))) {
+        let failed = status.last_error.filter(|text| text.contains(&format!("build index {name} of")));
+        if let Some(text) = status.poisoned.or(failed.filter(|text| before.as_ref() != Some(text))) {
             return Err(Error::new(ErrorKind::Io, format!("index {name} is declared and not complete: {text}")));
         }
         let percent = status.activity.rsplit_once("building index").and_then(|(_, rest)| percent_of(rest));

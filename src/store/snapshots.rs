@@ -109,7 +109,10 @@ impl Engine {
                         known_table(&layout.state.catalogue, table)?;
                     }
                     let catalogue = kept_of(&layout.state.catalogue, table);
-                    let families = families_of(&catalogue);
+                    let mut families = families_of(&catalogue);
+                    for entries in catalogue.entry_families() {
+                        families.remove(&entries.id);
+                    }
                     let of_it = layout.extents().filter(|extent| families.contains(&extent.reference.family));
                     let (mut cells, mut bytes) = (0, 0);
                     for facts in of_it.filter_map(|extent| extent.facts()) {

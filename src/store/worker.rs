@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
+use super::secondary::build::BUILDING;
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
 use crate::env::sync::{self, Handle, Instant};
@@ -116,7 +117,7 @@ fn compact_loop(engine: &Engine) {
 fn index_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.index)) {
         if engine.log.poison().is_none() && engine.has_to_build() {
-            note(engine, "build secondary indexes", engine.build_indexes());
+            note(engine, BUILDING, engine.build_indexes());
         }
     }
 }

@@ -26,6 +26,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// Rows after which a new snapshot is taken, so that memtables and files can go.
 const ROWS: u64 = 4096;
 
+/// How a failure to build begins, as `status` tells it.
+pub const BUILDING: &str = "build secondary indexes";
+
 /// Entries that are to be written: the row of each one's key and its qualifier.
 type Batch = Vec<(Vec<u8>, RowKey)>;
 
@@ -53,6 +56,11 @@ impl Engine {
     /// Builds all indexes that are not complete. One that cannot be built does not keep others from it.
     pub fn build_indexes(&self) -> Result<()> {
         let _one = self.indexing.lock();
+        {
+            // What kept an index from being built before is tried again now.
+            let mut state = self.signals.state.lock();
+            state.last_error = state.last_error.take().filter(|text| !text.starts_with(BUILDING));
+        }
         let mut failed = Ok(());
         for (table, index) in to_build(&self.catalogue.load()) {
             let built = self.build(&table, &index);
