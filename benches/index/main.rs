@@ -51,7 +51,8 @@ fn put(store: &Store, name: &str, n: u64, rows: u64) {
 }
 
 fn count(store: &Store, scan: &Scan) -> usize {
-    store.scan(scan).expect("a scan").map(|row| row.expect("a row")).count()
+    let rows = store.scan(scan).expect("a scan");
+    rows.inspect(|row| assert!(row.is_ok(), "{row:?}")).count()
 }
 
 fn bytes_below(dir: &Path) -> u64 {

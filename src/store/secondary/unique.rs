@@ -9,7 +9,9 @@ use super::entry::cut;
 use super::gate::Gate;
 use super::lookup::{Bound, Bounds, LookUp};
 use crate::env::sync::MutexGuard;
-use crate::model::{By, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, to_string_binary};
+use crate::model::{
+    By, CellKind, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone, to_string_binary,
+};
 use crate::store::batch::{Prepared, Ready};
 use crate::store::cursor::Snapshot;
 use crate::store::engine::Engine;
@@ -99,9 +101,16 @@ impl Engine {
         let Claim { table, index, row, values } = claim;
         let loses = |other: &[u8]| {
             batch.iter().any(|cell| {
-                let is_column = |column: &crate::model::IndexColumn| {
+                let is_column = |column: &IndexColumn| {
                     cell.family.name == column.family
-                        && (cell.kind.is_family_tombstone() || cell.qualifier == column.qualifier)
+                        && match cell.kind {
+                            CellKind::Put | CellKind::Tombstone(Tombstone::Column) => {
+                                cell.qualifier == column.qualifier
+                            }
+                            CellKind::Tombstone(Tombstone::Family) => true,
+                            // What was before that version may be the same.
+                            CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
+                        }
                 };
                 cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
             })
