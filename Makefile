@@ -79,6 +79,7 @@ bench: setup-test
 	cargo bench --locked --bench floor
 	cargo bench --locked --bench store
 	cargo bench --locked --bench parts
+	cargo bench --locked --bench index
 
 UNITS = cellfs@.service cellfs-backup@.service cellfs-backup@.timer
 PAGES = $(notdir $(wildcard man/*.[1-9]))

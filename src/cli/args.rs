@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 mod change;
+mod index;
 mod operator;
 mod shell;
 mod snapshot;
 
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
+pub use index::{ByArgs, CreateIndexArgs, DropIndexArgs};
 pub use operator::{
-    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs, StatsArgs, TopArgs,
-    UndeleteArgs, WatchArgs, WhyArgs,
+    BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs,
+    StatsArgs, TopArgs, UndeleteArgs, WatchArgs, WhyArgs,
 };
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
@@ -51,6 +53,14 @@ pub enum Command {
     Describe(DescribeArgs),
     /// Change a table's attributes and families
     Alter(AlterArgs),
+    /// Make a secondary index of a table, and wait until it is complete
+    ///
+    /// Writers go on meanwhile, and from now on each of their puts costs an entry of the index more. It is built by the
+    /// store: who does not wait for it any more (Ctrl-C) keeps it. Exit status 2, and no index: it is to be unique, and
+    /// two rows have the same values.
+    CreateIndex(CreateIndexArgs),
+    /// Drop a secondary index
+    DropIndex(DropIndexArgs),
     /// Drop all cells of a table; what they were is kept for a while, as a dropped table of that name
     Truncate(DropArgs),
     /// Drop a table with its cells; undrop brings it back for a while
@@ -354,28 +364,9 @@ pub struct ScanArgs {
     #[arg(long)]
     pub raw: bool,
     #[command(flatten)]
+    pub by: ByArgs,
+    #[command(flatten)]
     pub read: ReadArgs,
-}
-
-#[derive(Args)]
-pub struct FlushArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
-    pub table: Option<String>,
-}
-
-#[derive(Args)]
-pub struct CompactArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-    /// One family only
-    pub family: Option<String>,
-    /// Drop deleted cells and their tombstones too
-    #[arg(long)]
-    pub major: bool,
 }
 
 #[derive(Args)]

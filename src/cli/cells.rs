@@ -285,6 +285,7 @@ pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
     (scan.reversed, scan.limit) = (args.reversed, args.limit);
     scan.read = read_spec(&subject, &columns, args.read)?;
     scan.read.raw = args.raw;
+    super::index::ask(subject.backend.as_ref(), &mut scan, &args.by)?;
     let mut printer = CellPrinter::new(form(json));
     subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
     printer.finish()

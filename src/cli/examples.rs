@@ -82,6 +82,18 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-alter(1)", "cellfs-describe(1)", "cellfs-drop(1)"],
     ),
     beside(
+        "cellfs-create-index",
+        &[
+            ("Find users by their city:", "cellfs create-index /srv/store users city --columns f:city"),
+            ("No two of them with one address:", "cellfs create-index /srv/store users mail --columns f:mail --unique"),
+            (
+                "Those that are active, by city, then by age; answers show names:",
+                r#"cellfs create-index /srv/store users near --columns f:city,f:age --include f:name --where "SingleColumnValueFilter('f','active',=,'binary:1',true,true)""#,
+            ),
+        ],
+        &["cellfs-drop-index(1)", "cellfs-scan(1)", "cellfs-describe(1)", "cellfs-tree(7)"],
+    ),
+    beside(
         "cellfs-delete",
         &[
             ("A column:", "cellfs delete /srv/store t r f:q"),
@@ -113,6 +125,11 @@ pub const BESIDE: &[Beside] = &[
         "cellfs-drop",
         &[("Into the trash:", "cellfs drop /srv/store t"), ("For good:", "cellfs drop --now /srv/store t")],
         &["cellfs-undrop(1)", "cellfs-truncate(1)"],
+    ),
+    beside(
+        "cellfs-drop-index",
+        &[("Its entries go too, the table stays as it is:", "cellfs drop-index /srv/store users city")],
+        &["cellfs-create-index(1)"],
     ),
     beside("cellfs-flush", &[("All tables:", "cellfs flush /srv/store")], &["cellfs-compact(1)"]),
     beside(
@@ -184,9 +201,11 @@ pub const BESIDE: &[Beside] = &[
                 "The last ten rows that begin with a prefix:",
                 "cellfs scan /srv/store t --prefix com. --reversed --limit 10",
             ),
+            ("Rows that an index has:", "cellfs scan /srv/store users --by city=Bonn f:name"),
+            ("A range of its values:", "cellfs scan /srv/store users --by age --value-from 30 --value-to 40"),
             ("By a filter, as JSON:", r#"cellfs --json scan /srv/store t --filter "ValueFilter(=,'substring:CNN')""#),
         ],
-        &["cellfs-get(1)", "cellfs-count(1)"],
+        &["cellfs-get(1)", "cellfs-count(1)", "cellfs-create-index(1)"],
     ),
     beside(
         "cellfs-shell",

@@ -16,6 +16,7 @@ mod expand;
 mod follow;
 mod given;
 mod history;
+mod index;
 mod logging;
 mod mount;
 mod mount_options;
@@ -135,6 +136,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::List(args) => tables::list(&args, json),
         Command::Describe(args) => tables::describe(&args, json),
         Command::Alter(args) => change::alter(&args),
+        Command::CreateIndex(args) => index::create_index(&args),
+        Command::DropIndex(args) => index::drop_index(&args),
         Command::Truncate(args) => change::truncate(&args),
         Command::Drop(args) => tables::drop(&args),
         Command::Undrop(args) => tables::undrop(&args),

@@ -10,7 +10,7 @@ use super::args::{CompactArgs, CreateArgs, DescribeArgs, DropArgs, FlushArgs, Li
 use super::given;
 use super::output::Output;
 use super::progress::while_compacting;
-use super::{Answer, columns};
+use super::{Answer, columns, index};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
@@ -161,12 +161,16 @@ pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
             "enabled": table.state == TableState::Enabled,
             "attributes": table.attributes,
             "families": families,
+            "indexes": table.indexes.values().map(index::described).collect::<Vec<_>>(),
         }))?;
     } else {
         let state = if table.state == TableState::Enabled { "enabled" } else { "disabled" };
         output.line(&format!("table {name} ({state}){}", attributes(&table.attributes)))?;
         for family in table.families.values() {
             output.line(&format!("  family {}{}", family.name, attributes(&family.attributes)))?;
+        }
+        for of in table.indexes.values() {
+            output.line(&format!("  index {} ({}){}", of.name, index::state(of), attributes(&of.attributes())))?;
         }
     }
     output.finish()?;

@@ -9,13 +9,13 @@ use super::modes::Modes;
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
-    Catalogue, CatalogueChange, FamilySchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName, TableSchema,
-    TableState,
+    Catalogue, CatalogueChange, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName,
+    TableSchema, TableState,
 };
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
-use crate::tree::schema;
+use crate::tree::{schema, schema_index};
 use crate::{Error, ErrorKind, Result};
 
 /// Entries fetched from the store at once.
@@ -188,11 +188,18 @@ impl Fs {
                 SchemaPlace::Family(table, family) => {
                     backend.alter_from(origin, &|catalogue| schema::add_family(catalogue, table, family))
                 }
-                _ => Err(not_permitted("only families are made here")),
+                SchemaPlace::Index(table, index) => self.declare_index(table, index, origin),
+                _ => Err(not_permitted("only families and indexes are made here")),
             },
             Place::Versions(column) => Err(self.tree.versions_are_given(column)),
             _ => Err(not_permitted("the tree has no directories at this level")),
         }
+    }
+
+    /// An index that waits for its columns.
+    pub(super) fn declare_index(&self, table: &TableName, index: &str, origin: Origin) -> Result<()> {
+        let add = |catalogue: &Catalogue| schema_index::add(catalogue, table, IndexSchema::new(index));
+        self.tree.backend.alter_from(origin, &add)
     }
 
     pub(super) fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
@@ -280,6 +287,9 @@ impl Fs {
                     Ok(())
                 }
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
+                SchemaPlace::Index(table, index) => {
+                    backend.alter_from(origin, &|catalogue| schema_index::remove(catalogue, table, index))
+                }
                 // What is removed with its table, name by name, is shown again when it is made.
                 place if key.view == View::History => match self.tree.page(key, None, 1)?.is_empty() {
                     true => {
@@ -338,5 +348,6 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
         configuration: Default::default(),
         families: std::collections::BTreeMap::<String, FamilySchema>::new(),
         new_families: NewFamilies::AsTheyCome,
+        indexes: Default::default(),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::cell_io::no_family;
 use crate::model::attributes::{family_attribute, table_attribute};
-use crate::model::{Catalogue, ColumnKey, Mutation, Origin, RowMutations};
+use crate::model::{Catalogue, ColumnKey, IndexSchema, Mutation, Origin, RowMutations};
+use crate::query::parse;
 use crate::tree::json;
 use crate::tree::place::{Place, SchemaPlace};
 use crate::{Error, ErrorKind, Result};
@@ -24,6 +25,14 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
             }
             (SchemaPlace::Attribute { family: None, name, .. }, Some(value)) => {
                 table_attribute(name, value).map(|_| ())
+            }
+            (SchemaPlace::IndexAttribute { table, index, name }, Some(value)) => {
+                let known = catalogue.tables.get(table).and_then(|table| table.indexes.get(index));
+                let mut judged = known.cloned().unwrap_or_else(|| IndexSchema::new(index.as_str()));
+                judged.set_attribute(name, Some(value))?;
+                judged.check()?;
+                let refused = |e: Error| Error::new(ErrorKind::IllegalArgument, e.message);
+                judged.condition.map_or(Ok(()), |filter| parse(&filter).map(drop).map_err(refused))
             }
             _ => Ok(()),
         },

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Durability, FamilyId, FamilySchema, FileTime, Settings, TableId, TableName, Timestamp};
+use super::{Durability, FamilyId, FamilySchema, FileTime, IndexSchema, Settings, TableId, TableName, Timestamp};
 
 /// A namespace and its properties (`hbase.namespace.quota.maxtables`, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct TableSchema {
     pub families: BTreeMap<String, FamilySchema>,
     #[serde(default)]
     pub new_families: NewFamilies,
+    /// By name.
+    #[serde(default)]
+    pub indexes: BTreeMap<String, IndexSchema>,
 }
 
 impl TableSchema {
@@ -57,7 +60,18 @@ impl TableSchema {
             configuration: BTreeMap::new(),
             families: families.into_iter().map(|family| (family.name.clone(), family)).collect(),
             new_families: NewFamilies::Declared,
+            indexes: BTreeMap::new(),
         }
+    }
+
+    /// All families whose cells are kept: the declared ones, and those that hold the entries of indexes.
+    pub fn stored_families(&self) -> impl Iterator<Item = &FamilySchema> {
+        self.families.values().chain(self.indexes.values().map(|index| &index.entries))
+    }
+
+    /// As [`TableSchema::stored_families`].
+    pub fn stored_families_mut(&mut self) -> impl Iterator<Item = &mut FamilySchema> {
+        self.families.values_mut().chain(self.indexes.values_mut().map(|index| &mut index.entries))
     }
 
     /// Adds a family, or takes it in place of the one of its name; from now on families are declared.
@@ -129,7 +143,7 @@ impl Dropped {
     /// Its families.
     pub fn families(&self) -> Vec<&FamilySchema> {
         match &self.what {
-            DroppedThing::Table(table) => table.families.values().collect(),
+            DroppedThing::Table(table) => table.stored_families().collect(),
             DroppedThing::Family(_, family) => vec![family],
         }
     }
@@ -167,7 +181,7 @@ impl Catalogue {
     /// All families whose cells are kept: the declared ones, and dropped ones that can be brought back.
     pub fn stored_families(&self) -> impl Iterator<Item = &FamilySchema> {
         let tables = self.tables.values().chain(&self.staged);
-        let declared = tables.flat_map(|table| table.families.values());
+        let declared = tables.flat_map(TableSchema::stored_families);
         declared.chain(self.dropped.iter().flat_map(Dropped::families))
     }
 
@@ -176,6 +190,18 @@ impl Catalogue {
         let tables = self.tables.values_mut().chain(&mut self.staged);
         let declared = tables.flat_map(|table| table.families.values_mut());
         declared.chain(self.dropped.iter_mut().flat_map(Dropped::families_mut))
+    }
+}
+
+impl Catalogue {
+    /// The families that hold entries of secondary indexes.
+    pub fn entry_families(&self) -> impl Iterator<Item = &FamilySchema> {
+        let dropped = self.dropped.iter().filter_map(|dropped| match &dropped.what {
+            DroppedThing::Table(table) => Some(table),
+            DroppedThing::Family(..) => None,
+        });
+        let tables = self.tables.values().chain(&self.staged).chain(dropped);
+        tables.flat_map(|table| table.indexes.values().map(|index| &index.entries))
     }
 }
 
@@ -275,5 +301,23 @@ impl CatalogueChange {
     /// See [`CatalogueChange::At`].
     pub fn at(self, version: u64) -> Self {
         Self::At { version, change: Box::new(self) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As it was stored before there were indexes.
+    #[test]
+    fn a_table_that_was_stored_without_indexes_is_read() {
+        let mut table = TableSchema::new(TableName::parse("n:t").unwrap(), []);
+        table.new_families = NewFamilies::AsTheyCome;
+        let mut stored = serde_json::to_value(&table).unwrap();
+        assert!(stored.as_object_mut().unwrap().remove("indexes").is_some());
+        assert_eq!(serde_json::from_value::<TableSchema>(stored).unwrap(), table);
+        table.indexes.insert("i".to_owned(), IndexSchema::new("i"));
+        let bytes = rmp_serde::to_vec_named(&table).unwrap();
+        assert_eq!(rmp_serde::from_slice::<TableSchema>(&bytes).unwrap(), table);
     }
 }

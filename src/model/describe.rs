@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::attributes::{family_defaults, parse_seconds};
-use super::{FamilySchema, TableSchema, TableState};
+use super::{FamilySchema, IndexSchema, IndexState, TableSchema, TableState};
 
 /// Key of a table's configuration that holds its split points, in hexadecimal, with commas.
 pub const SPLITS: &str = "cellfs.splits";
@@ -50,7 +50,27 @@ pub fn lines(table: &TableSchema) -> Vec<String> {
         "COLUMN FAMILIES DESCRIPTION".to_owned(),
     ];
     lines.extend(table.families.values().flat_map(|f| [family(f), String::new()]));
+    if !table.indexes.is_empty() {
+        lines.push("SECONDARY INDEXES DESCRIPTION".to_owned());
+        lines.extend(table.indexes.values().flat_map(|of| [index(of), String::new()]));
+    }
     lines
+}
+
+/// `{NAME => 'i', COLUMNS => 'f:q', ..., STATE => 'COMPLETE'}`, ours.
+pub fn index(index: &IndexSchema) -> String {
+    let mut parts = vec![pair("NAME", &index.name)];
+    for (name, text) in index.attributes() {
+        parts.push(pair(&name.to_ascii_uppercase(), &text.replace('\'', "''")));
+    }
+    let state = match &index.state {
+        _ if index.columns.is_empty() => "WITHOUT COLUMNS".to_owned(),
+        IndexState::Building => "BUILDING".to_owned(),
+        IndexState::Complete => "COMPLETE".to_owned(),
+        IndexState::Twofold(text) => format!("NOT UNIQUE: {text}"),
+    };
+    parts.push(pair("STATE", &state));
+    format!("{{{}}}", parts.join(", "))
 }
 
 /// `{NAME => 'f', ...}`.

@@ -9,6 +9,7 @@ mod check;
 pub mod describe;
 mod draft;
 mod file;
+mod index;
 mod json;
 mod mutation;
 mod name;
@@ -27,6 +28,7 @@ pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCel
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
+pub use index::{By, INDEX_ATTRIBUTES, IndexColumn, IndexSchema, IndexState, check_index_name};
 pub use json::{cell_json, column_name, json_bytes};
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Qualifier, RowKey, TableName, TimeRange};
+use super::{By, Qualifier, RowKey, TableName, TimeRange};
 
 /// Which columns: families, each with all (`None`) or some qualifiers. Empty = all families.
 pub type Columns = BTreeMap<String, Option<BTreeSet<Qualifier>>>;
@@ -108,6 +108,8 @@ pub struct Scan {
     pub batch: Option<u32>,
     pub tells: Tells,
     pub read: ReadSpec,
+    /// `Some`: only rows that an index of the table has.
+    pub by: Option<By>,
 }
 
 /// What a scan tells of each cell.
@@ -134,6 +136,7 @@ impl Scan {
             batch: None,
             tells: Tells::Values,
             read: ReadSpec::default(),
+            by: None,
         }
     }
 

@@ -4,23 +4,20 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustc_hash::FxHashMap;
-
-use super::cursor::HERE;
+use super::batch::{Prepared, Ready, RowCell, without_repeats};
 use super::engine::{Engine, family};
-use super::memtable::{MemCell, MemValue};
+use super::memtable::MemCell;
 use super::plan::{Planned, Planner};
+use super::secondary::entry::Entry;
 use crate::backend::{Event, Versions};
 use crate::blob::Root;
 use crate::format::{Codec, key};
-use crate::log::{LogCell, LogValue};
+use crate::log::LogCell;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, Condition, Durability, FamilyId, FamilySchema, Generation, Mutated, Mutation,
-    Origin, PutCell, Qualifier, RowMutations, SeqNo, StoredCell, TableSchema, Tags, TimeRange, Timestamp, Value,
-    ValueRef, Written, check_row, check_value_len,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, Mutated, Mutation, Origin, PutCell, RowMutations, SeqNo,
+    TableSchema, TimeRange, Timestamp, Value, ValueRef, Written, check_row, check_value_len,
 };
 use crate::query::condition_holds;
-use crate::visibility::{self, VisibleCell};
 use crate::{Error, ErrorKind, Result};
 
 /// Longer values do not stand among the keys.
@@ -32,12 +29,6 @@ const EVENTS: usize = 64;
 
 /// Bytes that a cell takes beside its value in log and index, about.
 const CELL: u64 = 300;
-
-/// A cell of a batch and the row it belongs to.
-pub struct RowCell<'a> {
-    pub row: &'a [u8],
-    pub cell: Planned<'a>,
-}
 
 impl Engine {
     /// Applies the mutations of one row atomically if the condition holds.
@@ -67,7 +58,7 @@ impl Engine {
         plan.results.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
         let mut events = events_of(table, &row, &plan.cells, origin);
         events.extend(self.first_ttl(table, &plan.cells));
-        let cells = plan.cells.into_iter().map(|cell| RowCell { row: &row, cell }).collect();
+        let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell }).collect();
         let (seq, written) = self.commit(cells)?;
         drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
@@ -134,15 +125,20 @@ impl Engine {
     pub fn commit(&self, cells: Vec<RowCell<'_>>) -> Result<(SeqNo, Vec<CellInfo>)> {
         let (cells, places) = without_repeats(cells);
         let mut batch = Vec::with_capacity(cells.len());
-        for RowCell { row, cell } in cells {
+        for RowCell { table, row, cell } in cells {
             let value = self.prepare(cell.value, cell.kind, Codec::of(cell.family.rules.compression))?;
             let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
             let key = key::cell_key(row, &qualifier, timestamp, kind, SeqNo(0));
-            batch.push(Ready { row, family, qualifier, timestamp, kind, tags, value, key });
+            batch.push(Ready { table, row, family, qualifier, timestamp, kind, tags, value, key });
         }
+        let _unique = self.hold_unique(&batch)?;
+        let entries = self.entries_of(&batch)?;
+        // Order: dropped before what it borrows.
+        let mut batch = batch;
+        batch.extend(entries.iter().map(Entry::ready));
         let cells: Vec<LogCell<'_>> = batch.iter().map(Ready::to_log).collect();
         // What adds no bytes of values is what makes room in the end.
-        let bytes: u64 = batch.iter().map(|cell| cell.value.held()).sum();
+        let bytes = batch.iter().map(|cell| cell.value.held()).chain(entries.iter().map(Entry::bytes)).sum::<u64>();
         let tombstones = batch.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
         let publish = |seq: SeqNo| {
             let parts = self.parts.load();
@@ -249,103 +245,6 @@ impl Engine {
     pub fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
         self.read_reference(&self.snapshot(), &cell.value, offset, len)
     }
-}
-
-/// A cell that is ready to be written.
-struct Ready<'a> {
-    row: &'a [u8],
-    family: &'a FamilySchema,
-    qualifier: Qualifier,
-    timestamp: Timestamp,
-    kind: CellKind,
-    tags: Tags,
-    value: Prepared,
-    /// Without the sequence number.
-    key: Vec<u8>,
-}
-
-/// A value that is ready to be written.
-enum Prepared {
-    Bytes(Arc<[u8]>),
-    Root {
-        len: u64,
-        bytes: Arc<[u8]>,
-        /// Keeps its chunks until the cell is in memory.
-        held: Option<Arc<Root>>,
-    },
-}
-
-impl Prepared {
-    fn of(root: Arc<Root>) -> Self {
-        let mut bytes = Vec::new();
-        root.encode(&mut bytes);
-        Self::Root { len: root.len(), bytes: bytes.into(), held: Some(root) }
-    }
-
-    /// Bytes of the value that the log takes.
-    fn held(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len() as u64,
-        }
-    }
-
-    fn in_memory(&self) -> MemValue {
-        match self {
-            Self::Bytes(bytes) => MemValue::Bytes(Arc::clone(bytes)),
-            Self::Root { len, bytes, .. } => MemValue::Root { len: *len, bytes: Arc::clone(bytes) },
-        }
-    }
-}
-
-impl Ready<'_> {
-    fn to_log(&self) -> LogCell<'_> {
-        let value = match &self.value {
-            Prepared::Bytes(bytes) => LogValue::Bytes(bytes),
-            Prepared::Root { len, bytes, .. } => LogValue::Root { len: *len, bytes },
-        };
-        let Self { row, qualifier, timestamp, kind, tags, .. } = self;
-        LogCell { family: self.family.id, row, qualifier, timestamp: *timestamp, kind: *kind, tags, value }
-    }
-
-    fn info(&self, seq: SeqNo, now: Timestamp) -> CellInfo {
-        let value = match &self.value {
-            Prepared::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(Arc::clone(bytes)),
-            other => {
-                let mut key = self.key.clone();
-                key::set_seq(&mut key, self.kind, seq);
-                let len = if let Prepared::Root { len, .. } = other { *len } else { other.held() };
-                ValueRef::Of { len, family: self.family.id, key: key.into() }
-            }
-        };
-        let Self { timestamp, kind, tags, .. } = self;
-        let (timestamp, kind, tags) = (*timestamp, *kind, tags.clone());
-        let (qualifier, generation) = (Vec::new(), Generation(0));
-        let cell = StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, ordinal: 0 };
-        visibility::version_info(VisibleCell::live(cell), &self.family.rules, now)
-    }
-}
-
-/// Of cells with equal keys the last one stays; for each cell given, where it or its successor is.
-fn without_repeats(cells: Vec<RowCell<'_>>) -> (Vec<RowCell<'_>>, Vec<usize>) {
-    if cells.len() < 2 {
-        let places = (0..cells.len()).collect();
-        return (cells, places);
-    }
-    let mut seen: FxHashMap<(FamilyId, Vec<u8>), usize> = FxHashMap::default();
-    let mut kept: Vec<RowCell<'_>> = Vec::with_capacity(cells.len());
-    let mut places = Vec::with_capacity(cells.len());
-    for one in cells {
-        let Planned { family, qualifier, timestamp, kind, .. } = &one.cell;
-        let key = key::cell_key(one.row, qualifier, *timestamp, *kind, SeqNo(0));
-        let at = *seen.entry((family.id, key)).or_insert(kept.len());
-        places.push(at);
-        if at == kept.len() {
-            kept.push(one);
-        } else {
-            kept[at] = one;
-        }
-    }
-    (kept, places)
 }
 
 /// What subscribers are told of a row's cells.

@@ -3,6 +3,8 @@
 use super::catalogue::{check_new_name, insert_table, new_family_id, new_table_id, no_namespace};
 use super::dropped::drop_for_good;
 use super::engine::{Engine, known_table};
+use super::secondary::build::complete_entries;
+use super::secondary::states::doubt_others;
 use super::snapshots::families_of;
 use crate::Result;
 use crate::backend::{Event, Existing, Restoration};
@@ -57,6 +59,7 @@ fn bring_back(
 ) -> Result<Vec<(FamilyId, FamilyId)>> {
     let mut new = known_table(there, table)?.clone();
     new.state = TableState::Enabled;
+    let complete = complete_entries(catalogue);
     match catalogue.tables.get(to).filter(|_| existing == Existing::Replace) {
         Some(present) => {
             new.state = present.state;
@@ -67,7 +70,9 @@ fn bring_back(
     new.name = to.clone();
     new.id = new_table_id(catalogue);
     let mut pairs = Vec::new();
-    for family in new.families.values_mut() {
+    // Order: by the entries that the snapshot holds, before they get another number.
+    doubt_others(&mut new, &complete);
+    for family in new.stored_families_mut() {
         let old = std::mem::replace(&mut family.id, new_family_id(catalogue));
         if there.restored.contains(&old) {
             catalogue.restored.insert(family.id);

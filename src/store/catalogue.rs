@@ -8,6 +8,7 @@ use super::engine::{Engine, known_table};
 use super::layout::Layout;
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
+use super::secondary::states::take_over;
 use super::{attribute_times, complete, dropped};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
@@ -172,6 +173,7 @@ fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
         family.id = new_family_id(catalogue);
         family.forget_past();
     }
+    take_over(catalogue, None, &mut new)?;
     insert_table(catalogue, new)
 }
 
@@ -183,6 +185,7 @@ fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
         // What a client gives does not count.
         family.forget_past();
     }
+    take_over(catalogue, Some(&old), &mut new)?;
     insert_table(catalogue, new)
 }
 
@@ -217,7 +220,7 @@ pub fn new_family_id(catalogue: &mut Catalogue) -> FamilyId {
 pub fn truncate(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
     let mut table = known_table(catalogue, name)?.clone();
     table.id = new_table_id(catalogue);
-    for family in table.families.values_mut() {
+    for family in table.stored_families_mut() {
         family.id = new_family_id(catalogue);
         family.forget_past();
     }
@@ -316,7 +319,7 @@ impl Engine {
             changed?;
             events
         };
-        self.wake(|state| state.compact = true);
+        self.wake(|state| (state.compact, state.index) = (true, true));
         self.announce(&events);
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::layout::{Run, RunExtent, Runs};
 use super::merge::{Ended, Merge, Scope, Uncovered, Walk};
 use super::pace::Pace;
 use super::policy::{Choice, FamilyStats, Layer, Settings, choose};
+use super::secondary::stale::Stale;
 use super::writing::{Output, options_of};
 use crate::backend::{CompactionKind, CompactionProgress, Event};
 use crate::journal::{Edit, Item};
@@ -25,7 +26,7 @@ impl Engine {
         let schema = known_table(&catalogue, table)?;
         let families: Vec<&FamilySchema> = match name {
             Some(name) => vec![family(schema, name)?],
-            None => schema.families.values().collect(),
+            None => schema.stored_families().collect(),
         };
         families.into_iter().try_for_each(|family| self.compact_family(table, family, kind))?;
         self.structure.collect();
@@ -80,8 +81,10 @@ impl Engine {
             self.signals.state.lock().compaction = Some(progress);
         };
         say(0);
-        let mut merge =
-            Merge { family, rules, kind, layers, earliest_put: earliest_put(&runs), runs, now: self.now(), scope };
+        let earliest_put = earliest_put(&runs);
+        // Order: after the runs were chosen, see there.
+        let stale = Stale::of(self, &self.catalogue.load(), family.id).filter(|_| kind == CompactionKind::Major);
+        let mut merge = Merge { family, rules, kind, layers, earliest_put, runs, now: self.now(), scope, stale };
         let uncovered = loop {
             let slice = self.merge_slice(&merge, pace, &mut |cells| {
                 looked += cells;
@@ -108,7 +111,8 @@ impl Engine {
 
     /// The next slice of a merge, and the edit by which it counts.
     fn merge_slice(&self, merge: &Merge<'_>, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Slice> {
-        let bytes = if merge.rules.new_version_behavior { self.options.segment_bytes } else { u64::MAX };
+        let in_slices = merge.rules.new_version_behavior || merge.stale.is_some();
+        let bytes = if in_slices { self.options.segment_bytes } else { u64::MAX };
         let merged = self.with_reserve(|| {
             self.values.blobs.sync()?;
             let mut output = Output::new(self);
@@ -180,7 +184,7 @@ impl Engine {
         let mut again = true;
         while std::mem::take(&mut again) {
             for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-                for family in table.families.values() {
+                for family in table.stored_families() {
                     let settings = Settings::of(table, family)?;
                     let _one = self.compacting.lock();
                     if let Some((kind, runs)) = self.due(family, &settings) {

@@ -2,6 +2,7 @@
 
 use super::catalogue::{check_new_name, insert_table, truncate};
 use super::engine::{Engine, known_table};
+use super::secondary::states::family_is_back;
 use crate::model::{
     Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, Origin, TableId, TableName, Timestamp,
 };
@@ -107,6 +108,7 @@ pub fn undrop_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -
     }
     if let DroppedThing::Family(_, family) = catalogue.dropped.remove(last).what {
         schema.families.insert(name.to_owned(), family);
+        family_is_back(&mut schema, name);
     }
     insert_table(catalogue, schema)
 }

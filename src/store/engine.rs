@@ -67,6 +67,10 @@ pub struct SignalState {
     /// What the compactor does besides compacting, in words.
     pub activity: String,
     pub compaction: Option<CompactionProgress>,
+    /// The secondary index that is built, and how far, in words.
+    pub building: Option<String>,
+    /// Secondary indexes may have to be built.
+    pub index: bool,
     pub last_error: Option<String>,
     /// Why the last flush has failed, if it has.
     pub flush_failed: Option<Error>,
@@ -81,8 +85,8 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `snapshotting`, `altering`, `declaring`, row locks, `room`, `flushing`, `compacting`, the
-/// structure's, the log's.
+/// See the module. Lock order: `indexing`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
+/// `flushing`, `compacting`, the structure's, the log's.
 pub struct Engine {
     pub options: StoreOptions,
     pub hash_key: [u8; 16],
@@ -106,6 +110,10 @@ pub struct Engine {
     pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
     pub recent: Recent,
     pub rows: Vec<Mutex<()>>,
+    /// Of values that are to be unique; they share them by hash.
+    pub unique: Vec<Mutex<()>>,
+    /// Held by the one who builds secondary indexes.
+    pub indexing: Mutex<()>,
     /// Held by the one who flushes.
     pub flushing: Mutex<()>,
     /// Held by the one who compacts.
@@ -340,7 +348,7 @@ impl Engine {
         let now = self.catalogue.load();
         let Some(had) = before.tables.get(table).filter(|_| !Arc::ptr_eq(before, &now)) else { return true };
         let is_there = |id: FamilyId| now.stored_families().any(|family| family.id == id);
-        had.families.values().all(|family| is_there(family.id))
+        had.stored_families().all(|family| is_there(family.id))
     }
 
     /// A table of which these versions may be read: what a backup takes, what is disabled is in it too.

@@ -72,6 +72,11 @@ impl FamilyTable {
         range.take(limit).map(|(key, cell)| each(key, cell)).count()
     }
 
+    /// Cells.
+    pub fn len(&self) -> u64 {
+        self.cells.read().len() as u64
+    }
+
     /// The cell with a key.
     pub fn get(&self, key: &[u8]) -> Option<MemCell> {
         self.cells.read().get(key).cloned()

@@ -11,6 +11,7 @@ use super::cursor::{Cursor, Lent};
 use super::flush::judged;
 use super::layout::Run;
 use super::pace::Pace;
+use super::secondary::stale::Stale;
 use super::writing::{Output, no_tags};
 use crate::Result;
 use crate::backend::CompactionKind;
@@ -60,6 +61,8 @@ pub struct Merge<'a> {
     pub earliest_put: Timestamp,
     pub now: Timestamp,
     pub scope: Scope,
+    /// `Some`: what is merged are entries of a secondary index.
+    pub stale: Option<Stale<'a>>,
 }
 
 /// Rows of a classic family whose tombstones went: unflushed puts of theirs may show now.
@@ -197,7 +200,11 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             self.hold(open, key, tags, cell);
             return Ok(());
         }
-        if open.dropped[ordinal] { Ok(()) } else { self.write(key, &tags, cell) }
+        if open.dropped[ordinal] || self.is_stale(key)? { Ok(()) } else { self.write(key, &tags, cell) }
+    }
+
+    fn is_stale(&self, key: &[u8]) -> Result<bool> {
+        self.merge.stale.as_ref().map_or(Ok(false), |stale| stale.is_stale(key))
     }
 
     fn write(&mut self, key: &[u8], tags: &Tags, cell: &Lent<'_>) -> Result<()> {

@@ -6,6 +6,7 @@
 mod ahead;
 mod apply;
 mod attribute_times;
+mod batch;
 mod blob_names;
 mod bring_back;
 mod catalogue;
@@ -49,6 +50,7 @@ mod reserve;
 mod restore;
 mod room;
 mod scan;
+mod secondary;
 mod serve;
 mod snapshots;
 mod stats;
@@ -103,6 +105,10 @@ pub enum Broken {
     WritesUndeclared,
     /// A snapshot does not wait for a change of the catalogue, nor that for it.
     SnapshotsBesideChanges,
+    /// Puts write no entries of secondary indexes.
+    WritesNoEntries,
+    /// A compaction drops entries of values that are stored.
+    DropsEntries,
 }
 
 /// How a store is opened.

@@ -19,6 +19,9 @@ use super::recent::Recent;
 use super::recover::{self, Recovered};
 use super::reserve::Sizes;
 use super::room::DiskRoom;
+use super::secondary::build::complete_entries;
+use super::secondary::states::doubt_others;
+use super::secondary::unique;
 use super::snapshots::families_of;
 use super::structure::{Structure, numbers};
 use super::values::Values;
@@ -221,6 +224,8 @@ impl Made {
             tracks: RwLock::default(),
             recent: Recent::default(),
             rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            unique: (0..unique::STRIPES).map(|_| Mutex::new(())).collect(),
+            indexing: Mutex::new(()),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
             hurry: Hurry::default(),
@@ -253,13 +258,16 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
     let layout = parent.structure.layout_at(state, edit, &|family| families.contains(&family));
     let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
     let parts = Parts { tables: Arc::default(), layout: Arc::new(layout) };
+    let mut catalogue = record.catalogue.clone();
+    let complete = complete_entries(&state.catalogue);
+    catalogue.tables.values_mut().for_each(|table| doubt_others(table, &complete));
     let engine = Engine {
         hash_key: parent.hash_key,
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
         values: Values { blobs: Arc::clone(&parent.values.blobs) },
         structure: Arc::clone(&parent.structure),
         progress: Progress::of_snapshot(),
-        catalogue: ArcSwap::from_pointee(record.catalogue.clone()),
+        catalogue: ArcSwap::from_pointee(catalogue),
         altering: Mutex::new(()),
         declaring: RwLock::new(()),
         parts: ArcSwap::from_pointee(parts),
@@ -269,6 +277,8 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
         tracks: RwLock::default(),
         recent: Recent::default(),
         rows: Vec::new(),
+        unique: Vec::new(),
+        indexing: Mutex::new(()),
         flushing: Mutex::new(()),
         compacting: Mutex::new(()),
         hurry: Hurry::default(),

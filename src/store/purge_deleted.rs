@@ -16,15 +16,19 @@ impl Engine {
         self.flush()?;
         let catalogue = self.catalogue.load_full();
         let table = known_table(&catalogue, &scope.table)?;
-        let families: Vec<&FamilySchema> = match &scope.family {
+        let mut families: Vec<(&FamilySchema, Scope)> = match &scope.family {
             Some(name) => vec![family(table, name)?],
             None => table.families.values().collect(),
-        };
-        for family in families {
+        }
+        .into_iter()
+        .map(|family| (family, Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() }))
+        .collect();
+        // Order: behind the cells that they are of: what nothing needs any more goes, whichever row it is of.
+        families.extend(table.indexes.values().map(|index| (&index.entries, Scope::default())));
+        for (family, within) in families {
             let _one = self.compacting.lock();
             let rules = keeping_nothing(&family.rules);
             let runs = self.requested(family, CompactionKind::Major);
-            let within = Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() };
             let what = (CompactionKind::Major, runs, within);
             self.merge_runs(&scope.table, family, &rules, what, &mut Pace::full(self))?;
         }

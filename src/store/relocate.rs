@@ -1,6 +1,7 @@
 //! Renaming a row or a family of a row: all its versions in one atomic batch.
 
-use super::apply::{INLINE, RowCell};
+use super::apply::INLINE;
+use super::batch::RowCell;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
 use crate::backend::{Directory, Event};
@@ -44,7 +45,7 @@ impl Engine {
             for visible in self.everything(&planner, source)? {
                 // Not EXDEV: copying would end half-way.
                 let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
-                cells.push(RowCell { row: &to.row, cell: moved(visible, target, now) });
+                cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
             }
             if cells.len() > before {
                 self.check_target(&planner, target?, to)?;
@@ -57,7 +58,7 @@ impl Engine {
             return Ok(());
         }
         let plan = planner.plan(vec![Mutation::Delete(markers)])?;
-        cells.extend(plan.cells.into_iter().map(|cell| RowCell { row: &from.row, cell }));
+        cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
         let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
         let (seq, _) = self.commit(cells)?;
         drop((locks, declared));

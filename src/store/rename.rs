@@ -1,6 +1,7 @@
 //! Changes that share a version's bytes: renames, exchanges, attributes.
 
-use super::apply::{RowCell, events_of};
+use super::apply::events_of;
+use super::batch::RowCell;
 use super::cursor::Cursor;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
@@ -131,7 +132,10 @@ impl Engine {
         let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
         events.extend(first_ttl);
         events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
-        let cells = vec![RowCell { row: &rename.to.row, cell: target }, RowCell { row: &rename.from.row, cell: other }];
+        let cells = vec![
+            RowCell { table: to_table, row: &rename.to.row, cell: target },
+            RowCell { table: from_table, row: &rename.from.row, cell: other },
+        ];
         let (seq, written) = self.commit(cells)?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
@@ -175,7 +179,7 @@ impl Engine {
         let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
         let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
         events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
-        let (seq, written) = self.commit(vec![RowCell { row: &column.row, cell: put }])?;
+        let (seq, written) = self.commit(vec![RowCell { table, row: &column.row, cell: put }])?;
         drop((lock, declared));
         self.settle(seq, self.durability(table))?;
         self.announce(&events);

@@ -269,7 +269,7 @@ impl Engine {
         self.tidy(pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            for family in table.families.values().filter(|family| self.has_changed(family)) {
+            for family in table.stored_families().filter(|family| self.has_changed(family)) {
                 self.compact_short(&table.name, family)?;
             }
         }

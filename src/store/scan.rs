@@ -10,6 +10,7 @@ use super::engine::{Engine, family};
 use super::plain::{PlainRow, Taker};
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
+use super::secondary::lookup::{Bound, Bounds, LookUp};
 use crate::Result;
 use crate::backend::Rows;
 use crate::format::key;
@@ -46,6 +47,8 @@ struct Scanner<'s> {
     lanes: Vec<Lane>,
     /// `Some`: the rows are read by a look at each column's first cell.
     plain: Option<PlainRow>,
+    /// `Some`: only rows that an index has.
+    by: Option<LookUp>,
     /// Only rows after (before, if reversed) this one.
     passed: Option<RowKey>,
     /// Rows since the snapshot was taken.
@@ -64,7 +67,8 @@ impl Engine {
         self.get_in(&self.snapshot(), table, (&get.row, &get.read), take)
     }
 
-    fn get_in(
+    /// As [`Engine::get_pieces`], as a snapshot has it.
+    pub fn get_in(
         &self,
         snapshot: &Snapshot,
         table: &TableSchema,
@@ -108,6 +112,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &scan.table)?;
         let query = RowQuery::scan(scan, table, self.now())?;
+        let by = LookUp::new(self, table, scan)?;
         let mut scan = scan.clone();
         if let Some(hint) = query.start_hint() {
             skip_to(&mut scan, hint);
@@ -118,7 +123,8 @@ impl Engine {
         Ok(Scanner {
             engine: self,
             scan,
-            plain: query.is_plain().then(PlainRow::default),
+            plain: (query.is_plain() && by.is_none()).then(PlainRow::default),
+            by,
             query,
             lanes,
             passed: None,
@@ -191,31 +197,33 @@ fn skip_to(scan: &mut Scan, hint: Vec<u8>) {
 }
 
 impl<'s> Scanner<'s> {
+    /// The rows between which the next one is.
+    fn bounds(&self) -> Bounds<'_> {
+        let Scan { reversed, start, start_inclusive, stop, stop_inclusive, .. } = &self.scan;
+        let stop = Bound { row: stop, inclusive: *stop_inclusive };
+        let start = match &self.passed {
+            Some(row) => Bound { row, inclusive: false },
+            None => Bound { row: start, inclusive: *start_inclusive },
+        };
+        let (lower, upper) = if *reversed { (stop, start) } else { (start, stop) };
+        Bounds { lower, upper, reversed: *reversed }
+    }
+
     /// The key before which nothing is wanted.
     fn lower(&self) -> Vec<u8> {
-        let (row, inclusive) = match (self.scan.reversed, &self.passed) {
-            (false, Some(row)) => (row.as_slice(), false),
-            (false, None) => (self.scan.start.as_slice(), self.scan.start_inclusive),
-            (true, _) => (self.scan.stop.as_slice(), self.scan.stop_inclusive),
-        };
-        match (row, inclusive) {
-            ([], _) => Vec::new(),
-            (row, true) => key::row_prefix(row),
-            (row, false) => key::prefix_end(&key::row_prefix(row)),
+        match self.bounds().lower {
+            Bound { row: [], .. } => Vec::new(),
+            Bound { row, inclusive: true } => key::row_prefix(row),
+            Bound { row, inclusive: false } => key::prefix_end(&key::row_prefix(row)),
         }
     }
 
     /// The key from which on nothing is wanted.
     fn upper(&self) -> End {
-        let (row, inclusive) = match (self.scan.reversed, &self.passed) {
-            (true, Some(row)) => (row.as_slice(), false),
-            (true, None) => (self.scan.start.as_slice(), self.scan.start_inclusive),
-            (false, _) => (self.scan.stop.as_slice(), self.scan.stop_inclusive),
-        };
-        match (row, inclusive) {
-            ([], _) => FAR.into(),
-            (row, true) => key::prefix_end(&key::row_prefix(row)).into(),
-            (row, false) => key::row_prefix(row).into(),
+        match self.bounds().upper {
+            Bound { row: [], .. } => FAR.into(),
+            Bound { row, inclusive: true } => key::prefix_end(&key::row_prefix(row)).into(),
+            Bound { row, inclusive: false } => key::row_prefix(row).into(),
         }
     }
 
@@ -225,6 +233,7 @@ impl<'s> Scanner<'s> {
             self.looked = 0;
             self.snapshot = self.engine.snapshot();
             self.lanes.iter_mut().for_each(|lane| lane.cursor = None);
+            self.by.iter_mut().for_each(LookUp::renew);
         }
         self.looked += 1;
     }
@@ -242,7 +251,26 @@ impl<'s> Scanner<'s> {
 
     /// The next row that has a stored cell.
     fn next_row(&mut self) -> Result<Option<RowKey>> {
-        self.renew();
+        loop {
+            self.renew();
+            let row = self.next_candidate()?;
+            let (Some(row), Some(by)) = (&row, &self.by) else { return Ok(row) };
+            if by.gate.admits(self.engine, &self.snapshot, row)? {
+                return Ok(Some(row.clone()));
+            }
+            self.passed = Some(row.clone());
+        }
+    }
+
+    /// The next row that has a stored cell, or an entry in an index.
+    fn next_candidate(&mut self) -> Result<Option<RowKey>> {
+        if let Some(mut by) = self.by.take() {
+            let found = by.next(self.engine, &self.snapshot, self.bounds());
+            let is_of_table = self.by.insert(by).is_of_table();
+            if !is_of_table {
+                return found;
+            }
+        }
         if self.scan.reversed { self.next_reversed() } else { self.next_forward() }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Access, Store};
+use super::{Access, Background, Store};
 use crate::backend::{
     Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom,
     PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun,
@@ -216,7 +216,13 @@ impl Backend for Store {
         if let Some(name) = table {
             super::engine::known_table(&self.engine.catalogue.load(), name)?;
         }
-        self.changeable()?.flush()
+        let engine = self.changeable()?;
+        engine.flush()?;
+        // No thread does it.
+        if engine.options.background == Background::Off && engine.has_to_build() {
+            engine.build_indexes()?;
+        }
+        Ok(())
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {

@@ -6,7 +6,7 @@ use super::engine::{Engine, known_table};
 use super::open::open_snapshot;
 use crate::backend::{Event, SnapshotInfo};
 use crate::journal::{Item, SnapshotRecord, State};
-use crate::model::{Catalogue, FamilyId, TableName};
+use crate::model::{Catalogue, FamilyId, TableName, TableSchema};
 use crate::{Error, ErrorKind, Result};
 
 /// Longest name, bytes: that of a directory.
@@ -58,7 +58,7 @@ fn kept_of(catalogue: &Catalogue, table: Option<&TableName>) -> Catalogue {
 
 /// The families whose cells a catalogue of a snapshot has.
 pub fn families_of(catalogue: &Catalogue) -> std::collections::BTreeSet<FamilyId> {
-    catalogue.tables.values().flat_map(|table| table.families.values()).map(|family| family.id).collect()
+    catalogue.tables.values().flat_map(TableSchema::stored_families).map(|family| family.id).collect()
 }
 
 impl Engine {
@@ -109,7 +109,10 @@ impl Engine {
                         known_table(&layout.state.catalogue, table)?;
                     }
                     let catalogue = kept_of(&layout.state.catalogue, table);
-                    let families = families_of(&catalogue);
+                    let mut families = families_of(&catalogue);
+                    for entries in catalogue.entry_families() {
+                        families.remove(&entries.id);
+                    }
                     let of_it = layout.extents().filter(|extent| families.contains(&extent.reference.family));
                     let (mut cells, mut bytes) = (0, 0);
                     for facts in of_it.filter_map(|extent| extent.facts()) {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::cursor::Lent;
 use super::engine::{Engine, known_table};
 use super::layout::Layout;
-use super::memtable::{FamilyTable, MemCell, MemValue};
+use super::memtable::{FamilyTable, MemCell, MemValue, Memtables};
 use crate::Result;
 use crate::backend::{ColumnNumbers, FamilyColumns, FamilyNumbers};
 use crate::format::key;
-use crate::model::{FamilySchema, Qualifier, TableName, Timestamp};
+use crate::model::{FamilyId, FamilySchema, Qualifier, TableName, Timestamp};
 
 /// Qualifiers of a family that are told one by one.
 const COLUMNS_MAX: usize = 10_000;
@@ -92,6 +94,19 @@ impl Engine {
             facts.stored_bytes.saturating_sub(u64::try_from(hidden).unwrap_or(u64::MAX))
         };
         layout.extents().filter_map(|extent| extent.facts()).map(of).sum()
+    }
+}
+
+impl Engine {
+    /// Cells in extents and in memory, without the entries of secondary indexes.
+    pub fn stored_cells(&self, layout: &Layout, tables: &Memtables) -> u64 {
+        let catalogue = self.catalogue.load();
+        let entries: FxHashSet<FamilyId> = catalogue.entry_families().map(|family| family.id).collect();
+        let is_cell = |id: FamilyId| !entries.contains(&id);
+        let extents = layout.extents().filter(|extent| is_cell(extent.reference.family));
+        let flushed: u64 = extents.filter_map(|extent| extent.facts()).map(|facts| facts.cells).sum();
+        let in_memory = tables.all().flat_map(|table| table.families()).filter(|(id, _)| is_cell(*id));
+        flushed + in_memory.map(|(_, family)| family.len()).sum::<u64>()
     }
 }
 

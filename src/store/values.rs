@@ -40,7 +40,8 @@ impl Values {
         }
     }
 
-    fn of_root(&self, bytes: &[u8], offset: u64, len: usize) -> Result<Vec<u8>> {
+    /// As [`Values::of_memory`], of a large value.
+    pub fn of_root(&self, bytes: &[u8], offset: u64, len: usize) -> Result<Vec<u8>> {
         let root = Root::decode(bytes).ok_or_else(no_root)?;
         self.blobs.read(&root, offset, len)
     }

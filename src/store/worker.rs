@@ -1,10 +1,11 @@
-//! The store's threads: one syncs the log at its interval, one flushes, one compacts.
+//! The store's threads: one syncs the log at its interval, one flushes, one compacts, one builds secondary indexes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
+use super::secondary::build::BUILDING;
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
 use crate::env::sync::{self, Handle, Instant};
@@ -31,6 +32,7 @@ impl Workers {
             workers.spawn("cellfs-sync", sync_loop);
             workers.spawn("cellfs-flush", flush_loop);
             workers.spawn("cellfs-compact", compact_loop);
+            workers.spawn("cellfs-index", index_loop);
         }
         workers
     }
@@ -112,6 +114,14 @@ fn compact_loop(engine: &Engine) {
     }
 }
 
+fn index_loop(engine: &Engine) {
+    while wait(engine, LOOK, |state| std::mem::take(&mut state.index)) {
+        if engine.log.poison().is_none() && engine.has_to_build() {
+            note(engine, BUILDING, engine.build_indexes());
+        }
+    }
+}
+
 fn activity(state: &SignalState) -> String {
     let flushing = state.flushing.then(|| "flushing".to_owned());
     let compacting = state.compaction.as_ref().map(|CompactionProgress { table, family, kind, percent }| {
@@ -119,7 +129,7 @@ fn activity(state: &SignalState) -> String {
         format!("{how} {table}:{family} {percent} %")
     });
     let other = (!state.activity.is_empty()).then(|| state.activity.clone());
-    flushing.into_iter().chain(compacting).chain(other).collect::<Vec<_>>().join(", ")
+    flushing.into_iter().chain(compacting).chain(state.building.clone()).chain(other).collect::<Vec<_>>().join(", ")
 }
 
 /// Two things to say as one.
@@ -192,7 +202,7 @@ impl Engine {
         self.forget_damage();
         let state = self.signals.state.lock();
         Ok(Status {
-            cells: layout.cells() + memtable_cells,
+            cells: self.stored_cells(&layout, &tables),
             segments: segments + blobs.files + self.log.files(),
             segment_bytes: segment_bytes + kept,
             live_bytes: self.live_bytes(&layout).min(segment_bytes) + kept,

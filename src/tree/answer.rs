@@ -27,7 +27,12 @@ pub(super) struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     pub fn new(backend: &'a dyn Backend, table: &TableName, view: View, question: &'a Question) -> Result<Self> {
-        let scan = Scan { tells: Tells::Infos, ..question.scan(table, view) };
+        let mut scan = Scan { tells: Tells::Infos, ..question.scan(table, view) };
+        if let Some(by) = &scan.by
+            && let Some(schema) = backend.catalogue()?.tables.get(table)
+        {
+            schema.index_asked(by)?.clone().narrow(&mut scan);
+        }
         let filter = scan.read.filter.as_deref().map(parse).transpose()?;
         Ok(Self { backend, question, scan, scope: filter.as_ref().map_or(Scope::Cell, scope) })
     }

@@ -19,6 +19,8 @@ pub const SAMPLE_MAX: u64 = 10_000;
 pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
     match kind {
         Kind::Prefix | Kind::From | Kind::To => key(kind, text).map(Says::Key),
+        Kind::ValuePrefix | Kind::ValueFrom | Kind::ValueTo => Ok(Says::Key(decode(text))),
+        Kind::Value => Ok(Says::Values(text.split(|byte| *byte == b',').map(decode).collect())),
         Kind::First | Kind::Last => number(kind, text, u64::MAX).map(Says::Number),
         Kind::Sample => number(kind, text, SAMPLE_MAX).map(Says::Number),
         Kind::Versions => number(kind, text, VERSIONS_MAX).map(Says::Number),
@@ -30,7 +32,7 @@ pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
             crate::query::parse(&filter).map_err(|e| wrong(format!("`.filter/{}`: {}", shown(text), e.message)))?;
             Ok(Says::Filter(filter))
         }
-        Kind::At | Kind::Raw => Ok(Says::Nothing),
+        Kind::At | Kind::Raw | Kind::By => Ok(Says::Nothing),
     }
 }
 

@@ -63,8 +63,9 @@ impl Tree {
     }
 
     fn below_table(&self, dir: &NodeKey, table: &Arc<TableName>, name: &[u8]) -> Result<Option<NodeKey>> {
-        if name == b".by" {
-            return Err(wrong(format!("`.by` reads declared indexes, and table {table} has none")));
+        let question = dir.asked.as_deref().cloned().unwrap_or_default();
+        if let Some(kind) = question.goes_on_with(name) {
+            return Ok(Some(dir.sibling(Place::Asking(Arc::new(dir.place.clone()), kind))));
         }
         let Some(kind) = Kind::of_rows(name) else {
             if dir.asked.is_none() {
@@ -73,7 +74,6 @@ impl Tree {
             let row = self.row_named(self.spelling, table, name)?.ok_or_else(|| no_short_name(name))?;
             return Ok(Some(dir.sibling(Place::Row(Arc::new(RowPlace { table: table.as_ref().clone(), row })))));
         };
-        let question = dir.asked.as_deref().cloned().unwrap_or_default();
         match kind {
             Kind::At if dir.asked.is_none() && dir.view == View::Plain => Ok(None),
             Kind::At if dir.view != View::Plain => Err(wrong("`.at` stands in this path already")),
@@ -135,6 +135,19 @@ impl Tree {
                 let question = question.with_cells(Step { kind, text: text.to_vec(), says })?;
                 Ok(dir.asked(question, base.as_ref().clone()))
             }
+            Place::Table(table) if kind == Kind::By => {
+                let schema = self.backend.catalogue()?.tables.get(table).cloned();
+                let index = std::str::from_utf8(text).map_err(|_| absent(text))?;
+                if let Some(schema) = schema.filter(|schema| !schema.indexes.contains_key(index)) {
+                    return Err(schema.no_index(index));
+                }
+                let step = Step { kind, text: text.to_vec(), says: Says::Nothing };
+                Ok(dir.asked(question.with_rows(step)?, Place::Asking(Arc::clone(base), Kind::Value)))
+            }
+            Place::Table(_) if kind == Kind::Value && Kind::of_values(text).is_some() => {
+                let kind = Kind::of_values(text).unwrap_or(kind);
+                Ok(dir.sibling(Place::Asking(Arc::clone(base), kind)))
+            }
             Place::Table(table) => {
                 let is_key = matches!(kind, Kind::Prefix | Kind::From | Kind::To);
                 let says = match Spelling::default().parse(Level::Row, text) {
@@ -161,8 +174,9 @@ impl Tree {
     /// The table, asked a question that the store understands.
     fn with_step(&self, dir: &NodeKey, table: &Arc<TableName>, question: Question) -> Result<NodeKey> {
         if let Some(schema) = self.backend.catalogue()?.tables.get(table) {
-            RowQuery::scan(&question.scan(table, dir.view), schema, self.backend.now())
-                .map_err(|e| wrong(e.message))?;
+            let scan = question.scan(table, dir.view);
+            scan.by.as_ref().map_or(Ok(()), |by| schema.index_asked(by).map(drop))?;
+            RowQuery::scan(&scan, schema, self.backend.now()).map_err(|e| wrong(e.message))?;
         }
         Ok(dir.asked(question, Place::Table(Arc::clone(table))))
     }

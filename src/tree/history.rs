@@ -42,6 +42,7 @@ impl Unmade {
     /// A table was.
     pub fn table(&self, table: &TableName) {
         self.add([SchemaPlace::Table(table.clone()), SchemaPlace::TableAttributes(table.clone())]);
+        self.add([SchemaPlace::Indexes(table.clone())]);
         self.add(free_maps(table, None));
         self.tables.lock().insert(table.clone());
     }
@@ -76,7 +77,10 @@ impl Unmade {
     /// The table is another one now, or gone.
     pub fn forget_table(&self, table: &TableName) {
         let is_of = |place: &SchemaPlace| match place {
-            SchemaPlace::Table(of) | SchemaPlace::TableAttributes(of) | SchemaPlace::Family(of, _) => of == table,
+            SchemaPlace::Table(of)
+            | SchemaPlace::TableAttributes(of)
+            | SchemaPlace::Indexes(of)
+            | SchemaPlace::Family(of, _) => of == table,
             SchemaPlace::Free { table: of, .. } => of == table,
             _ => false,
         };

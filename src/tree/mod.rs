@@ -28,6 +28,7 @@ pub mod question;
 pub mod resolve;
 mod sample;
 pub mod schema;
+pub mod schema_index;
 mod schema_place;
 mod spelling;
 pub mod suffix;

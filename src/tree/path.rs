@@ -44,6 +44,7 @@ impl Tree {
             Place::Changes(_) => b".changes".to_vec(),
             Place::Exports(_) => b".export".to_vec(),
             Place::Export(_, format) => format.name().as_bytes().to_vec(),
+            Place::Asking(_, Kind::Value) => last_text(key),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
@@ -68,6 +69,11 @@ impl Tree {
                 kind => key.asked(question, Place::Asking(Arc::new(key.place.clone()), kind)),
             });
         }
+        if let (Some(asked), Place::Asking(base, kind)) = (&key.asked, &key.place)
+            && let Some(parent) = behind_index(key, asked, (base, *kind))
+        {
+            return Some(parent);
+        }
         if let (Some(asked), Place::Row(row)) = (&key.asked, &key.place) {
             return Some(key.asked(asked.of_rows(), Place::Table(Arc::new(row.table.clone()))));
         }
@@ -89,6 +95,25 @@ fn asked_here(key: &NodeKey) -> Option<(Question, Step)> {
     match &key.place {
         Place::Table(_) => asked.split_last(),
         Place::Family(_) if !asked.cells.is_empty() => asked.split_last(),
+        _ => None,
+    }
+}
+
+/// The argument of the last step.
+fn last_text(key: &NodeKey) -> Vec<u8> {
+    key.asked.as_ref().and_then(|asked| asked.rows.last()).map(|step| step.text.clone()).unwrap_or_default()
+}
+
+/// The parent of a directory behind the name of an index; `None`: it is none.
+fn behind_index(key: &NodeKey, asked: &Question, (base, kind): (&Arc<Place>, Kind)) -> Option<NodeKey> {
+    match (kind, asked.rows.last().map(|step| step.kind)) {
+        (Kind::Value, _) => {
+            let (question, _) = asked.split_last()?;
+            Some(key.asked(question, Place::Asking(Arc::clone(base), Kind::By)))
+        }
+        (Kind::ValuePrefix | Kind::ValueFrom | Kind::ValueTo, Some(Kind::By)) => {
+            Some(key.sibling(Place::Asking(Arc::clone(base), Kind::Value)))
+        }
         _ => None,
     }
 }

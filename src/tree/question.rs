@@ -3,7 +3,7 @@
 //! Pure: no step knows the store. The order of steps is of no account but to the names of directories.
 
 use super::place::View;
-use crate::model::{ColumnSlice, Columns, Scan, TableName, TimeRange, Timestamp, after_prefix};
+use crate::model::{By, ColumnSlice, Columns, Scan, TableName, TimeRange, Timestamp, after_prefix};
 use crate::{Error, ErrorKind, Result};
 
 /// What a step asks for.
@@ -21,10 +21,18 @@ pub enum Kind {
     Filter,
     At,
     Raw,
+    /// `.by`: its argument is the name of an index.
+    By,
+    /// The values that a row has in its columns, behind the name of an index.
+    Value,
+    /// `.prefix`, `.from` and `.to` there: of the value of its first column.
+    ValuePrefix,
+    ValueFrom,
+    ValueTo,
 }
 
 /// Their words in a table.
-const OF_ROWS: [(&str, Kind); 12] = [
+const OF_ROWS: [(&str, Kind); 13] = [
     (".prefix", Kind::Prefix),
     (".from", Kind::From),
     (".to", Kind::To),
@@ -37,7 +45,12 @@ const OF_ROWS: [(&str, Kind); 12] = [
     (".filter", Kind::Filter),
     (".at", Kind::At),
     (".raw", Kind::Raw),
+    (".by", Kind::By),
 ];
+
+/// Behind the name of an index.
+const OF_VALUES: [(&str, Kind); 3] =
+    [(".prefix", Kind::ValuePrefix), (".from", Kind::ValueFrom), (".to", Kind::ValueTo)];
 
 impl Kind {
     /// The kind of a word, where rows are.
@@ -52,8 +65,14 @@ impl Kind {
         })
     }
 
+    /// The kind of a word, behind the name of an index.
+    pub fn of_values(word: &[u8]) -> Option<Self> {
+        OF_VALUES.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
+    }
+
+    /// Empty for values, which stand there by themselves.
     pub fn word(self) -> &'static str {
-        OF_ROWS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
+        OF_ROWS.iter().chain(&OF_VALUES).find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
     }
 
     /// Whether it says how many of the answer are wanted.
@@ -72,6 +91,8 @@ pub enum Says {
     Times(TimeRange),
     /// In HBase's filter language.
     Filter(Vec<u8>),
+    /// Of the columns of an index, from the first one on.
+    Values(Vec<Vec<u8>>),
     /// It has none, or its view has what it says.
     Nothing,
 }
@@ -156,10 +177,11 @@ impl Question {
         pick(&self.cells)
     }
 
-    /// Whether which rows it has may tell of values: by a filter that looks at them.
+    /// Whether which rows it has may tell of values: by an index, or a filter that looks at them.
     pub fn tells_values(&self) -> bool {
         let looks = |text: &[u8]| [&b"Value"[..], b"DependentColumn"].iter().any(|name| contains(text, name));
-        self.rows.iter().any(|step| matches!(&step.says, Says::Filter(text) if looks(text)))
+        let looks = |step: &Step| step.kind == Kind::By || matches!(&step.says, Says::Filter(text) if looks(text));
+        self.rows.iter().any(looks)
     }
 
     /// Whether tombstones are shown.
@@ -189,7 +211,39 @@ impl Question {
             }
         }
         read.filter = all_of(&filters);
+        scan.by = self.by();
         scan
+    }
+
+    /// Which rows an index is asked for; `None`: none is asked.
+    pub fn by(&self) -> Option<By> {
+        let name = &self.rows.iter().find(|step| step.kind == Kind::By)?.text;
+        let mut by = By { index: String::from_utf8_lossy(name).into_owned(), ..By::default() };
+        for step in &self.rows {
+            let within = match (&step.says, step.kind) {
+                (Says::Values(values), _) => {
+                    by.equals.clone_from(values);
+                    continue;
+                }
+                (Says::Key(key), Kind::ValuePrefix) => ColumnSlice { from: key.clone(), before: after_prefix(key) },
+                (Says::Key(key), Kind::ValueFrom) => ColumnSlice { from: key.clone(), before: Vec::new() },
+                (Says::Key(key), Kind::ValueTo) => ColumnSlice { from: Vec::new(), before: key.clone() },
+                _ => continue,
+            };
+            by.within = by.within.and(&within);
+        }
+        Some(by)
+    }
+
+    /// The step over values that a word is here: `.to` behind `.from`, and `.from` behind `.to`.
+    pub fn goes_on_with(&self, word: &[u8]) -> Option<Kind> {
+        let kind = Kind::of_values(word)?;
+        match (self.rows.last()?.kind, kind) {
+            (Kind::ValueFrom, Kind::ValueTo) | (Kind::ValueTo, Kind::ValueFrom) => {
+                self.rows.iter().all(|step| step.kind != kind).then_some(kind)
+            }
+            _ => None,
+        }
     }
 
     /// The qualifiers that are asked for.

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
+use super::schema_index;
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::{
-    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilySchema, TableName,
-    TableSchema, give_attributes,
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilySchema, INDEX_ATTRIBUTES,
+    TableName, TableSchema, give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -26,6 +27,10 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
         SchemaPlace::Namespace(_) if text.starts_with('.') => scratch(name),
         SchemaPlace::Namespace(namespace) => SchemaPlace::NamespaceProperty(namespace.clone(), name),
         SchemaPlace::Table(table) if text == TABLE_DIR => SchemaPlace::TableAttributes(table.clone()),
+        SchemaPlace::Table(table) if text == schema_index::DIR => SchemaPlace::Indexes(table.clone()),
+        SchemaPlace::Indexes(_) | SchemaPlace::Index(..) => {
+            schema_index::target(dir, &name)?.unwrap_or_else(|| scratch(name))
+        }
         SchemaPlace::Table(table) => {
             crate::model::check_family(text)?;
             SchemaPlace::Family(table.clone(), name)
@@ -62,7 +67,11 @@ pub fn parent(place: &SchemaPlace) -> Option<SchemaPlace> {
     match place {
         SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => None,
         SchemaPlace::NamespaceProperty(namespace, _) => Some(SchemaPlace::Namespace(namespace.clone())),
-        SchemaPlace::TableAttributes(table) | SchemaPlace::Family(table, _) => Some(SchemaPlace::Table(table.clone())),
+        SchemaPlace::TableAttributes(table) | SchemaPlace::Family(table, _) | SchemaPlace::Indexes(table) => {
+            Some(SchemaPlace::Table(table.clone()))
+        }
+        SchemaPlace::Index(table, _) => Some(SchemaPlace::Indexes(table.clone())),
+        SchemaPlace::IndexAttribute { table, index, .. } => Some(SchemaPlace::Index(table.clone(), index.clone())),
         SchemaPlace::Free { table, family, .. } | SchemaPlace::Attribute { table, family, .. } => {
             Some(attributes(table, family))
         }
@@ -78,11 +87,14 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
     match place {
         SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => ".schema",
         SchemaPlace::TableAttributes(_) => TABLE_DIR,
+        SchemaPlace::Indexes(_) => schema_index::DIR,
         SchemaPlace::Free { map, .. } => map.dir_name(),
         SchemaPlace::NamespaceProperty(_, name)
         | SchemaPlace::Family(_, name)
         | SchemaPlace::Attribute { name, .. }
         | SchemaPlace::FreeKey { name, .. }
+        | SchemaPlace::Index(_, name)
+        | SchemaPlace::IndexAttribute { name, .. }
         | SchemaPlace::Scratch { name, .. } => name,
     }
     .as_bytes()
@@ -93,7 +105,7 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
 pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>> {
     Ok(match place {
         SchemaPlace::Namespace(name) => catalogue.namespaces.contains_key(name).then_some(Facts::Dir),
-        SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) => {
+        SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) | SchemaPlace::Indexes(table) => {
             catalogue.tables.contains_key(table).then_some(Facts::Dir)
         }
         SchemaPlace::Family(table, family) => {
@@ -102,12 +114,14 @@ pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>
         SchemaPlace::Free { table, family, map } => {
             free_map(catalogue, table, family.as_deref(), *map).map(|_| Facts::Dir)
         }
-        SchemaPlace::NamespaceProperty(..) | SchemaPlace::Attribute { .. } | SchemaPlace::FreeKey { .. } => {
-            value(catalogue, place).map(|value| {
-                let mtime = attribute_key(catalogue, place).and_then(|key| catalogue.times.get(&key).copied());
-                Facts::text(format!("{value}\n").into_bytes(), mtime.unwrap_or_default())
-            })
-        }
+        SchemaPlace::Index(table, name) => schema_index::of(catalogue, table, name).map(|_| Facts::Dir),
+        SchemaPlace::NamespaceProperty(..)
+        | SchemaPlace::Attribute { .. }
+        | SchemaPlace::FreeKey { .. }
+        | SchemaPlace::IndexAttribute { .. } => value(catalogue, place).map(|value| {
+            let mtime = attribute_key(catalogue, place).and_then(|key| catalogue.times.get(&key).copied());
+            Facts::text(format!("{value}\n").into_bytes(), mtime.unwrap_or_default())
+        }),
         SchemaPlace::Scratch { .. } => None,
     })
 }
@@ -155,6 +169,10 @@ pub fn attribute_key(catalogue: &Catalogue, place: &SchemaPlace) -> Option<Attri
         SchemaPlace::FreeKey { table, family, name, .. } => {
             (owner_of(table, family)?, AttributeMap::Configuration, name)
         }
+        SchemaPlace::IndexAttribute { table, index, name } => {
+            let index = schema_index::of(catalogue, table, index)?;
+            (AttributeOwner::Family(index.entries.id), AttributeMap::Attributes, name)
+        }
         _ => return None,
     };
     Some(AttributeKey { owner, map, name: name.clone() })
@@ -163,6 +181,9 @@ pub fn attribute_key(catalogue: &Catalogue, place: &SchemaPlace) -> Option<Attri
 /// The text of an attribute that is set.
 fn value<'a>(catalogue: &'a Catalogue, place: &SchemaPlace) -> Option<&'a String> {
     match place {
+        SchemaPlace::IndexAttribute { table, index, name } if INDEX_ATTRIBUTES.contains(&name.as_str()) => {
+            schema_index::of(catalogue, table, index)?.entries.attributes.get(name)
+        }
         SchemaPlace::NamespaceProperty(namespace, name) => catalogue.namespaces.get(namespace)?.properties.get(name),
         SchemaPlace::Attribute { table, family, name } => {
             attribute_map(catalogue.tables.get(table)?, family.as_deref())?.get(name)
@@ -213,11 +234,14 @@ pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlac
             let families = catalogue.tables.get(table).map(|t| t.families.keys().cloned().collect());
             let mut names: Vec<String> = families.unwrap_or_default();
             names.push(TABLE_DIR.to_owned());
+            let has_indexes = catalogue.tables.get(table).is_some_and(|table| !table.indexes.is_empty());
+            names.extend(has_indexes.then(|| schema_index::DIR.to_owned()));
             named(names)
         }
         SchemaPlace::TableAttributes(table) => named(with_free_maps(catalogue, table, None)),
         SchemaPlace::Family(table, family) => named(with_free_maps(catalogue, table, Some(family))),
         SchemaPlace::Free { table, family, map } => named(keys(free_map(catalogue, table, family.as_deref(), *map))),
+        SchemaPlace::Indexes(_) | SchemaPlace::Index(..) => named(schema_index::list(catalogue, dir)),
         _ => Vec::new(),
     }
 }
@@ -248,6 +272,9 @@ pub fn set(catalogue: &Catalogue, place: &SchemaPlace, value: Option<String>) ->
         let mut schema = schema.clone();
         store(&mut schema.properties, name, value);
         return Ok(CatalogueChange::AlterNamespace(schema));
+    }
+    if let SchemaPlace::IndexAttribute { table, index, name } = place {
+        return schema_index::set(catalogue, table, (index, name), value.as_deref());
     }
     let (SchemaPlace::Attribute { table, family, name } | SchemaPlace::FreeKey { table, family, name, .. }) = place
     else {

@@ -23,6 +23,12 @@ pub enum SchemaPlace {
     Attribute { table: TableName, family: Option<String>, name: String },
     /// A key of METADATA or CONFIGURATION.
     FreeKey { table: TableName, family: Option<String>, map: FreeMap, name: String },
+    /// `.schema/.index`: the secondary indexes.
+    Indexes(TableName),
+    /// `.schema/.index/NAME`.
+    Index(TableName, String),
+    /// An attribute of one: `columns` and its like.
+    IndexAttribute { table: TableName, index: String, name: String },
     /// An unlisted scratch file in one of these directories.
     Scratch { parent: Arc<SchemaPlace>, name: String },
 }
@@ -52,6 +58,7 @@ impl SchemaPlace {
             SchemaPlace::NamespaceProperty(..)
                 | SchemaPlace::Attribute { .. }
                 | SchemaPlace::FreeKey { .. }
+                | SchemaPlace::IndexAttribute { .. }
                 | SchemaPlace::Scratch { .. }
         )
     }

@@ -27,6 +27,7 @@ pub fn table(case: &Value) -> (TableSchema, Naming) {
     let configuration = case.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
     let schema = TableSchema {
         new_families: Default::default(),
+        indexes: Default::default(),
         name: TableName { namespace: "default".into(), name: "t".into() },
         id: TableId(1),
         state: TableState::Enabled,

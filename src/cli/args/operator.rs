@@ -1,4 +1,5 @@
-//! The grammar of what operators use: stats, top, profile, log, mv, drop, purge, undelete, why, config, bench.
+//! The grammar of what operators use: stats, top, profile, log, mv, drop, purge, undelete, why, config, bench, flush,
+//! compact.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -182,4 +183,25 @@ pub struct DropArgs {
     /// At once and for good, also what was dropped under that name before; asked for on a terminal
     #[arg(long)]
     pub now: bool,
+}
+
+#[derive(Args)]
+pub struct FlushArgs {
+    /// Directory of the store, or a mount point of it, or a path in that mount
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
+    pub table: Option<String>,
+}
+
+#[derive(Args)]
+pub struct CompactArgs {
+    /// Directory of the store, or a mount point of it, or a path in that mount
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
+    pub table: String,
+    /// One family only
+    pub family: Option<String>,
+    /// Drop deleted cells and their tombstones too
+    #[arg(long)]
+    pub major: bool,
 }

@@ -100,7 +100,8 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
         }
     }
     repaired.done.extend(rewrite(engine, &lost)?);
-    Ok(())
+    // Entries may be among what is lost, and nothing would tell.
+    engine.doubt_indexes()
 }
 
 fn has_lost_values(segment: &Segment) -> Result<bool> {

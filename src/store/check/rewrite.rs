@@ -20,7 +20,7 @@ pub type Names = BTreeMap<FamilyId, String>;
 /// The names of all families that are kept.
 pub fn names(state: &State) -> Names {
     let tables = state.catalogue.tables.values();
-    let families = tables.flat_map(|table| table.families.values().map(move |family| (table, family)));
+    let families = tables.flat_map(|table| table.stored_families().map(move |family| (table, family)));
     families.map(|(table, family)| (family.id, format!("{}:{}", table.name, family.name))).collect()
 }
 

@@ -161,7 +161,8 @@ fn what_is_flushed_while_a_row_is_judged_does_not_matter() {
         let earliest_put = Timestamp(10);
         let scope = Scope::default();
         let (rules_of, layers) = (&family.rules, (1, 2));
-        let merge = Merge { family, rules: rules_of, kind, layers, runs: runs.clone(), earliest_put, now, scope };
+        let (rules, all) = (rules_of, runs.clone());
+        let merge = Merge { family, rules, kind, layers, runs: all, earliest_put, now, scope, stale: None };
         let mut output = Output::new(&store.engine);
         output.begin(options_of(family, (1, 2), now, true)).unwrap();
         let whole = Walk::new(&merge, &mut output).run(u64::MAX, &mut Pace::full(&store.engine), &mut |_| {

@@ -14,6 +14,7 @@ mod expiry;
 mod feed;
 pub mod fixture;
 mod history_walks;
+mod indexes;
 mod info;
 mod inline;
 mod kept;

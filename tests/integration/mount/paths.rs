@@ -239,7 +239,7 @@ fn mount_paths_that_make_no_sense_are_absent_with_a_sentence() {
         (".times/7..5", "nothing is from 7 on and before 5"),
         (".times/now", "FROM..TO"),
         (".filter/Nonsense", "Incorrect Filter String"),
-        (".by/index", "indexes"),
+        (".by/city", "table t has no index city; it has none"),
         ("a1/f/.first/x", "write a number"),
         ("a1/f/.from/a/.from/b", "stands in this path already"),
     ] {

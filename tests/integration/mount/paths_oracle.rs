@@ -5,8 +5,8 @@ use std::fs;
 
 use cellfs::backend::Backend;
 use cellfs::model::{
-    Columns, FileAttributes, Mutation, Origin, PutCell, RowMutations, Scan, TableName, Time, TimeRange, Timestamp,
-    Value, after_prefix,
+    By, ColumnSlice, Columns, FileAttributes, Mutation, Origin, PutCell, RowMutations, Scan, TableName, Time,
+    TimeRange, Timestamp, Value, after_prefix,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -132,6 +132,18 @@ fn chain(random: &mut StdRng) -> Asked {
         asked.steps.push(format!(".to/{to}"));
     }
     if random.random_ratio(1, 4) {
+        let value = format!("v{}", random.random_range(0..4)).into_bytes();
+        let by = By { index: "i".to_owned(), ..By::default() };
+        let within = ColumnSlice { from: value.clone(), before: after_prefix(&value) };
+        let (by, says) = match random.random_bool(0.5) {
+            true => (By { equals: vec![value.clone()], ..by }, ""),
+            // A `.from` would take a `.to` behind it for one of values.
+            false => (By { within, ..by }, ".prefix/"),
+        };
+        asked.steps.push(format!(".by/i/{says}{}", String::from_utf8(value).unwrap()));
+        scan.by = Some(by);
+    }
+    if random.random_ratio(1, 4) {
         range(scan, b"b".to_vec(), after_prefix(b"b"));
         asked.steps.push(".prefix/b".to_owned());
     }
@@ -201,6 +213,8 @@ fn mount_path_random_chains_answer_as_the_scan_with_the_same_options() {
     let (count, seed) = (number("CELLFS_PATHS", 250), number("CELLFS_PATHS_SEED", 1));
     let fixture = Fixture::new();
     fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    fs::create_dir(fixture.path("t/.schema/.index/i")).unwrap();
+    fs::write(fixture.path("t/.schema/.index/i/columns"), "f:a").unwrap();
     let backend = fixture.backend();
     let mut random = StdRng::seed_from_u64(seed);
     (0..3).for_each(|part| fill(backend.as_ref(), &mut random, part));

@@ -69,6 +69,7 @@ impl RandomStore {
             }
             let schema = TableSchema {
                 new_families: Default::default(),
+                indexes: Default::default(),
                 name,
                 id: TableId(0),
                 state: TableState::Enabled,

@@ -11,6 +11,9 @@ use crate::env::sync;
 use crate::model::*;
 use crate::{ErrorKind, Result};
 
+/// The index that most tables have, of the first of the columns.
+const INDEX: &str = "i";
+
 /// What an actor may do.
 type Deed = (&'static str, fn(&mut Actor));
 
@@ -24,6 +27,7 @@ const DEEDS: &[(u64, Deed)] = &[
     (25, ("read", Actor::read)),
     (8, ("get a row", Actor::get_row)),
     (5, ("scan", Actor::scan)),
+    (5, ("scan by an index", Actor::scan_by)),
     (4, ("list rows", Actor::list_rows)),
     (4, ("flush", Actor::flush)),
     (3, ("compact", Actor::compact)),
@@ -194,6 +198,26 @@ impl Actor {
         }
     }
 
+    /// The rows in which the indexed column is; what is missing says of that column alone that it is not.
+    pub(super) fn scan_by(&mut self) {
+        let table = self.table();
+        let begin = self.world.tick();
+        let by = By { index: INDEX.into(), ..By::default() };
+        let scan = Scan { reversed: self.chance.one_in(3), by: Some(by), ..Scan::all(table_name(table)) };
+        let result: Result<Vec<RowResult>> = self.store.scan(&scan).and_then(Iterator::collect);
+        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::IllegalArgument) {
+            return;
+        }
+        self.world.judge_error((table, begin), result.as_ref().err());
+        let Ok(rows) = result else { return };
+        for row in ROWS {
+            match rows.iter().find(|found| *found.row == *row.as_bytes()) {
+                Some(found) => self.judge_row(table, row, begin, &found.cells),
+                None => self.world.judge(&Place::column(table, row, QUALIFIERS[0]), begin, None),
+            }
+        }
+    }
+
     pub(super) fn list_rows(&mut self) {
         let table = self.table();
         let begin = self.world.tick();
@@ -286,7 +310,13 @@ pub fn schema(table: &str, is_classic: bool, chance: &mut Chance) -> TableSchema
     let classic = [("VERSIONS", "2"), ("COMPRESSION", "LZ4")];
     let attributes: &[(&str, &str)] = if is_classic { &classic } else { chance.of(&[&files[..], &tight]) };
     let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    TableSchema::new(table_name(table), [FamilySchema::new("f", attributes)])
+    let mut schema = TableSchema::new(table_name(table), [FamilySchema::new("f", attributes)]);
+    if !chance.one_in(4) {
+        let mut index = IndexSchema::new(INDEX);
+        index.set_attribute("columns", Some(&format!("f:{}", QUALIFIERS[0]))).unwrap();
+        schema.indexes.insert(INDEX.into(), index);
+    }
+    schema
 }
 
 /// Runs actors side by side until each has done its deeds.

@@ -383,8 +383,9 @@ fn noticed(broken: Broken) -> Option<String> {
 #[test]
 #[ignore = "minutes: run by name"]
 fn every_rule_that_is_broken_is_noticed() {
-    use Broken::{ForgetsSnapshots, ForgetsUnknown, FreesLogFirst, WritesUndeclared};
-    for broken in [ForgetsSnapshots, FreesLogFirst, ForgetsUnknown, WritesUndeclared] {
+    use Broken::{DropsEntries, ForgetsSnapshots, ForgetsUnknown, FreesLogFirst, WritesNoEntries, WritesUndeclared};
+    let cells = [ForgetsSnapshots, FreesLogFirst, ForgetsUnknown, WritesUndeclared];
+    for broken in cells.into_iter().chain([WritesNoEntries, DropsEntries]) {
         let found = noticed(broken).unwrap_or_else(|| panic!("{broken:?} is not noticed in {CONTROLS} seeds"));
         println!("{broken:?}: {}", found.lines().next().unwrap_or_default());
     }

@@ -1,0 +1,247 @@
+//! Building a secondary index of a table that has data, while writers go on.
+//!
+//! From the edit on that declares the index, every put writes its entry. The builder walks over what is stored, from a
+//! snapshot that is later than that, puts entries of it in batches, and says so in the catalogue once they are on the
+//! disk. What stops in between begins anew: entries that are there already make no more of them.
+
+use std::collections::BTreeSet;
+
+use super::entry::{TIME, cut, decode, entry_row};
+use super::states::index_with;
+use super::unique::shown;
+use crate::format::key;
+use crate::model::{
+    Catalogue, CellKind, FamilyId, FamilySchema, IndexSchema, IndexState, Origin, RowKey, TableSchema, Tags, TimeRange,
+    Value, to_string_binary,
+};
+use crate::store::batch::RowCell;
+use crate::store::cursor::{Cursor, FAR};
+use crate::store::engine::Engine;
+use crate::store::plan::Planned;
+use crate::{Error, ErrorKind, Result};
+
+/// Entries of a batch, and their bytes at most about.
+const BATCH: usize = 1000;
+const BATCH_BYTES: usize = 256 << 10;
+/// Rows after which a new snapshot is taken, so that memtables and files can go.
+const ROWS: u64 = 4096;
+
+/// How a failure to build begins, as `status` tells it.
+pub const BUILDING: &str = "build secondary indexes";
+
+/// Entries that are to be written: the row of each one's key and its qualifier.
+type Batch = Vec<(Vec<u8>, RowKey)>;
+
+/// A table and one of its indexes, as they are in a catalogue.
+fn to_build(catalogue: &Catalogue) -> Vec<(TableSchema, IndexSchema)> {
+    let of = |table: &TableSchema| {
+        let indexes = table.indexes.values().filter(|index| !index.columns.is_empty() && !index.is_complete());
+        indexes.map(|index| (table.clone(), index.clone())).collect::<Vec<_>>()
+    };
+    catalogue.tables.values().flat_map(of).collect()
+}
+
+fn overtaken() -> Error {
+    Error::new(ErrorKind::Overtaken, "the index was changed or dropped while it was built")
+}
+
+impl Engine {
+    /// Whether any index is to be built.
+    pub fn has_to_build(&self) -> bool {
+        let catalogue = self.catalogue.load();
+        let mut indexes = catalogue.tables.values().flat_map(|table| table.indexes.values());
+        indexes.any(|index| !index.columns.is_empty() && !index.is_complete())
+    }
+
+    /// Builds all indexes that are not complete. One that cannot be built does not keep others from it.
+    pub fn build_indexes(&self) -> Result<()> {
+        let _one = self.indexing.lock();
+        {
+            // What kept an index from being built before is tried again now.
+            let mut state = self.signals.state.lock();
+            state.last_error = state.last_error.take().filter(|text| !text.starts_with(BUILDING));
+        }
+        let mut failed = Ok(());
+        for (table, index) in to_build(&self.catalogue.load()) {
+            let built = self.build(&table, &index);
+            self.signals.state.lock().building = None;
+            match built {
+                // It is built as it is now, in the next round, or gone.
+                Err(e) if e.kind == ErrorKind::Overtaken => {}
+                Err(e) => failed = Err(e.context(format!("build index {} of table {}", index.name, table.name))),
+                Ok(()) => {}
+            }
+        }
+        failed
+    }
+
+    fn build(&self, table: &TableSchema, index: &IndexSchema) -> Result<()> {
+        self.log.check_poison()?;
+        // Order: those that write by a catalogue without the index are done before anything is read.
+        drop(self.declaring.write());
+        self.put_entries(table, index)?;
+        // Order: a catalogue that believes in entries is not on the disk before them.
+        self.sync_log()?;
+        let state = if index.unique { self.judge(table, index)? } else { IndexState::Complete };
+        self.change_catalogue(|catalogue, _| {
+            let found = index_with(catalogue, index.entries.id);
+            let found = found.filter(|now| now.columns == index.columns && now.unique == index.unique);
+            found.ok_or_else(overtaken)?.state = state;
+            catalogue.version += 1;
+            Ok(vec![crate::backend::Event::Table { table: table.name.clone(), origin: Origin(0) }])
+        })
+    }
+
+    /// Writes the entries of all that is stored in the indexed column.
+    fn put_entries(&self, table: &TableSchema, index: &IndexSchema) -> Result<()> {
+        let Some(column) = index.columns.first() else { return Ok(()) };
+        let Some(family) = table.families.get(&column.family) else { return Ok(()) };
+        let (mut from, mut passed) = (Vec::new(), 0);
+        let mut batch = Batch::new();
+        let all = self.rows_about(family);
+        while let Some(next) = self.walk(family, &column.qualifier, &from, &mut |entries| {
+            batch.extend(entries);
+            let bytes: usize = batch.iter().map(|(value, row)| value.len() + row.len()).sum();
+            if batch.len() >= BATCH || bytes >= BATCH_BYTES {
+                self.write_entries(table, index, std::mem::take(&mut batch))?;
+            }
+            self.go_on()
+        })? {
+            from = next;
+            passed += ROWS;
+            let text = format!("building index {} of {}: {} %", index.name, table.name, (passed * 100 / all).min(99));
+            self.signals.state.lock().building = Some(text);
+        }
+        self.write_entries(table, index, batch)
+    }
+
+    fn go_on(&self) -> Result<()> {
+        self.log.check_poison()?;
+        match self.signals.state.lock().stop {
+            true => Err(Error::new(ErrorKind::Overtaken, "the store is closed")),
+            false => Ok(()),
+        }
+    }
+
+    /// Rows of a family, about, and at least one.
+    fn rows_about(&self, family: &FamilySchema) -> u64 {
+        let snapshot = self.snapshot();
+        let runs = snapshot.layout.runs(family.id).map(|runs| runs.runs.as_slice()).unwrap_or_default();
+        let flushed: u64 = runs.iter().map(|run| run.sum(|facts| facts.rows)).max().unwrap_or(0);
+        flushed.max(1)
+    }
+
+    /// Walks over [`ROWS`] rows of a family from a key on, and calls `take` with the entries that each needs; the key
+    /// from which on the next ones are; `None`: these were the last.
+    fn walk(
+        &self,
+        family: &FamilySchema,
+        qualifier: &Vec<u8>,
+        from: &[u8],
+        take: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<Option<Vec<u8>>> {
+        let snapshot = self.snapshot();
+        let mut cursor = Cursor::new(&snapshot, family.id, from, FAR, 1024)?;
+        for _ in 0..ROWS {
+            let Some(key) = cursor.key() else { return Ok(None) };
+            let Some(len) = key::row_prefix_len(key) else { return Err(no_key()) };
+            let prefix = key[..len].to_vec();
+            let Some(row) = key::row_of(&prefix) else { return Err(no_key()) };
+            // A look of its own: the walk need not pass by the columns in between.
+            let mut values = BTreeSet::new();
+            self.each_first_bytes(&snapshot, family, (&row, qualifier), &mut |value| {
+                values.insert(cut(value).to_vec());
+                true
+            })?;
+            take(values.iter().map(|value| (entry_row(value), row.clone())).collect())?;
+            cursor.seek(&key::prefix_end(&prefix))?;
+        }
+        Ok(cursor.key().map(<[u8]>::to_vec))
+    }
+
+    /// Writes entries of an index, unless it has changed.
+    fn write_entries(&self, table: &TableSchema, index: &IndexSchema, batch: Batch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.make_room(true)?;
+        let _declared = self.declaring.read();
+        let catalogue = self.catalogue.load();
+        let tables = catalogue.tables.values().filter(|now| now.id == table.id);
+        let now = tables.flat_map(|now| now.indexes.values().map(move |index| (now, index)));
+        let (table, index) =
+            now.into_iter().find(|(_, now)| now.entries.id == index.entries.id).ok_or_else(overtaken)?;
+        let cells = batch.iter().map(|(value, row)| {
+            let (qualifier, tags) = (row.clone(), Tags::default());
+            let value_of = Value::Bytes(Vec::new());
+            let (family, timestamp, kind) = (&index.entries, TIME, CellKind::Put);
+            let cell = Planned { family, qualifier, timestamp, kind, tags, value: value_of };
+            RowCell { table, row: value, cell }
+        });
+        self.commit(cells.collect()).map(drop)
+    }
+
+    /// Whether values of a unique index that has all its entries are in one row each.
+    fn judge(&self, table: &TableSchema, index: &IndexSchema) -> Result<IndexState> {
+        // Order: writers that looked for others while entries were missing are done; later ones find them all.
+        drop(self.declaring.write());
+        let (mut from, mut last): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
+        loop {
+            let snapshot = self.snapshot();
+            let mut cursor = Cursor::new(&snapshot, index.entries.id, &from, FAR, 1024)?;
+            let mut looked = 0;
+            while let Some(key) = cursor.key() {
+                looked += 1;
+                if looked > ROWS {
+                    break;
+                }
+                let next = decode(key);
+                let end = key::row_prefix_len(key).map(|len| key[..len].to_vec());
+                if let (Some((_, row)), Some(end)) = (next, end) {
+                    // One entry of a value shares it with nobody.
+                    let is_shared = last.replace(end.clone()) == Some(end);
+                    if is_shared && let Some(text) = self.twice(&snapshot, (table, index), &row)? {
+                        return Ok(IndexState::Twofold(text));
+                    }
+                }
+                cursor.advance()?;
+            }
+            self.go_on()?;
+            match cursor.key() {
+                Some(key) => from = key.to_vec(),
+                None => return Ok(IndexState::Complete),
+            }
+        }
+    }
+
+    /// Whether a row shares its values with another, in a sentence.
+    fn twice(
+        &self,
+        snapshot: &crate::store::cursor::Snapshot,
+        (table, index): (&TableSchema, &IndexSchema),
+        row: &[u8],
+    ) -> Result<Option<String>> {
+        let mut values = Vec::with_capacity(index.columns.len());
+        for column in &index.columns {
+            let Some(family) = table.families.get(&column.family) else { return Ok(None) };
+            let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
+            let Some(cell) = newest else { return Ok(None) };
+            values.push(self.read_reference(snapshot, &cell.value, 0, crate::store::apply::INLINE as usize)?);
+        }
+        let other = self.find_holder(snapshot, (table, index), &values, &|other| other != row)?;
+        Ok(other.map(|other| {
+            let (one, other) = if other.as_slice() < row { (other.as_slice(), row) } else { (row, other.as_slice()) };
+            format!("rows {} and {} have {}", to_string_binary(one), to_string_binary(other), shown(&values))
+        }))
+    }
+}
+
+fn no_key() -> Error {
+    Error::new(ErrorKind::Corrupt, "a stored cell has a key that is none")
+}
+
+/// The hidden families of the indexes of a catalogue that answers can be made by.
+pub fn complete_entries(catalogue: &Catalogue) -> BTreeSet<FamilyId> {
+    let indexes = catalogue.tables.values().flat_map(|table| table.indexes.values());
+    indexes.filter(|index| index.is_complete()).map(|index| index.entries.id).collect()
+}

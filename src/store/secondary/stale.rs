@@ -1,0 +1,77 @@
+//! Which entries a compaction may drop: those of values that no put in their row has any more.
+
+use super::entry::{CUT, cut, decode};
+use crate::Result;
+use crate::format::key;
+use crate::model::{Catalogue, FamilyId, FamilySchema, Qualifier};
+use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::engine::Engine;
+
+/// Judges the entries of one index.
+pub struct Stale<'e> {
+    engine: &'e Engine,
+    /// Of the indexed column.
+    family: FamilySchema,
+    qualifier: Qualifier,
+}
+
+impl<'e> Stale<'e> {
+    /// For what a family holds; `None`: it holds no entries, or the family of the indexed column is not there now (what
+    /// is dropped may come back, and finds its entries).
+    pub fn of(engine: &'e Engine, catalogue: &Catalogue, entries: FamilyId) -> Option<Self> {
+        let mut all = catalogue.tables.values().flat_map(|table| table.indexes.values().map(move |of| (table, of)));
+        let (table, index) = all.find(|(_, index)| index.entries.id == entries)?;
+        let column = index.columns.first()?;
+        let family = table.families.get(&column.family)?.clone();
+        Some(Self { engine, family, qualifier: column.qualifier.clone() })
+    }
+
+    /// Whether an entry, which is in an extent, is needed by nobody who does not hold that extent.
+    ///
+    /// Order: the snapshot that is looked at is taken after the extents that are merged were chosen. A put that came
+    /// before it is found in it, as long as it is stored at all. A put that comes after it has an entry of its own, of a
+    /// greater number, in memory or in a later extent, and that one is not judged here. What is not stored any more at
+    /// the snapshot does not come back but with its own extents: a view, a snapshot of the store and what is restored of
+    /// it hold those of the entries with them, as of the same edit.
+    pub fn is_stale(&self, key: &[u8]) -> Result<bool> {
+        let Some((value, row)) = decode(key) else { return Ok(false) };
+        let snapshot = self.engine.snapshot();
+        let mut is_needed = false;
+        #[cfg(test)]
+        if self.engine.breaks(crate::store::Broken::DropsEntries) {
+            return Ok(true);
+        }
+        self.engine.each_first_bytes(&snapshot, &self.family, (&row, &self.qualifier), &mut |other| {
+            is_needed = cut(other) == value;
+            !is_needed
+        })?;
+        Ok(!is_needed)
+    }
+}
+
+impl Engine {
+    /// Calls `each` with what entries have of the value of each put of a column that is stored in any form, while it
+    /// answers true.
+    pub fn each_first_bytes(
+        &self,
+        snapshot: &Snapshot,
+        family: &FamilySchema,
+        (row, qualifier): (&[u8], &Qualifier),
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<()> {
+        let prefix = key::row_prefix(row);
+        let column = key::column_prefix(&prefix, qualifier);
+        let mut cursor = Cursor::new(snapshot, family.id, &column, key::prefix_end(&column), 16)?;
+        while cursor.key().is_some() {
+            let put = cursor.stored(prefix.len()).filter(|cell| cell.kind.is_put());
+            if let Some(cell) = put {
+                let bytes = self.read_reference(snapshot, &cell.value, 0, CUT)?;
+                if !each(&bytes) {
+                    break;
+                }
+            }
+            cursor.advance()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Values that no two rows may have: judged where a batch is committed, beside all others of the same value.
+
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
+use super::entry::cut;
+use super::gate::Gate;
+use super::lookup::{Bound, Bounds, LookUp};
+use crate::env::sync::MutexGuard;
+use crate::model::{
+    By, CellKind, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone, to_string_binary,
+};
+use crate::store::batch::{Prepared, Ready};
+use crate::store::cursor::Snapshot;
+use crate::store::engine::Engine;
+use crate::{Error, ErrorKind, Result};
+
+/// Locks of values; values share them by hash.
+pub const STRIPES: usize = 256;
+/// Bytes of a value that a sentence shows.
+const SHOWN: usize = 64;
+
+/// What a row of a batch will have in the columns of a unique index.
+struct Claim<'a> {
+    table: &'a TableSchema,
+    index: &'a IndexSchema,
+    row: &'a [u8],
+    values: Vec<Vec<u8>>,
+}
+
+impl Engine {
+    /// Refuses a batch that gives a row what another row has in a unique index (`AlreadyExists`); while what is answered
+    /// is held, nobody else gets it. The caller holds the locks of its rows.
+    ///
+    /// Only puts are judged: what shows again because a newer version was deleted or has expired is not.
+    pub fn hold_unique(&self, batch: &[Ready<'_>]) -> Result<Vec<MutexGuard<'_, ()>>> {
+        if !batch.iter().any(|cell| cell.table.indexes.values().any(|index| index.unique)) {
+            return Ok(Vec::new());
+        }
+        let snapshot = self.snapshot();
+        let mut claims = Vec::new();
+        for (table, index, row) in touched(batch) {
+            if let Some(values) = self.values_after(&snapshot, batch, (table, index, row))? {
+                claims.push(Claim { table, index, row, values });
+            }
+        }
+        // Order: ascending, and after the locks of rows, so that two of these never wait for each other.
+        let stripes: BTreeSet<usize> = claims.iter().map(stripe).collect();
+        let held = stripes.into_iter().map(|at| self.unique[at].lock()).collect();
+        // Order: after the locks: what was committed under them before is seen.
+        let snapshot = self.snapshot();
+        for claim in &claims {
+            if let Some(holder) = self.holder(&snapshot, claim, batch)? {
+                return Err(taken(claim, &holder));
+            }
+        }
+        Ok(held)
+    }
+
+    /// What a row has in all columns of an index after a batch; `None`: in one of them nothing.
+    fn values_after(
+        &self,
+        snapshot: &Snapshot,
+        batch: &[Ready<'_>],
+        (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut values = Vec::with_capacity(index.columns.len());
+        for column in &index.columns {
+            let is_of = |cell: &&Ready<'_>| {
+                cell.table.id == table.id
+                    && cell.row == row
+                    && cell.family.name == column.family
+                    && cell.qualifier == column.qualifier
+                    && is_live(cell)
+            };
+            let put = batch.iter().filter(is_of).max_by_key(|cell| cell.timestamp);
+            let value = match (put, table.families.get(&column.family)) {
+                (Some(cell), _) => match &cell.value {
+                    Prepared::Bytes(bytes) => Some(bytes.to_vec()),
+                    Prepared::Root { .. } => return Err(too_long(index)),
+                },
+                (None, Some(family)) => {
+                    let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
+                    let read = |cell: crate::model::CellInfo| {
+                        self.read_reference(snapshot, &cell.value, 0, crate::store::apply::INLINE as usize)
+                    };
+                    newest.map(read).transpose()?
+                }
+                (None, None) => None,
+            };
+            let Some(value) = value else { return Ok(None) };
+            values.push(value);
+        }
+        Ok(Some(values))
+    }
+
+    /// Another row that has what is claimed, and keeps it.
+    fn holder(&self, snapshot: &Snapshot, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
+        let Claim { table, index, row, values } = claim;
+        let loses = |other: &[u8]| {
+            batch.iter().any(|cell| {
+                let is_column = |column: &IndexColumn| {
+                    cell.family.name == column.family
+                        && match cell.kind {
+                            CellKind::Put | CellKind::Tombstone(Tombstone::Column) => {
+                                cell.qualifier == column.qualifier
+                            }
+                            CellKind::Tombstone(Tombstone::Family) => true,
+                            // What was before that version may be the same.
+                            CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
+                        }
+                };
+                cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
+            })
+        };
+        self.find_holder(snapshot, (table, index), values, &|other| other != *row && !loses(other))
+    }
+
+    /// The first row with these values that is wanted, among those that have entries.
+    pub fn find_holder(
+        &self,
+        snapshot: &Snapshot,
+        (table, index): (&TableSchema, &IndexSchema),
+        values: &[Vec<u8>],
+        wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<RowKey>> {
+        let by = By { index: index.name.clone(), equals: values.to_vec(), ..By::default() };
+        let gate = Gate::new(table, &by, &ReadSpec::default())?;
+        let mut look = LookUp::of_value(gate, index, &values[0]);
+        let mut passed: Option<RowKey> = None;
+        loop {
+            let lower = Bound { row: passed.as_deref().unwrap_or_default(), inclusive: false };
+            let bounds = Bounds { lower, upper: Bound { row: &[], inclusive: false }, reversed: false };
+            let Some(row) = look.next(self, snapshot, bounds)? else { return Ok(None) };
+            if wanted(&row) && look.gate.admits(self, snapshot, &row)? {
+                return Ok(Some(row));
+            }
+            passed = Some(row);
+        }
+    }
+}
+
+/// A put that is not of a version that was deleted long ago.
+fn is_live(cell: &Ready<'_>) -> bool {
+    cell.kind.is_put() && cell.tags.ended_at.is_none()
+}
+
+/// The rows of a batch that get another value in a unique index, each index once.
+fn touched<'a>(batch: &[Ready<'a>]) -> Vec<(&'a TableSchema, &'a IndexSchema, &'a [u8])> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for cell in batch.iter().filter(|cell| is_live(cell)) {
+        for index in cell.table.indexes.values().filter(|index| index.unique) {
+            let is_in = index
+                .columns
+                .iter()
+                .any(|column| column.family == cell.family.name && column.qualifier == cell.qualifier);
+            if is_in && seen.insert((index.entries.id, cell.row)) {
+                found.push((cell.table, index, cell.row));
+            }
+        }
+    }
+    found
+}
+
+fn stripe(claim: &Claim<'_>) -> usize {
+    FxBuildHasher.hash_one((claim.index.entries.id.0, cut(&claim.values[0]))) as usize % STRIPES
+}
+
+fn too_long(index: &IndexSchema) -> Error {
+    let most = crate::store::apply::INLINE;
+    let text = format!("index {} is unique: values of its columns have at most {most} bytes", index.name);
+    Error::new(ErrorKind::ValueTooLarge, text)
+}
+
+/// Values as sentences show them.
+pub fn shown(values: &[Vec<u8>]) -> String {
+    let of = |value: &Vec<u8>| {
+        let rest = if value.len() > SHOWN { "..." } else { "" };
+        format!("`{}{rest}`", to_string_binary(&value[..value.len().min(SHOWN)]))
+    };
+    values.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+fn taken(claim: &Claim<'_>, holder: &[u8]) -> Error {
+    let text = format!(
+        "index {} of table {} is unique, and row {} has {} already: give that row another value, or delete it, first",
+        claim.index.name,
+        claim.table.name,
+        to_string_binary(holder),
+        shown(&claim.values)
+    );
+    Error::new(ErrorKind::AlreadyExists, text)
+}
