@@ -12,6 +12,7 @@ mod drafts;
 mod dropped;
 mod expiry;
 mod failures;
+mod many;
 mod plain;
 mod repair;
 mod rig;
