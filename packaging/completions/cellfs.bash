@@ -55,6 +55,9 @@ _cellfs() {
             cellfs,drop)
                 cmd="cellfs__subcmd__drop"
                 ;;
+            cellfs,export)
+                cmd="cellfs__subcmd__export"
+                ;;
             cellfs,flush)
                 cmd="cellfs__subcmd__flush"
                 ;;
@@ -63,6 +66,9 @@ _cellfs() {
                 ;;
             cellfs,help)
                 cmd="cellfs__subcmd__help"
+                ;;
+            cellfs,import)
+                cmd="cellfs__subcmd__import"
                 ;;
             cellfs,incr)
                 cmd="cellfs__subcmd__incr"
@@ -160,6 +166,9 @@ _cellfs() {
             cellfs__subcmd__help,drop)
                 cmd="cellfs__subcmd__help__subcmd__drop"
                 ;;
+            cellfs__subcmd__help,export)
+                cmd="cellfs__subcmd__help__subcmd__export"
+                ;;
             cellfs__subcmd__help,flush)
                 cmd="cellfs__subcmd__help__subcmd__flush"
                 ;;
@@ -168,6 +177,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,help)
                 cmd="cellfs__subcmd__help__subcmd__help"
+                ;;
+            cellfs__subcmd__help,import)
+                cmd="cellfs__subcmd__help__subcmd__import"
                 ;;
             cellfs__subcmd__help,incr)
                 cmd="cellfs__subcmd__help__subcmd__incr"
@@ -284,7 +296,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -519,6 +531,64 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__export)
+            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --versions --timestamp --timerange --filter --format --output --history --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --start)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stop)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --versions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timestamp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timerange)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__flush)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -568,7 +638,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter truncate drop undrop undelete why purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -763,6 +833,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__flush)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -792,6 +876,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1134,6 +1232,36 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__import)
+            opts="-h -V --format --columns --keep-empty --timestamp --on-error --resume --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    return 0
+                    ;;
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timestamp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-error)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

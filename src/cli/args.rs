@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod bulk;
 mod change;
 mod operator;
 mod shell;
 mod snapshot;
 
+pub use bulk::{ExportArgs, ImportArgs};
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use operator::{
-    BenchArgs, ConfigArgs, DemoArgs, DropArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs, StatsArgs, TopArgs,
-    UndeleteArgs, WhyArgs,
+    BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs,
+    StatsArgs, TopArgs, UndeleteArgs, WhyArgs,
 };
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
@@ -90,6 +92,20 @@ pub enum Command {
     Append(AppendArgs),
     /// Print the rows of a table
     Scan(ScanArgs),
+    /// Write a table, or a part of it, to a file
+    ///
+    /// jsonl has a line a cell with all that is known of it: bytes, timestamp, TTL, mtime, mode; import brings all of that
+    /// back. json, csv and tsv have a row each, with the newest version of its columns. What is written is one moment of
+    /// the table, whoever writes to it meanwhile; with --history, each row is as it is when it is read. Memory does not
+    /// grow with the table.
+    Export(ExportArgs),
+    /// Read a file into a table
+    ///
+    /// It reads what export writes and what scan --json prints; csv and tsv as HBase's ImportTsv does. Lines go to the
+    /// store in batches, each of which is there as a whole or not at all. What says no timestamp gets one for all of the
+    /// import. How far it has come is kept in a file beside FILE, which goes when all is done. Exit status: 0 all is
+    /// imported, 1 lines were left out as --on-error says, 2 it has stopped.
+    Import(ImportArgs),
     /// Count the rows of a table
     Count(TableArgs),
     /// Keep the present state under a name, read it, bring tables of it back
@@ -353,27 +369,6 @@ pub struct ScanArgs {
     pub raw: bool,
     #[command(flatten)]
     pub read: ReadArgs,
-}
-
-#[derive(Args)]
-pub struct FlushArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
-    pub table: Option<String>,
-}
-
-#[derive(Args)]
-pub struct CompactArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-    /// One family only
-    pub family: Option<String>,
-    /// Drop deleted cells and their tombstones too
-    #[arg(long)]
-    pub major: bool,
 }
 
 #[derive(Args)]

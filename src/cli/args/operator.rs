@@ -155,3 +155,24 @@ pub struct DropArgs {
     #[arg(long)]
     pub now: bool,
 }
+
+#[derive(Args)]
+pub struct FlushArgs {
+    /// Directory of the store, or a mount point of it, or a path in that mount
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
+    pub table: Option<String>,
+}
+
+#[derive(Args)]
+pub struct CompactArgs {
+    /// Directory of the store, or a mount point of it, or a path in that mount
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
+    pub table: String,
+    /// One family only
+    pub family: Option<String>,
+    /// Drop deleted cells and their tombstones too
+    #[arg(long)]
+    pub major: bool,
+}
