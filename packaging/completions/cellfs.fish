@@ -206,10 +206,10 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l versions -d 'Ve
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l timestamp -d 'Only this timestamp' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l timerange -d 'Only timestamps from FROM (inclusive) to TO (exclusive)' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l filter -d 'A filter in HBase\'s filter language; \\xNN in it stands for a byte' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l format -d 'What is written; by the name of FILE if it is left out, else jsonl' -r -f -a "jsonl\t'A line a cell: all that is known of it'
-json\t'An array of rows'
-csv\t'A line a row, a field a column; quoted as in RFC 4180'
-tsv\t'The same with tabs; a tab, line feed, carriage return, backslash as \\t \\n \\r \\\\'"
+complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l format -d 'What is written; by the name of FILE if it is left out, else jsonl' -r -f -a "jsonl\t''
+json\t''
+csv\t''
+tsv\t''"
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s o -l output -d 'Write to FILE, which is replaced once all of it is written; standard output if it is left out' -r -F
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l reversed -d 'From the last row to the first'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l raw -d 'Show tombstones and what they hide'
@@ -218,10 +218,10 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l json -d 'Print 
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l format -d 'What FILE is; by its name if it is left out, standard input is jsonl then. jsonl also reads what scan --json prints' -r -f -a "jsonl\t'A line a cell: all that is known of it'
-json\t'An array of rows'
-csv\t'A line a row, a field a column; quoted as in RFC 4180'
-tsv\t'The same with tabs; a tab, line feed, carriage return, backslash as \\t \\n \\r \\\\'"
+complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l format -d 'What FILE is; by its name if it is left out, standard input is jsonl then. jsonl also reads what scan --json prints' -r -f -a "jsonl\t''
+json\t''
+csv\t''
+tsv\t''"
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l columns -d 'What the fields of csv and tsv are, as HBase\'s ImportTsv has it: HBASE_ROW_KEY, FAMILY:QUALIFIER, HBASE_TS_KEY, HBASE_CELL_TTL; \\xNN stands for a byte. The first line says it if this is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l timestamp -d 'Of what says no timestamp; now, but later than all that is in the table, if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l on-error -d 'What becomes of a line that cannot be taken: stop, skip, or a file that it is appended to' -r

@@ -52,10 +52,12 @@ impl Batch {
         let hides = changes.changes.iter().any(|change| matches!(change, Change::DeleteNow(_)));
         let bytes: usize = changes.changes.iter().map(Change::bytes).sum();
         self.cells > 0
-            && (self.bytes + bytes > BYTES
-                || self.cells + changes.changes.len() > CELLS
-                || hides != self.hides
-                || self.waiting.len() > WAITING)
+            && (self.bytes + bytes > BYTES || self.cells + changes.changes.len() > CELLS || hides != self.hides)
+    }
+
+    /// Whether no more tombstones of a row can wait for its end.
+    pub fn waits_long(&self) -> bool {
+        self.waiting.len() > WAITING
     }
 
     /// Whether all of what was added is in it: nothing waits for the end of a row.

@@ -13,7 +13,7 @@ use super::read::delimited::{Columns, Empty};
 use super::read::records::{Reader, shape};
 use super::read::split::{Span, Splitter};
 use crate::backend::Backend;
-use crate::model::{TableName, Timestamp};
+use crate::model::{FileTime, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// What is to be imported, and how it is read.
@@ -25,6 +25,8 @@ pub struct Plan {
     pub empty: Empty,
     /// Of what says no timestamp itself.
     pub time: Timestamp,
+    /// Of the same, where the timestamp is none that somebody has chosen: see [`import_mtime`].
+    pub mtime: Option<FileTime>,
     /// Longest record in bytes.
     pub record_max: usize,
     /// Where in the stream it goes on.
@@ -95,11 +97,17 @@ pub fn import_time(backend: &dyn Backend, table: &TableName) -> Result<Timestamp
     Ok(Timestamp(backend.moment(table)?.0.saturating_add(1).min(Timestamp::MAX.0)))
 }
 
+/// What the files of an import have for their mtime whose timestamp runs ahead of the clock: the clock's time.
+pub fn import_mtime(backend: &dyn Backend, time: Timestamp) -> Option<FileTime> {
+    let now = backend.now();
+    (time > now).then(|| now.into())
+}
+
 impl Import {
     /// Refuses a table that is not there or takes no writes, and columns of families that it lacks.
     pub fn new(backend: Arc<dyn Backend>, plan: Plan) -> Result<Self> {
         let mut import = Self {
-            terms: Terms { time: plan.time, value_limit: backend.value_limit() },
+            terms: Terms { time: plan.time, mtime: plan.mtime, value_limit: backend.value_limit() },
             splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)),
             backend,
             table: plan.table,
@@ -213,6 +221,9 @@ impl Import {
     ) -> Result<()> {
         match changes {
             Ok(Some(changes)) => {
+                if self.batch.waits_long() {
+                    self.batch.end_row();
+                }
                 if self.batch.is_full_for(&changes) {
                     self.write_batch(tell)?;
                 }

@@ -13,7 +13,7 @@ mod read;
 
 pub use columns::{check_columns, columns_of};
 pub use history::history;
-pub use import::{Bad, Import, Plan, Position, Tally, TellBad, import_time, refusal};
+pub use import::{Bad, Import, Plan, Position, Tally, TellBad, import_mtime, import_time, refusal};
 pub use read::delimited::{Columns, Empty};
 pub use read::records::read_records;
 

@@ -95,9 +95,10 @@ pub enum Command {
     /// Write a table, or a part of it, to a file
     ///
     /// jsonl has a line a cell with all that is known of it: bytes, timestamp, TTL, mtime, mode; import brings all of that
-    /// back. json, csv and tsv have a row each, with the newest version of its columns. What is written is one moment of
-    /// the table, whoever writes to it meanwhile; with --history, each row is as it is when it is read. Memory does not
-    /// grow with the table.
+    /// back. json is an array of rows; csv and tsv have a line of names, then a line a row, with quotes as in RFC 4180, or
+    /// with a backslash before tabs, line ends and backslashes; each has the newest version of its columns. What is written
+    /// is one moment of the table, whoever writes to it meanwhile; with --history, each row is as it is when it is read.
+    /// Memory does not grow with the table.
     Export(ExportArgs),
     /// Read a file into a table
     ///

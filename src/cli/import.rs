@@ -19,7 +19,7 @@ use super::import_progress::{Keeper, Kept, place_of, store_mark};
 use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
-use crate::bulk::{Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, import_time, refusal};
+use crate::bulk::{Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, import_mtime, import_time, refusal};
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -153,9 +153,10 @@ fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option
         (None, Some(keeper)) => keeper.time(),
         (None, None) => import_time(backend, &table)?,
     };
+    let mtime = if args.timestamp.is_none() { import_mtime(backend, time) } else { None };
     let columns = kept.and_then(|keeper| keeper.kept.columns.clone()).or(columns);
     let from = kept.map_or_else(Position::default, Keeper::position);
-    Ok(Plan { table, format, columns, empty, time, record_max: RECORD_MAX, from })
+    Ok(Plan { table, format, columns, empty, time, mtime, record_max: RECORD_MAX, from })
 }
 
 fn named(name: &str) -> Result<Format> {

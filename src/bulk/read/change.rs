@@ -1,6 +1,6 @@
 //! What a record says, and what is wrong with one.
 
-use crate::model::{DeleteMarker, PutCell, RowKey, Timestamp, check_row};
+use crate::model::{DeleteMarker, FileChange, FileTime, PutCell, RowKey, Timestamp, check_row};
 
 /// Why a record cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct Changes {
 pub struct Terms {
     /// Of what says no timestamp itself: one for all of an import, so that a record that is read again changes nothing.
     pub time: Timestamp,
+    /// Of the same, if it is another.
+    pub mtime: Option<FileTime>,
     /// Longest value in bytes.
     pub value_limit: u64,
 }
@@ -76,6 +78,11 @@ impl Terms {
             Ok(()) => Ok(row),
             Err(e) => Err(Fault::new(column, e.message)),
         }
+    }
+
+    /// What is set on the file of a cell that says no timestamp.
+    pub fn file(&self) -> FileChange {
+        FileChange::of_time(self.mtime)
     }
 
     /// Refuses a value that the store would.

@@ -6,7 +6,7 @@ use csv_core::{ReadRecordResult, Reader};
 
 use super::change::{Change, Changes, Fault, Terms, shown};
 use crate::bulk::delimited::{Dialect, KEY};
-use crate::model::{PutCell, Qualifier, RowKey, Time};
+use crate::model::{FileChange, PutCell, Qualifier, RowKey, Time};
 use crate::{Error, ErrorKind, Result};
 
 /// What a field is.
@@ -138,6 +138,7 @@ impl Lines {
             return Err(Fault::new(1, "there is no separator in the line"));
         }
         let (mut row, mut time, mut ttl_ms) = (RowKey::new(), Time::At(terms.time), None);
+        let mut file = terms.file();
         for (at, field) in columns.fields.iter().enumerate() {
             let number = at as u64 + 1;
             let missing = |what: &str| Fault::new(number, format!("the line ends before {what}"));
@@ -146,7 +147,10 @@ impl Lines {
                 Field::Timestamp if at >= fields => return Err(missing("the timestamp")),
                 Field::Ttl if at >= fields => return Err(missing("the TTL")),
                 Field::Key => row = Terms::row(self.field(at).to_vec(), number)?,
-                Field::Timestamp => time = Time::At(Terms::timestamp(&self.text(at), number)?),
+                Field::Timestamp => {
+                    time = Time::At(Terms::timestamp(&self.text(at), number)?);
+                    file = FileChange::default();
+                }
                 Field::Ttl if self.field(at).is_empty() => {}
                 Field::Ttl => {
                     let text = self.text(at);
@@ -164,7 +168,11 @@ impl Lines {
                 continue;
             }
             terms.check_len(value.len(), at as u64 + 1)?;
-            changes.push(Change::Put(PutCell { ttl_ms, ..PutCell::new(family, qualifier.as_slice(), time, value) }));
+            changes.push(Change::Put(PutCell {
+                ttl_ms,
+                file: file.into(),
+                ..PutCell::new(family, qualifier.as_slice(), time, value)
+            }));
         }
         Ok(Changes { row, changes })
     }

@@ -151,7 +151,8 @@ impl Common {
             return Err(Fault::new(column, "a tombstone has no value"));
         }
         terms.check_len(value.len(), column)?;
-        let (ttl_ms, ended_at, file) = (self.ttl_ms, self.ended_at, FileAttributes::from(self.file));
+        let file = if self.timestamp.is_none() { terms.file().and(self.file) } else { self.file };
+        let (ttl_ms, ended_at, file) = (self.ttl_ms, self.ended_at, FileAttributes::from(file));
         Ok(Change::Put(PutCell { family, qualifier, time, value: Value::Bytes(value), ttl_ms, file, ended_at }))
     }
 }
@@ -210,7 +211,7 @@ fn tombstone(name: &str, column: u64) -> Read<Tombstone> {
 mod tests {
     use super::*;
 
-    const TERMS: Terms = Terms { time: Timestamp(77), value_limit: 1000 };
+    const TERMS: Terms = Terms { time: Timestamp(77), mtime: None, value_limit: 1000 };
 
     fn one(line: &str) -> (Vec<u8>, Change) {
         let Changes { row, mut changes } = read(line.as_bytes(), &TERMS).unwrap();

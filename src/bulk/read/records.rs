@@ -60,7 +60,7 @@ pub fn shape(format: Format) -> Shape {
 pub fn read_records<'t>(format: Format, pieces: impl Iterator<Item = &'t [u8]>) -> Vec<(u64, String)> {
     let (mut splitter, mut found) = (Splitter::new(shape(format), (0, 0)), Vec::new());
     let mut reader = Reader::new(format, Empty::Absent, None);
-    let terms = Terms { time: Timestamp(0), value_limit: 1 << 20 };
+    let terms = Terms { time: Timestamp(0), mtime: None, value_limit: 1 << 20 };
     let mut take = |bytes: &[u8], line| found.push((line, format!("{:?}", reader.read(bytes, &terms))));
     for piece in pieces {
         splitter.push(piece);

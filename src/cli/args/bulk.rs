@@ -8,16 +8,12 @@ use clap::{Args, ValueEnum};
 use super::ScanArgs;
 use crate::bulk::Format;
 
-/// A format of a file.
+/// A format of a file. Its values are told in the help of the commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// A line a cell: all that is known of it
     Jsonl,
-    /// An array of rows
     Json,
-    /// A line a row, a field a column; quoted as in RFC 4180
     Csv,
-    /// The same with tabs; a tab, line feed, carriage return, backslash as \t \n \r \\
     Tsv,
 }
 
@@ -37,7 +33,7 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub scan: ScanArgs,
     /// What is written; by the name of FILE if it is left out, else jsonl
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv", hide_possible_values = true)]
     pub format: Option<FormatArg>,
     /// Write to FILE, which is replaced once all of it is written; standard output if it is left out
     #[arg(short, long, value_name = "FILE")]
@@ -56,7 +52,7 @@ pub struct ImportArgs {
     /// What is read; - is standard input
     pub file: PathBuf,
     /// What FILE is; by its name if it is left out, standard input is jsonl then. jsonl also reads what scan --json prints
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv", hide_possible_values = true)]
     pub format: Option<FormatArg>,
     /// What the fields of csv and tsv are, as HBase's ImportTsv has it: HBASE_ROW_KEY, FAMILY:QUALIFIER, HBASE_TS_KEY,
     /// HBASE_CELL_TTL; \xNN stands for a byte. The first line says it if this is left out

@@ -31,6 +31,8 @@ fn bulk_columns_are_mapped_as_import_tsv_does() {
     stored.done(&["put", "STORE", "t", "r1", "f:name", "ahead", "9000000000000"]);
     stored.done(&["import", "STORE", "t", "named.csv"]);
     assert_eq!(scan(&stored)[0], "r1 f:name A, B");
+    let line = stored.done(&["export", "STORE", "t", "--prefix", "r1"]);
+    assert!(line.contains("\"timestamp\":9000000000001,\"mtime\":\"1"), "its file has the clock's time: {line}");
     for _ in 0..2 {
         stored.done(&["import", "STORE", "t", "named.csv", "--timestamp", "9000000000005"]);
     }

@@ -54,6 +54,7 @@ fn import(backend: &Arc<dyn Backend>, table: &TableName, format: Format, text: &
         columns: None,
         empty: Empty::Absent,
         time: import_time(backend.as_ref(), table).unwrap(),
+        mtime: None,
         record_max: 64 << 20,
         from: Position::default(),
     };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::{Timestamp, Value};
 
-const TERMS: Terms = Terms { time: Timestamp(77), value_limit: 1000 };
+const TERMS: Terms = Terms { time: Timestamp(77), mtime: None, value_limit: 1000 };
 
 fn columns(names: &str) -> Result<Columns> {
     Columns::parse(&names.split(',').map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>())
