@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::accesses::Follower;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
+use super::intake::Intake;
 use super::nodes::Node;
 use super::running::Running;
 use super::stream::Stream;
@@ -95,6 +96,8 @@ pub struct TextHandle {
     pub follows: Option<Follower>,
     /// It is made while it is read.
     pub streams: Option<Stream>,
+    /// It takes a stream.
+    pub takes: Option<Intake>,
 }
 
 /// An open directory.

@@ -130,7 +130,8 @@ impl Fs {
         };
         let streams = Some(Stream::new(make)?);
         let (read, written) = (HeldText::default(), Mutex::default());
-        let text = TextHandle { node, read, written, is_dirty: AtomicBool::new(false), follows: None, streams };
+        let text =
+            TextHandle { node, read, written, is_dirty: AtomicBool::new(false), follows: None, streams, takes: None };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
     }

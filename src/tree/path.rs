@@ -42,7 +42,8 @@ impl Tree {
             Place::Times(_) => b".at".to_vec(),
             Place::Count(_) => b".count".to_vec(),
             Place::Exports(_) => b".export".to_vec(),
-            Place::Export(_, format) => format.name().as_bytes().to_vec(),
+            Place::Imports(_) => b".import".to_vec(),
+            Place::Export(_, format) | Place::Import(_, format) => format.name().as_bytes().to_vec(),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
@@ -119,7 +120,9 @@ fn parent_place(place: &Place) -> Option<Place> {
         },
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
         Place::Export(base, _) => Place::Exports(Arc::clone(base)),
+        Place::Import(base, _) => Place::Imports(Arc::clone(base)),
         Place::Exports(base)
+        | Place::Imports(base)
         | Place::Times(base)
         | Place::InfoOf(base)
         | Place::Asking(base, _)

@@ -105,6 +105,9 @@ pub enum Place {
     /// `.export` of one of these, and a file in it.
     Exports(Arc<Place>),
     Export(Arc<Place>, Format),
+    /// `.import` of a table, and a file in it, which takes a stream.
+    Imports(Arc<Place>),
+    Import(Arc<Place>, Format),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
@@ -233,6 +236,7 @@ impl Place {
             | Place::FamilyComplete(..)
             | Place::Count(_)
             | Place::Export(..)
+            | Place::Import(..)
             | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
@@ -258,7 +262,9 @@ impl Place {
             | Place::Asking(base, _)
             | Place::Count(base)
             | Place::Exports(base)
-            | Place::Export(base, _) => base.table(),
+            | Place::Export(base, _)
+            | Place::Imports(base)
+            | Place::Import(base, _) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
     }

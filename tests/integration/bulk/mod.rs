@@ -2,6 +2,7 @@
 
 mod full;
 mod lines;
+mod mounted;
 mod resumed;
 mod round_trip;
 
