@@ -98,7 +98,11 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
         } else {
             "Mend what is wrong, and import again"
         };
-        return Err(Error::new(e.kind, format!("{}. {way}; --on-error skip leaves such lines out", e.message)));
+        let skip = match e.kind {
+            ErrorKind::IllegalArgument => "; --on-error skip leaves such lines out",
+            _ => "",
+        };
+        return Err(Error::new(e.kind, format!("{}. {way}{skip}", e.message)));
     }
     if let Some(keeper) = &run.keeper {
         keeper.remove();
