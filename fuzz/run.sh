@@ -12,7 +12,7 @@ coverage="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 RUSTFLAGS=$(echo $coverage) cargo build --quiet --release --locked --manifest-path fuzz/Cargo.toml \
     --target "$host" --target-dir "$work"
-[ $# -gt 0 ] || set -- segment blob log journal side_files control names filter shell
+[ $# -gt 0 ] || set -- segment blob log journal side_files control names filter shell import
 for target; do
   mkdir -p "$work/corpus/$target" "$work/found"
   # A slow or large input is a failure as well.

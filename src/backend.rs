@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition,
-    Draft, FileAttributes, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName,
+    Draft, FileAttributes, Get, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName,
     TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
@@ -223,6 +223,10 @@ pub trait Backend: Send + Sync {
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()>;
     /// Applies the mutations of one row atomically if the condition holds.
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
+    /// Applies the mutations of many rows in one step, all or nothing; where a store cannot, one row after the other.
+    fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
+        rows.each().try_for_each(|row| self.mutate(row, None).map(|_| ()))
+    }
     /// A large value for a cell of a family, written piece by piece before the cell is put; it begins as that of a
     /// stored version, or empty. `None`: such a value is given as a whole.
     fn draft(&self, _table: &TableName, _family: &str, _base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {

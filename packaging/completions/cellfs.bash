@@ -40,6 +40,9 @@ _cellfs() {
             cellfs,create)
                 cmd="cellfs__subcmd__create"
                 ;;
+            cellfs,create-index)
+                cmd="cellfs__subcmd__create__subcmd__index"
+                ;;
             cellfs,delete)
                 cmd="cellfs__subcmd__delete"
                 ;;
@@ -55,6 +58,12 @@ _cellfs() {
             cellfs,drop)
                 cmd="cellfs__subcmd__drop"
                 ;;
+            cellfs,drop-index)
+                cmd="cellfs__subcmd__drop__subcmd__index"
+                ;;
+            cellfs,export)
+                cmd="cellfs__subcmd__export"
+                ;;
             cellfs,flush)
                 cmd="cellfs__subcmd__flush"
                 ;;
@@ -63,6 +72,9 @@ _cellfs() {
                 ;;
             cellfs,help)
                 cmd="cellfs__subcmd__help"
+                ;;
+            cellfs,import)
+                cmd="cellfs__subcmd__import"
                 ;;
             cellfs,incr)
                 cmd="cellfs__subcmd__incr"
@@ -148,6 +160,9 @@ _cellfs() {
             cellfs__subcmd__help,create)
                 cmd="cellfs__subcmd__help__subcmd__create"
                 ;;
+            cellfs__subcmd__help,create-index)
+                cmd="cellfs__subcmd__help__subcmd__create__subcmd__index"
+                ;;
             cellfs__subcmd__help,delete)
                 cmd="cellfs__subcmd__help__subcmd__delete"
                 ;;
@@ -163,6 +178,12 @@ _cellfs() {
             cellfs__subcmd__help,drop)
                 cmd="cellfs__subcmd__help__subcmd__drop"
                 ;;
+            cellfs__subcmd__help,drop-index)
+                cmd="cellfs__subcmd__help__subcmd__drop__subcmd__index"
+                ;;
+            cellfs__subcmd__help,export)
+                cmd="cellfs__subcmd__help__subcmd__export"
+                ;;
             cellfs__subcmd__help,flush)
                 cmd="cellfs__subcmd__help__subcmd__flush"
                 ;;
@@ -171,6 +192,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,help)
                 cmd="cellfs__subcmd__help__subcmd__help"
+                ;;
+            cellfs__subcmd__help,import)
+                cmd="cellfs__subcmd__help__subcmd__import"
                 ;;
             cellfs__subcmd__help,incr)
                 cmd="cellfs__subcmd__help__subcmd__incr"
@@ -290,7 +314,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -439,6 +463,32 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__create__subcmd__index)
+            opts="-h -V --columns --include --unique --where --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__delete)
             opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -525,6 +575,94 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__drop__subcmd__index)
+            opts="-h -V --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__export)
+            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --format --output --history --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --start)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stop)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --versions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timestamp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timerange)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__flush)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -574,7 +712,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -699,6 +837,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__create__subcmd__index)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__delete)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -769,6 +921,34 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__drop__subcmd__index)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__flush)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -798,6 +978,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1161,6 +1355,36 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__import)
+            opts="-h -V --format --columns --keep-empty --timestamp --on-error --resume --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    return 0
+                    ;;
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timestamp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-error)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__incr)
             opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1326,7 +1550,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__scan)
-            opts="-h -V --start --stop --prefix --reversed --limit --raw --versions --timestamp --timerange --filter --json --other-owner --help --version"
+            opts="-h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1345,6 +1569,22 @@ _cellfs() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

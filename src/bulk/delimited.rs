@@ -5,7 +5,7 @@ use crate::Result;
 use crate::model::{Cells, Piece, Qualifier, RowKey};
 
 /// The name of the row's key.
-const KEY: &[u8] = b"HBASE_ROW_KEY";
+pub(super) const KEY: &[u8] = b"HBASE_ROW_KEY";
 
 /// How fields are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,8 +22,7 @@ impl Writer for Lines {
             self.row.clone_from(row);
         }
         if let Some(cell) = self.cells.take(piece) {
-            out.extend(line(&self.row, &cell).to_string().into_bytes());
-            out.push(b'\n');
+            line(&self.row, &cell, out);
         }
         Ok(())
     }
@@ -31,20 +30,56 @@ impl Writer for Lines {
     fn end(&mut self, _out: &mut Out) {}
 }
 
-/// A tombstone has null for its value, and its type.
-fn line(row: &[u8], cell: &Cell) -> Json {
-    let mut object = Map::new();
-    object.insert("row".to_owned(), json_bytes(row));
-    let value = if cell.kind.is_put() { json_bytes(&cell.value) } else { Json::Null };
-    object.insert(column_name(&cell.family, &cell.qualifier), value);
-    object.insert("timestamp".to_owned(), json!(cell.timestamp.0));
+/// A cell and all that is known of it. A tombstone has null for its value, and its type; a version that was deleted and
+/// is kept, when it was.
+pub(super) fn line(row: &[u8], cell: &Cell, out: &mut Out) {
+    out.extend_from_slice(b"{\"row\":");
+    write_bytes(row, out);
+    out.push(b',');
+    write_text(&column_name(&cell.family, &cell.qualifier), out);
+    out.push(b':');
+    match cell.kind {
+        CellKind::Put => write_bytes(&cell.value, out),
+        CellKind::Tombstone(_) => out.extend_from_slice(b"null"),
+    }
+    let mut member =
+        |name: &str, value: &dyn std::fmt::Display| out.extend(format!(",\"{name}\":{value}").into_bytes());
+    member("timestamp", &cell.timestamp.0);
     if let Some(ttl) = cell.tags.ttl_ms {
-        object.insert("ttl".to_owned(), json!(ttl));
+        member("ttl", &ttl);
+    }
+    if let Some(at) = cell.tags.ended_at {
+        member("deleted", &at.0);
     }
     if let CellKind::Tombstone(kind) = cell.kind {
-        object.insert("type".to_owned(), json!(kind.name()));
+        member("type", &format_args!("\"{}\"", kind.name()));
+        if cell.tags.erases {
+            member("erases", &true);
+        }
     }
-    Json::Object(object)
+    let file = &cell.tags.file;
+    if let Some(time) = file.mtime() {
+        member("mtime", &format_args!("\"{}.{:09}\"", time.seconds, time.nanos));
+    }
+    if let Some(mode) = file.mode() {
+        member("mode", &format_args!("\"{mode:o}\""));
+    }
+    file.uid().iter().for_each(|uid| member("uid", uid));
+    file.gid().iter().for_each(|gid| member("gid", gid));
+    out.extend_from_slice(b"}\n");
+}
+
+fn write_text(text: &str, out: &mut Out) {
+    // Bytes in memory take all that is written.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// UTF-8 as text, anything else as `{"base64": ...}`.
+fn write_bytes(bytes: &[u8], out: &mut Out) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => write_text(text, out),
+        Err(_) => out.extend(json_bytes(bytes).to_string().into_bytes()),
+    }
 }
 
 /// A line of the change feed: the number of its commit, the table, and the cell as [`line`] has it. Of a large value

@@ -1,9 +1,21 @@
-//! Rows on their way out of a table: the formats of an export, each written piece by piece as a scan gives them.
+//! Rows on their way out of a table, and into one: the formats of an export, each written piece by piece as a scan gives
+//! them, and read in batches by an import.
 //!
-//! Holds one value, of `csv` and `tsv` one row. Must not know where the bytes go.
+//! An export holds one value, of `csv` and `tsv` one row. Must not know where the bytes go or come from.
 
+mod batch;
+mod columns;
 mod delimited;
+mod history;
+mod import;
 mod json;
+mod read;
+
+pub use columns::{check_columns, columns_of};
+pub use history::history;
+pub use import::{Bad, Import, Plan, Position, Tally, TellBad, import_mtime, import_time, refusal};
+pub use read::delimited::{Columns, Empty};
+pub use read::records::read_records;
 
 pub use json::change_line;
 
@@ -24,6 +36,9 @@ pub enum Format {
     Csv,
     Tsv,
 }
+
+/// Of them those that a file of a mount takes.
+pub const IMPORTS: [(&str, Format); 3] = [("csv", Format::Csv), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
 
 /// Their names, ascending.
 pub const FORMATS: [(&str, Format); 4] =

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod bulk;
 mod change;
 mod index;
 mod operator;
 mod shell;
 mod snapshot;
 
+pub use bulk::{ExportArgs, ImportArgs};
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use index::{ByArgs, CreateIndexArgs, DropIndexArgs};
 pub use operator::{
@@ -102,6 +104,21 @@ pub enum Command {
     Append(AppendArgs),
     /// Print the rows of a table
     Scan(ScanArgs),
+    /// Write a table, or a part of it, to a file
+    ///
+    /// jsonl has a line a cell with all that is known of it: bytes, timestamp, TTL, mtime, mode; import brings all of that
+    /// back. json is an array of rows; csv and tsv have a line of names, then a line a row, with quotes as in RFC 4180, or
+    /// with a backslash before tabs, line ends and backslashes; each has the newest version of its columns. What is written
+    /// is one moment of the table, whoever writes to it meanwhile; with --history, each row is as it is when it is read.
+    /// Memory does not grow with the table.
+    Export(ExportArgs),
+    /// Read a file into a table
+    ///
+    /// It reads what export writes and what scan --json prints; csv and tsv as HBase's ImportTsv does. Lines go to the
+    /// store in batches, each of which is there as a whole or not at all. What says no timestamp gets one for all of the
+    /// import. How far it has come is kept in a file beside FILE, which goes when all is done. Exit status: 0 all is
+    /// imported, 1 lines were left out as --on-error says, 2 it has stopped.
+    Import(ImportArgs),
     /// Count the rows of a table
     Count(TableArgs),
     /// Keep the present state under a name, read it, bring tables of it back

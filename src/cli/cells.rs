@@ -265,7 +265,8 @@ pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
     mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition)
 }
 
-pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
+/// What `scan` and `export` are asked for.
+pub(super) fn scan_of(args: ScanArgs) -> Result<(Subject, Scan)> {
     let (subject, columns) = Subject::of(&args.store, &args.rest)?;
     let mut scan = Scan::all(subject.table.clone());
     if let Some(row) = &subject.row {
@@ -286,6 +287,11 @@ pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
     scan.read = read_spec(&subject, &columns, args.read)?;
     scan.read.raw = args.raw;
     super::index::ask(subject.backend.as_ref(), &mut scan, &args.by)?;
+    Ok((subject, scan))
+}
+
+pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
+    let (subject, scan) = scan_of(args)?;
     let mut printer = CellPrinter::new(form(json));
     subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
     printer.finish()

@@ -131,6 +131,18 @@ pub const BESIDE: &[Beside] = &[
         &[("Its entries go too, the table stays as it is:", "cellfs drop-index /srv/store users city")],
         &["cellfs-create-index(1)"],
     ),
+    beside(
+        "cellfs-export",
+        &[
+            ("A table, with all that is known of its newest cells:", "cellfs export /srv/store t -o t.jsonl"),
+            (
+                "Two columns of some rows, for a spreadsheet:",
+                "cellfs export /srv/store t f:name f:age --prefix com. -o t.csv",
+            ),
+            ("Every version and tombstone:", "cellfs export --history /srv/store t -o t-history.jsonl"),
+        ],
+        &["cellfs-import(1)", "cellfs-scan(1)", "cellfs-backup(8)"],
+    ),
     beside("cellfs-flush", &[("All tables:", "cellfs flush /srv/store")], &["cellfs-compact(1)"]),
     beside(
         "cellfs-get",
@@ -143,6 +155,18 @@ pub const BESIDE: &[Beside] = &[
             ("A value into a file:", "cellfs get --value /srv/store t r f:q"),
         ],
         &["cellfs-scan(1)", "cellfs-log(1)"],
+    ),
+    beside(
+        "cellfs-import",
+        &[
+            ("What export has written:", "cellfs import /srv/store t t.jsonl"),
+            (
+                "Lines without names, bad ones into a file:",
+                "cellfs import /srv/store t big.csv --columns HBASE_ROW_KEY,f:name,f:age --on-error bad.csv",
+            ),
+            ("On from where it was killed:", "cellfs import --resume /srv/store t big.csv"),
+        ],
+        &["cellfs-export(1)", "cellfs-put(1)", "cellfs-tree(7)"],
     ),
     beside(
         "cellfs-incr",

@@ -13,9 +13,12 @@ mod config;
 mod demo;
 mod examples;
 mod expand;
+mod export;
 mod follow;
 mod given;
 mod history;
+mod import;
+mod import_progress;
 mod index;
 mod logging;
 mod mount;
@@ -153,6 +156,8 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Incr(args) => change::incr(&args, json),
         Command::Append(args) => change::append(&args),
         Command::Scan(args) => cells::scan(args, json),
+        Command::Export(args) => export::export(args),
+        Command::Import(args) => import::import(&args, json),
         Command::Count(args) => cells::count(args, json),
         Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),

@@ -28,6 +28,25 @@ impl Progress {
         Self::styled(ProgressBar::new(len), &format!("{what} [{{bar:40}}] {{percent}} % ({{eta}} to go)"))
     }
 
+    /// Bytes that go by, of so many if that is known.
+    pub fn flow(len: Option<u64>) -> Self {
+        match len {
+            None => Self::styled(
+                ProgressBar::new_spinner(),
+                "{spinner} {msg} {binary_bytes} ({binary_bytes_per_sec}, {elapsed})",
+            ),
+            Some(len) => Self::styled(
+                ProgressBar::new(len),
+                "{msg} [{bar:40}] {percent} % ({binary_bytes_per_sec}, {eta} to go)",
+            ),
+        }
+    }
+
+    /// What is said of it besides.
+    pub fn say(&self, text: &str) {
+        self.0.set_message(text.to_owned());
+    }
+
     fn styled(bar: ProgressBar, template: &str) -> Self {
         // A template that does not parse would leave the default style: progress is no reason to fail.
         if let Ok(style) = ProgressStyle::with_template(template) {

@@ -70,8 +70,8 @@ pub fn watch(args: &WatchArgs, json: bool) -> Result<Answer> {
 
 /// What the arguments ask for, without a beginning.
 fn asked(args: &WatchArgs) -> Result<(Arc<dyn Backend>, ChangesQuery)> {
-    let mut query = ChangesQuery::default();
-    query.row_prefix = args.prefix.as_ref().map(|prefix| given::bytes(prefix)).unwrap_or_default();
+    let row_prefix = args.prefix.as_ref().map(|prefix| given::bytes(prefix)).unwrap_or_default();
+    let mut query = ChangesQuery { row_prefix, ..ChangesQuery::default() };
     if args.rest.is_empty() && (!is_inside(&args.store)? || resolve(&args.store)?.1 == Place::Root) {
         return Ok((open_backend(&args.store, Absent::Refuse)?, query));
     }

@@ -12,15 +12,15 @@ use super::numbers::DaemonNumbers;
 use super::parts;
 use super::pieces::{RemoteRows, more_pieces};
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
-use super::protocol::{Hello, Request, Response, send};
+use super::protocol::{Hello, PART, Request, Response, send};
 use crate::backend::{
     Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom,
     PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
-    Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece, TimeRange, Timestamp,
-    VALUE_PIECE,
+    ManyRows, Mutated, Mutation, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece,
+    TimeRange, Timestamp, VALUE_PIECE,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -220,6 +220,23 @@ impl Backend for Client {
             Response::Mutated(done) => Ok(done),
             _ => Err(out_of_step()),
         }
+    }
+
+    fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
+        // What goes in parts goes row by row.
+        let is_large = |mutation: &Mutation| match mutation {
+            Mutation::Put(cells) => cells.iter().any(|cell| cell.value.len() > PART as u64),
+            Mutation::Restore(cell) => cell.value.len() > PART as u64,
+            Mutation::Delete(_) | Mutation::Increment(_) | Mutation::Append(_) => false,
+        };
+        match rows.rows.iter().flat_map(|(_, mutations)| mutations).any(is_large) {
+            true => rows.each().try_for_each(|row| self.mutate(row, None).map(|_| ())),
+            false => self.done(&Request::MutateRows(rows)),
+        }
+    }
+
+    fn moment(&self, table: &TableName) -> Result<Timestamp> {
+        expect!(self, Request::Moment(table.clone()), Response::Moment(moment) => moment)
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {

@@ -17,8 +17,8 @@ use crate::backend::{
 };
 use crate::error::printable;
 use crate::model::{
-    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, Mutated, Piece,
-    Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, ManyRows, Mutated,
+    Piece, Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
 };
 use crate::tree::escape::Spelling;
 use crate::{Error, ErrorKind, Result};
@@ -50,6 +50,9 @@ pub enum Request {
     Scan(Scan),
     /// The large values follow as [`Part`]s, in this order.
     Mutate(RowMutations, Option<Condition>, Vec<LargeValue>),
+    MutateRows(ManyRows),
+    /// Of a table, see [`crate::backend::Backend::moment`].
+    Moment(TableName),
     Newest(ColumnKey, TimeRange),
     ReadValue(CellInfo, u64, u64),
     ListRows(RowListing),
@@ -88,6 +91,8 @@ impl Request {
             }
             Self::Get(get) => in_row(&get.table, &get.row),
             Self::Mutate(mutations, ..) => in_row(&mutations.table, &mutations.row),
+            Self::MutateRows(many) => many.table == column.table && many.rows.iter().any(|(row, _)| *row == column.row),
+            Self::Moment(table) => *table == column.table,
             Self::Newest(of, _) | Self::ListVersions(of, ..) | Self::SetAttributes(of, ..) => of == column,
             Self::ListFamilies(table, row, ..)
             | Self::ListColumns(table, row, ..)
@@ -134,6 +139,7 @@ pub enum Response {
     Pieces(Vec<Piece>),
     End,
     Mutated(Mutated),
+    Moment(Timestamp),
     Cell(Option<CellInfo>),
     Bytes(Vec<u8>),
     Keys(Vec<RowKey>),

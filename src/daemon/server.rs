@@ -262,6 +262,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),
         Request::Catalogue => Response::Catalogue(backend.catalogue()?.as_ref().clone()),
+        Request::Moment(table) => Response::Moment(backend.moment(&table)?),
         Request::Newest(column, range) => Response::Cell(backend.newest(&column, range)?),
         Request::ReadValue(cell, offset, len) => {
             let len = usize::try_from(len).unwrap_or(usize::MAX).min(VALUE_PIECE);
@@ -323,6 +324,7 @@ fn is_change(request: &Request) -> bool {
         request,
         Request::Alter(_)
             | Request::Mutate(..)
+            | Request::MutateRows(_)
             | Request::RenameCell(_)
             | Request::RenameDirectory(..)
             | Request::Leave(_)
@@ -352,6 +354,7 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::Restore(restoration) => backend.restore(&restoration, nobody)?,
         Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
         Request::Leave(directory) => backend.leave(&directory)?,
+        Request::MutateRows(rows) => backend.mutate_rows(rows)?,
         Request::Sync => backend.sync()?,
         Request::Purge(scope) => backend.purge(&scope)?,
         Request::Flush(table) => backend.flush(table.as_ref())?,

@@ -61,7 +61,13 @@ impl Fs {
         };
         let mode = kept.mode().unwrap_or(base.mode);
         Access {
-            mode: if read_only { mode & !0o222 & open_to(key) } else { mode },
+            mode: match &key.place {
+                // It gives nothing, and whoever writes to it changes any row.
+                Place::Import(..) => mode & 0o200,
+                Place::Imports(_) => mode & !0o222,
+                _ if read_only => mode & !0o222 & open_to(key),
+                _ => mode,
+            },
             uid: kept.uid().unwrap_or(base.uid),
             gid: kept.gid().unwrap_or(base.gid),
         }

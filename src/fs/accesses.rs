@@ -98,6 +98,7 @@ impl Fs {
             is_dirty: AtomicBool::new(false),
             follows,
             streams: None,
+            takes: None,
         })));
         let handle = opened.inspect_err(|_| self.accesses.close())?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })

@@ -15,7 +15,7 @@ use crate::model::{Catalogue, ColumnKey, Origin, TableName};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
 /// What the kernel is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Invalidation {
     /// Pages and attributes of an inode are old.
     Inode(u64),
@@ -41,6 +41,9 @@ pub struct Invalidations {
     pending: Arc<AtomicUsize>,
 }
 
+/// Messages that are many: some MiB.
+const MANY: usize = 20_000;
+
 impl Default for Invalidations {
     fn default() -> Self {
         let (sender, receiver) = unbounded();
@@ -64,6 +67,13 @@ impl Invalidations {
     pub fn settle(&self, timeout: Duration) {
         if self.pending.load(Ordering::Acquire) > 0 && !self.drain(timeout) {
             log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
+        }
+    }
+
+    /// As [`Invalidations::settle`], where so much is queued that whoever goes on and on would fill the memory.
+    pub fn settle_many(&self, timeout: Duration) {
+        if self.pending.load(Ordering::Acquire) > MANY {
+            self.settle(timeout);
         }
     }
 

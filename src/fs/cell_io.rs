@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::commit::NOTICE_PATIENCE;
 use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use super::nodes::{Node, NodeState};
@@ -200,6 +201,12 @@ impl Fs {
             Handle::File(file) => file,
             Handle::Text(text) => {
                 super::subject::is(&text.node);
+                if let Some(intake) = &text.takes {
+                    let taken = intake.write((!append).then_some(offset), data);
+                    // What the kernel is told of it does not pile up; all of it is told at close.
+                    self.invalidations.settle_many(NOTICE_PATIENCE);
+                    return taken;
+                }
                 return super::text::write(&text, offset, data, &*self.tree.backend.catalogue()?);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),

@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
 /// waits for room.
-const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is told of a handle whose close was refused.
 pub(super) fn not_stored(refused: ErrorKind) -> Error {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
 use super::held_text::HeldText;
+use super::intake::Intake;
 use super::lines::Follower;
 use super::nodes::Node;
 use super::running::Running;
@@ -95,6 +96,8 @@ pub struct TextHandle {
     pub follows: Option<Follower>,
     /// It is made while it is read.
     pub streams: Option<Box<dyn Streamed>>,
+    /// It takes a stream.
+    pub takes: Option<Intake>,
 }
 
 /// An open directory.

@@ -27,6 +27,7 @@ mod handles;
 mod held_text;
 mod history;
 mod identities;
+mod intake;
 mod judge;
 mod lack;
 mod lines;
@@ -245,6 +246,11 @@ impl Fs {
     /// Whether a read of an open file may take long: it is made while it is read.
     pub fn is_made_by_reads(&self, handle: u64) -> bool {
         matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.streams.is_some())
+    }
+
+    /// Whether a write to an open file may take long: it takes a stream.
+    pub fn takes_stream(&self, handle: u64) -> bool {
+        matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.takes.is_some())
     }
 
     /// Whether the release of an open file commits something.

@@ -94,6 +94,15 @@ impl Fs {
         if let Place::Changes(table) = &key.place {
             return self.open_feed(node, table);
         }
+        if let Place::Import(base, format) = &key.place {
+            let Some(table) = base.table().filter(|_| flags.write) else {
+                return Err(Error::new(
+                    ErrorKind::AccessDenied,
+                    "this file takes what is written to it, and gives nothing",
+                ));
+            };
+            return self.open_intake(node, table, *format);
+        }
         if key.place == Place::Info(InfoPlace::Access) {
             return self.open_accesses(node);
         }
@@ -118,7 +127,7 @@ impl Fs {
             self.texts.set(&place, Vec::new())?;
         }
         let is_dirty = AtomicBool::new(false);
-        let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None };
+        let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None, takes: None };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
@@ -164,6 +173,9 @@ impl Fs {
     ///
     /// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
     pub(super) fn apply_text(&self, text: &TextHandle) -> Result<()> {
+        if let Some(intake) = &text.takes {
+            return intake.close();
+        }
         let mut written = text.written.lock();
         // The last message of a handle comes after close(2): by then the file may have another name.
         if !text.is_dirty.swap(false, Ordering::AcqRel) {
@@ -296,7 +308,7 @@ fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
 fn is_writable(place: &Place) -> bool {
     match place {
         Place::Schema(place) => !place.is_dir(),
-        Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) => true,
+        Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) | Place::Import(..) => true,
         _ => false,
     }
 }
@@ -325,6 +337,9 @@ pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], catalogue: &Cat
 }
 
 pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
+    if text.takes.is_some() {
+        return Ok(());
+    }
     check_len(text, size)?;
     change(text, |buffer| buffer.resize(size))
 }

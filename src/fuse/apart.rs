@@ -165,10 +165,12 @@ impl Adaptor {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         };
-        if self.fs.backend().is_prompt() {
+        let takes_long = self.fs.takes_stream(handle.0);
+        if self.fs.backend().is_prompt() && !takes_long {
             return answer(write(self, data), reply);
         }
         let data = data.to_vec();
-        self.apart(Waits::AsChange, move |adaptor| answer(write(adaptor, &data), reply));
+        let when = if takes_long { Waits::Always } else { Waits::AsChange };
+        self.apart(when, move |adaptor| answer(write(adaptor, &data), reply));
     }
 }

@@ -5,16 +5,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use fuser::{INodeNo, Notifier};
+use rustc_hash::FxHashSet;
 
 use crate::fs::{Fs, Invalidation, Invalidations, Message};
 
 /// Runs until the queue's owners are gone.
 pub fn run(fs: &Arc<Fs>, notifier: &Notifier, queue: &Invalidations) {
+    let mut told = FxHashSet::default();
     while let Some(messages) = queue.receive() {
+        // What these are about is committed: the kernel need not be told twice of one name, however many cells of a row
+        // came with it.
+        told.clear();
+        let mut tell = |notice: Invalidation| {
+            if !told.contains(&notice) {
+                send(notifier, &notice);
+                told.insert(notice);
+            }
+        };
         for message in messages {
             match message {
-                Message::Changed(event) => fs.notices(&event).iter().for_each(|notice| send(notifier, notice)),
-                Message::Send(notice) => send(notifier, &notice),
+                Message::Changed(event) => fs.notices(&event).into_iter().for_each(&mut tell),
+                Message::Send(notice) => tell(notice),
                 // The one who waits may have given up.
                 Message::Barrier(done) => drop(done.send(())),
             }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Cell, CellKind};
+use super::{Cell, CellKind, Qualifier};
 
 /// UTF-8 as text, anything else as `{"base64": ...}`.
 pub fn json_bytes(bytes: &[u8]) -> Json {
@@ -19,6 +19,20 @@ pub fn column_name(family: &str, qualifier: &[u8]) -> String {
         Ok(text) if !text.starts_with(BASE64) => format!("{family}:{text}"),
         _ => format!("{family}:{BASE64}{}", base64::engine::general_purpose::STANDARD.encode(qualifier)),
     }
+}
+
+/// Undoes [`column_name`]; what is wrong as a sentence.
+pub fn split_column_name(name: &str) -> Result<(String, Qualifier), String> {
+    let (family, qualifier) =
+        name.split_once(':').ok_or_else(|| format!("`{}`: a column is FAMILY:QUALIFIER", name.escape_debug()))?;
+    let qualifier = match qualifier.strip_prefix(BASE64) {
+        Some(encoded) => {
+            let decoded = base64::engine::general_purpose::STANDARD.decode(encoded);
+            decoded.map_err(|e| format!("`{}`: {e}", name.escape_debug()))?
+        }
+        None => qualifier.as_bytes().to_vec(),
+    };
+    Ok((family.to_owned(), qualifier))
 }
 
 /// What stands before the base64 of a qualifier.

@@ -29,10 +29,10 @@ pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
 pub use index::{By, INDEX_ATTRIBUTES, IndexColumn, IndexSchema, IndexState, check_index_name};
-pub use json::{cell_json, column_name, json_bytes};
+pub use json::{cell_json, column_name, json_bytes, split_column_name};
 pub use mutation::{
-    Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, Mutated, Mutation,
-    Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,
+    Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, ManyRows, Mutated,
+    Mutation, Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,
 };
 pub use name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,

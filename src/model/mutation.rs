@@ -223,6 +223,31 @@ impl RowMutations {
     }
 }
 
+/// Mutations of many rows of a table, applied in one step, all or nothing (HBase: mutateRows).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ManyRows {
+    pub table: TableName,
+    /// In order; where mutations read, they see all rows as they were before.
+    pub rows: Vec<(RowKey, Vec<Mutation>)>,
+    /// `None`: the table's, else SYNC_WAL.
+    pub durability: Option<Durability>,
+    pub origin: Origin,
+}
+
+impl ManyRows {
+    /// The rows, each by itself.
+    pub fn each(self) -> impl Iterator<Item = RowMutations> {
+        let Self { table, rows, durability, origin } = self;
+        rows.into_iter().map(move |(row, mutations)| RowMutations {
+            table: table.clone(),
+            row,
+            mutations,
+            durability,
+            origin,
+        })
+    }
+}
+
 /// Refuses a value of `len` bytes where `limit` is the most ([`ErrorKind::ValueTooLarge`]).
 pub fn check_value_len(family: &str, qualifier: &[u8], len: u64, limit: u64) -> Result<()> {
     if len <= limit {

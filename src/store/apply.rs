@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Large values of mutations go to where they stay, before any lock is taken.
-    fn write_ahead(&self, table: &TableSchema, mutations: &mut [Mutation]) -> Result<()> {
+    pub(super) fn write_ahead(&self, table: &TableSchema, mutations: &mut [Mutation]) -> Result<()> {
         for mutation in mutations {
             let cells: &mut [PutCell] = match mutation {
                 Mutation::Put(cells) => cells,

@@ -257,7 +257,7 @@ impl Engine {
         distinct.iter().map(|&s| self.rows[s].lock()).collect()
     }
 
-    fn stripe(&self, table: &TableSchema, row: &[u8]) -> usize {
+    pub(super) fn stripe(&self, table: &TableSchema, row: &[u8]) -> usize {
         FxBuildHasher.hash_one((table.id.0, row)) as usize % STRIPES
     }
 

@@ -30,6 +30,7 @@ mod layout;
 mod lock;
 mod lookup;
 mod lost;
+mod many;
 mod memtable;
 mod merge;
 mod open;

@@ -10,7 +10,7 @@ use crate::backend::{
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
-    Durability, Get, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange,
+    Durability, Get, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange,
     Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
@@ -97,6 +97,10 @@ impl Backend for Store {
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
         self.engine.noted(self.changeable()?.mutate(mutations, condition))
+    }
+
+    fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
+        self.engine.noted(self.changeable()?.mutate_rows(rows))
     }
 
     fn draft(&self, table: &TableName, family: &str, base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {

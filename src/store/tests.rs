@@ -14,6 +14,7 @@ mod expiry;
 mod failures;
 mod feed;
 mod indexes;
+mod many;
 mod plain;
 mod repair;
 mod rig;

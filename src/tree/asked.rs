@@ -12,7 +12,7 @@ use super::question::{Kind, Pick, Question, Says, Step, wrong};
 use super::resolve::{Facts, Tree, absent, wrong_timestamp};
 use super::suffix::{self, Suffix};
 use crate::Result;
-use crate::bulk::FORMATS;
+use crate::bulk::{FORMATS, IMPORTS};
 use crate::model::{CellInfo, CellKind, ColumnSlice, TableName, Timestamp, ValueRef};
 use crate::query::RowQuery;
 
@@ -47,6 +47,17 @@ impl Tree {
             let format = FORMATS.iter().find(|(known, _)| known.as_bytes() == name);
             let (_, format) = format.ok_or_else(|| absent(name))?;
             return Ok(Some(dir.sibling(Place::Export(Arc::clone(base), *format))));
+        }
+        if let (Place::Table(_), b".import") = (&dir.place, name) {
+            if !dir.is_present() || dir.asked.is_some() {
+                return Err(wrong("`.import` is in a table itself: TABLE/.import/jsonl"));
+            }
+            return Ok(Some(dir.sibling(Place::Imports(Arc::new(dir.place.clone())))));
+        }
+        if let Place::Imports(base) = &dir.place {
+            let format = IMPORTS.iter().find(|(known, _)| known.as_bytes() == name);
+            let (_, format) = format.ok_or_else(|| absent(name))?;
+            return Ok(Some(dir.sibling(Place::Import(Arc::clone(base), *format))));
         }
         match &dir.place {
             Place::Asking(..) => self.argument(dir, name, self.backend.now()).map(Some),

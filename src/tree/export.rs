@@ -1,20 +1,16 @@
 //! `.export/FORMAT`: the rows of a table, of the answer of a question, of a row or of a family, written as they are read.
 
-use std::collections::BTreeSet;
-
 use super::answer::Answer;
 use super::marks::Mark;
 use super::place::{NodeKey, Place, View};
 use super::question::Question;
 use super::resolve::Tree;
-use crate::bulk::{Format, Out, writer};
-use crate::model::{Columns, Qualifier, TableName};
+use crate::bulk::{Format, Out, check_columns, columns_of, writer};
+use crate::model::{Qualifier, TableName};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are given on at once.
 const GIVEN: usize = 64 << 10;
-/// Columns that a line has at the most.
-const COLUMNS_MAX: usize = 10_000;
 
 impl Tree {
     /// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
@@ -72,36 +68,11 @@ impl Tree {
         table: &TableName,
         family: Option<&str>,
     ) -> Result<Vec<(String, Qualifier)>> {
-        let asked: &Columns = answer.columns();
         let of_family = |name: &str| family.is_none_or(|family| family == name);
-        let (mut names, mut open) = (BTreeSet::new(), Vec::new());
-        let families = self.backend.catalogue()?.tables.get(table).map(|schema| schema.families.clone());
-        for name in families.into_iter().flatten().map(|(name, _)| name).filter(|name| of_family(name)) {
-            match asked.get(&name) {
-                None if !asked.is_empty() => {}
-                Some(Some(columns)) => names.extend(columns.iter().map(|column| (name.clone(), column.clone()))),
-                _ => open.push(name),
-            }
-        }
-        if !open.is_empty() {
-            for columns in self.backend.table_columns(table)?.into_iter().filter(|of| open.contains(&of.family)) {
-                let Some(known) = columns.columns else { return Err(too_many(&columns.family)) };
-                names.extend(known.into_iter().map(|column| (columns.family.clone(), column.qualifier)));
-            }
-        }
+        let mut names = columns_of(self.backend.as_ref(), table, answer.columns(), of_family)?;
         let slice = question.slice_of_cells();
         names.retain(|(_, qualifier)| slice.contains(qualifier));
-        if names.len() > COLUMNS_MAX {
-            return Err(too_many(table.name.as_ref()));
-        }
-        Ok(names.into_iter().collect())
+        check_columns(table, &names)?;
+        Ok(names)
     }
-}
-
-fn too_many(of: &str) -> Error {
-    let text = format!(
-        "{of} has more than {COLUMNS_MAX} columns, each of which would be a field of each line: take jsonl, or name \
-         some with .columns"
-    );
-    Error::new(ErrorKind::Unsupported, text)
 }

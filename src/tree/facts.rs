@@ -20,8 +20,10 @@ impl Tree {
             return self.asked_facts(key, question);
         }
         match &key.place {
-            Place::Exports(base) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
-            Place::Count(base) | Place::Export(base, _) => {
+            Place::Exports(base) | Place::Imports(base) => {
+                Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir))
+            }
+            Place::Count(base) | Place::Export(base, _) | Place::Import(base, _) => {
                 Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| text(Vec::new())))
             }
             Place::Asking(base, _) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),

@@ -14,7 +14,7 @@ use super::place::RowPlace;
 use crate::backend::{Backend, Versions};
 use crate::model::{
     DeleteKind, DeleteMarker, FileAttributes, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, RowResult, Time,
-    TimeRange, Value, column_name,
+    TimeRange, Value, column_name, split_column_name,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -62,8 +62,6 @@ pub fn render(result: &RowResult) -> Vec<u8> {
     text
 }
 
-const BASE64: &str = "base64,";
-
 fn bytes(value: &[u8]) -> Json {
     match std::str::from_utf8(value) {
         Ok(text) => json!(text),
@@ -84,7 +82,7 @@ pub fn patch(row: &RowPlace, text: &[u8], origin: Origin) -> Result<RowMutations
     })?;
     let (mut puts, mut markers) = (Vec::new(), Vec::new());
     for (name, value) in object {
-        let (family, qualifier) = split_column(&name)?;
+        let (family, qualifier) = split_column_name(&name).map_err(|text| wrong(&text))?;
         match value_bytes(&name, value)? {
             Some(value) => puts.push(PutCell {
                 family,
@@ -110,16 +108,6 @@ pub fn patch(row: &RowPlace, text: &[u8], origin: Origin) -> Result<RowMutations
         mutations.push(Mutation::Delete(markers));
     }
     Ok(RowMutations { table: row.table.clone(), row: row.row.clone(), mutations, durability: None, origin })
-}
-
-fn split_column(name: &str) -> Result<(String, Vec<u8>)> {
-    let (family, qualifier) =
-        name.split_once(':').ok_or_else(|| wrong(&format!("`{name}`: a column is FAMILY:QUALIFIER")))?;
-    let qualifier = match qualifier.strip_prefix(BASE64) {
-        Some(encoded) => STANDARD.decode(encoded).map_err(|e| wrong(&format!("`{name}`: {e}")))?,
-        None => qualifier.as_bytes().to_vec(),
-    };
-    Ok((family.to_owned(), qualifier))
 }
 
 /// `None` for null.

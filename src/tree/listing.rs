@@ -10,7 +10,7 @@ use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, 
 use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
-use crate::bulk::{FORMATS, Format};
+use crate::bulk::{FORMATS, Format, IMPORTS};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
 use crate::{ErrorKind, Result};
 
@@ -36,6 +36,12 @@ impl Tree {
                 plain(name.to_owned(), dir.sibling(Place::Export(Arc::clone(base), format)))
             };
             return Ok(after_cursor(FORMATS.into_iter().map(entry), after, limit));
+        }
+        if let Place::Imports(base) = &dir.place {
+            let entry = |(name, format): (&str, Format)| {
+                plain(name.to_owned(), dir.sibling(Place::Import(Arc::clone(base), format)))
+            };
+            return Ok(after_cursor(IMPORTS.into_iter().map(entry), after, limit));
         }
         if let Some(question) = &dir.asked {
             return self.page_asked(dir, question, after, limit);

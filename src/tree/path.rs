@@ -43,7 +43,8 @@ impl Tree {
             Place::Count(_) => b".count".to_vec(),
             Place::Changes(_) => b".changes".to_vec(),
             Place::Exports(_) => b".export".to_vec(),
-            Place::Export(_, format) => format.name().as_bytes().to_vec(),
+            Place::Imports(_) => b".import".to_vec(),
+            Place::Export(_, format) | Place::Import(_, format) => format.name().as_bytes().to_vec(),
             Place::Asking(_, Kind::Value) => last_text(key),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
@@ -146,7 +147,9 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
         Place::Export(base, _) => Place::Exports(Arc::clone(base)),
         Place::Changes(table) => Place::Table(Arc::clone(table)),
+        Place::Import(base, _) => Place::Imports(Arc::clone(base)),
         Place::Exports(base)
+        | Place::Imports(base)
         | Place::Times(base)
         | Place::InfoOf(base)
         | Place::Asking(base, _)

@@ -107,6 +107,9 @@ pub enum Place {
     /// `.export` of one of these, and a file in it.
     Exports(Arc<Place>),
     Export(Arc<Place>, Format),
+    /// `.import` of a table, and a file in it, which takes a stream.
+    Imports(Arc<Place>),
+    Import(Arc<Place>, Format),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
@@ -236,6 +239,7 @@ impl Place {
             | Place::Count(_)
             | Place::Changes(_)
             | Place::Export(..)
+            | Place::Import(..)
             | Place::Info(InfoPlace::Access | InfoPlace::Errors | InfoPlace::Requests) => false,
             Place::Schema(schema) => schema.is_dir(),
             Place::TableInfo(_, noun) => *noun == TableNoun::Dir,
@@ -261,7 +265,9 @@ impl Place {
             | Place::Asking(base, _)
             | Place::Count(base)
             | Place::Exports(base)
-            | Place::Export(base, _) => base.table(),
+            | Place::Export(base, _)
+            | Place::Imports(base)
+            | Place::Import(base, _) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
     }

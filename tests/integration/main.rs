@@ -1,6 +1,7 @@
 //! The one integration test binary; one module a subject.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_types)]
 
+mod bulk;
 mod case;
 mod commands;
 mod differential;

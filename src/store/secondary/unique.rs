@@ -1,6 +1,6 @@
 //! Values that no two rows may have: judged where a batch is committed, beside all others of the same value.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
@@ -51,7 +51,14 @@ impl Engine {
         let held = stripes.into_iter().map(|at| self.unique[at].lock()).collect();
         // Order: after the locks: what was committed under them before is seen.
         let snapshot = self.snapshot();
+        let mut claimed = BTreeMap::new();
         for claim in &claims {
+            // Another row of the same batch.
+            if let Some(holder) = claimed.insert((claim.index.entries.id, &claim.values), claim.row.to_vec())
+                && holder != claim.row
+            {
+                return Err(taken(claim, &holder));
+            }
             if let Some(holder) = self.holder(&snapshot, claim, batch)? {
                 return Err(taken(claim, &holder));
             }

@@ -229,3 +229,18 @@ fn mount_command_line_makes_asks_and_drops_indexes() {
     assert!(cellfs(&fixture, "drop-index", &["near"]).1.contains("no index near; it has none"));
     assert!(!cellfs(&fixture, "describe", &[]).1.contains("index"));
 }
+
+#[test]
+fn mount_import_refuses_what_another_row_has_in_a_unique_index() {
+    let fixture = Fixture::new();
+    let store = fixture.store().into_os_string().into_string().unwrap();
+    let created = fixture.cellfs(&["create-index", &store, "t", "mail", "--columns", "f:mail", "--unique"]);
+    assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
+    let file = fixture.directory.path().join("people.csv");
+    fs::write(&file, "HBASE_ROW_KEY,f:mail\na,one@x\nb,two@x\nc,one@x\nd,three@x\n").unwrap();
+    let imported = fixture.cellfs(&["import", &store, "t", file.to_str().unwrap(), "--on-error", "skip"]);
+    let said = String::from_utf8_lossy(&imported.stderr).into_owned();
+    assert!(said.contains("line 4") && said.contains("row a has `one@x` already"), "{said}");
+    assert_eq!(names(&fixture.path("t")), ["a", "b", "d"]);
+    assert_eq!(names(&fixture.path("t/.by/mail/one@x")), ["a"]);
+}

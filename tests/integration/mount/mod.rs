@@ -31,7 +31,7 @@ mod paths_export;
 mod paths_oracle;
 mod paths_programs;
 mod programs;
-mod random_store;
+pub mod random_store;
 mod read_only;
 mod real_tree;
 mod refusals;

@@ -21,6 +21,26 @@ impl Actor {
         self.put_in(table, row, &PAIR);
     }
 
+    /// In all rows of a table at once.
+    pub(super) fn put_rows(&mut self) {
+        let (table, qualifier) = (self.table(), self.chance.of(&QUALIFIERS));
+        let (durability, number) = (self.durability(), self.world.fresh());
+        let bytes = self.world.bytes(number, &mut self.chance);
+        let puts = Puts::OneOf(BTreeSet::from([Some(number)]));
+        let begin = self.world.tick();
+        let begun: Vec<_> = {
+            let mut known = self.world.known();
+            let places = ROWS.iter().map(|row| Place::column(table, row, qualifier));
+            places.map(|place| known.oracle.begin(&place, puts.clone(), true)).collect()
+        };
+        let cell = || Mutation::Put(vec![PutCell::new("f", qualifier, Time::AfterNewest, bytes.clone())]);
+        let rows = ROWS.iter().map(|row| (RowKey::from(*row), vec![cell()])).collect();
+        let many = ManyRows { table: table_name(table), rows, durability: Some(durability), origin: Origin(0) };
+        let result = self.store.mutate_rows(many);
+        log::trace!("put {number} in all rows of {table}: {result:?}");
+        self.world.end(&begun, (table, begin), World::kept(durability), &result);
+    }
+
     pub(super) fn delete(&mut self) {
         let (place, durability) = (self.column(), self.durability());
         let nothing = Puts::OneOf(BTreeSet::from([None]));

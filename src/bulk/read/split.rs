@@ -1,0 +1,223 @@
+//! Cuts a stream of bytes, given in pieces of any length, into records.
+
+use std::ops::Range;
+
+/// How records are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A line each.
+    Lines,
+    /// A line each, and line feeds in quoted fields are theirs (RFC 4180).
+    Quoted { separator: u8 },
+    /// Objects, in an array or one after the other.
+    Objects,
+}
+
+/// A record: its bytes in [`Splitter::bytes`], without the line feed, and the line that it begins in, from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub range: Range<usize>,
+    pub line: u64,
+}
+
+/// Where in a record the look has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Before its first byte, or that of a field.
+    Start,
+    Within,
+    /// In quotes: of a field, or of a text in an object.
+    Quotes,
+    /// Behind a backslash in a text.
+    Escaped,
+    /// Behind a quote in quotes: it has ended them, or is one of two.
+    Quoted,
+}
+
+/// See the module. Holds what is given and not yet taken: a record and a piece.
+pub struct Splitter {
+    shape: Shape,
+    buffer: Vec<u8>,
+    /// Where the record begins, and how far it was looked at.
+    begin: usize,
+    looked: usize,
+    at: At,
+    /// Of objects: how many are open.
+    depth: u32,
+    /// Of the record's first byte, and of the next one to be looked at.
+    begin_line: u64,
+    line: u64,
+    /// Bytes of all records that were taken, with what stands between them.
+    passed: u64,
+}
+
+/// What UTF-8 files of some programs begin with.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Splitter {
+    /// From the beginning of a stream, or from a place where a record has ended.
+    pub fn new(shape: Shape, (passed, lines): (u64, u64)) -> Self {
+        let line = lines + 1;
+        Self { shape, buffer: Vec::new(), begin: 0, looked: 0, at: At::Start, depth: 0, begin_line: line, line, passed }
+    }
+
+    /// The bytes that spans are of; until the next [`Splitter::push`].
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Bytes and lines of the stream that records which were taken have.
+    pub fn passed(&self) -> (u64, u64) {
+        (self.passed, self.begin_line - 1)
+    }
+
+    /// Bytes that are held.
+    pub fn held(&self) -> usize {
+        self.buffer.len() - self.begin
+    }
+
+    /// The next bytes of the stream.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.begin);
+        self.looked -= self.begin;
+        self.begin = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next record that is whole.
+    pub fn next(&mut self) -> Option<Span> {
+        while let Some(&byte) = self.buffer.get(self.looked) {
+            self.looked += 1;
+            let ends = match self.shape {
+                Shape::Lines => byte == b'\n',
+                Shape::Quoted { separator } => self.quoted(byte, separator),
+                Shape::Objects => self.objects(byte),
+            };
+            self.line += u64::from(byte == b'\n');
+            if ends {
+                return Some(self.take());
+            }
+        }
+        None
+    }
+
+    /// What stands behind the last line feed; `None`: nothing.
+    pub fn rest(&self) -> Option<Span> {
+        let span = self.trimmed(self.begin..self.buffer.len());
+        (!span.range.is_empty()).then_some(span)
+    }
+
+    /// The stream has ended: the rest is a record.
+    pub fn take_rest(&mut self) -> Option<Span> {
+        self.looked = self.buffer.len();
+        Some(self.take()).filter(|span| !span.range.is_empty())
+    }
+
+    fn take(&mut self) -> Span {
+        let span = self.trimmed(self.begin..self.looked);
+        self.passed += (self.looked - self.begin) as u64;
+        (self.begin, self.begin_line) = (self.looked, self.line);
+        (self.at, self.depth) = (At::Start, 0);
+        span
+    }
+
+    /// Without the end of the line, a mark at the beginning of the stream, and what stands between objects.
+    fn trimmed(&self, range: Range<usize>) -> Span {
+        let (mut start, mut end, mut line) = (range.start, range.end, self.begin_line);
+        if self.passed == 0 && self.buffer[start..end].starts_with(MARK) {
+            start += MARK.len();
+        }
+        if self.shape == Shape::Objects {
+            let between = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
+            while start < end && between(self.buffer[start]) {
+                line += u64::from(self.buffer[start] == b'\n');
+                start += 1;
+            }
+        }
+        while start < end && matches!(self.buffer[end - 1], b'\n' | b'\r') {
+            end -= 1;
+        }
+        Span { range: start..end, line }
+    }
+
+    fn quoted(&mut self, byte: u8, separator: u8) -> bool {
+        self.at = match (self.at, byte) {
+            (At::Quotes, b'"') => At::Quoted,
+            (At::Quotes, _) | (At::Start | At::Quoted, b'"') => At::Quotes,
+            (_, b'\n') => return true,
+            (_, byte) if byte == separator => At::Start,
+            _ => At::Within,
+        };
+        false
+    }
+
+    fn objects(&mut self, byte: u8) -> bool {
+        self.at = match (self.at, byte) {
+            (At::Escaped, _) => At::Quotes,
+            (At::Quotes, b'\\') => At::Escaped,
+            (At::Quotes, b'"') => At::Within,
+            (At::Quotes, _) => At::Quotes,
+            (_, b'"') if self.depth > 0 => At::Quotes,
+            (_, b'{') => {
+                self.depth += 1;
+                At::Within
+            }
+            (_, b'}') if self.depth > 0 => {
+                self.depth -= 1;
+                if self.depth == 0 {
+                    return true;
+                }
+                At::Within
+            }
+            // What is no object is a record to its line's end, which nobody can read.
+            (At::Within, b'\n') if self.depth == 0 => return true,
+            (at, byte) if self.depth == 0 && (byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']')) => at,
+            _ => At::Within,
+        };
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All records of a stream that comes in pieces of `piece` bytes, each with its line.
+    fn records(shape: Shape, text: &str, piece: usize) -> Vec<(u64, String)> {
+        let (mut splitter, mut found) = (Splitter::new(shape, (0, 0)), Vec::new());
+        let text_of = |splitter: &Splitter, span: &Span| {
+            (span.line, String::from_utf8(splitter.bytes()[span.range.clone()].to_vec()).unwrap())
+        };
+        for bytes in text.as_bytes().chunks(piece) {
+            splitter.push(bytes);
+            while let Some(span) = splitter.next() {
+                found.push(text_of(&splitter, &span));
+            }
+        }
+        if let Some(span) = splitter.take_rest() {
+            found.push(text_of(&splitter, &span));
+        }
+        assert_eq!(splitter.passed().0, text.len() as u64);
+        found
+    }
+
+    fn check(shape: Shape, text: &str, wanted: &[(u64, &str)]) {
+        for piece in [1, 2, 3, 7, 1000] {
+            let found = records(shape, text, piece);
+            let found: Vec<(u64, &str)> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
+            assert_eq!(found, wanted, "{text:?} in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn records_are_the_same_however_they_come() {
+        check(Shape::Lines, "a\r\n\nb", &[(1, "a"), (2, ""), (3, "b")]);
+        check(Shape::Lines, "\u{FEFF}a\n", &[(1, "a")]);
+        let quoted = Shape::Quoted { separator: b',' };
+        check(quoted, "a,\"x\ny\"\nb\"c,d\n\"e\"\"\n\",f", &[(1, "a,\"x\ny\""), (3, "b\"c,d"), (4, "\"e\"\"\n\",f")]);
+        let array = "[\n{\"a\": \"}\\\"\"},\n{\"b\":{\"c\":1}}\n]\n";
+        check(Shape::Objects, array, &[(2, "{\"a\": \"}\\\"\"}"), (3, "{\"b\":{\"c\":1}}")]);
+        check(Shape::Objects, "{}{\n}\nx\n{}", &[(1, "{}"), (1, "{\n}"), (3, "x"), (4, "{}")]);
+        check(Shape::Objects, "{\"cut", &[(1, "{\"cut")]);
+    }
+}

@@ -1,0 +1,305 @@
+//! import: a file, or standard input, into a table.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::Answer;
+use super::args::ImportArgs;
+use super::cells::open;
+use super::export::format_of;
+use super::given::{self, wrong};
+use super::import_progress::{Keeper, Kept, place_of, store_mark};
+use super::output::Output;
+use super::progress::Progress;
+use crate::backend::Backend;
+use crate::bulk::{Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, import_mtime, import_time, refusal};
+use crate::model::{TableName, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+/// Longest record.
+const RECORD_MAX: usize = 256 << 20;
+/// How often progress is kept, and after how many bytes at the latest.
+const KEPT_EVERY: Duration = Duration::from_secs(1);
+const KEPT_BYTES: usize = 64 << 20;
+
+/// What is read: a file that can be read again, or a stream.
+enum Source {
+    File(File, PathBuf, u64),
+    Stream(Box<dyn Read>),
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Stream(Box::new(std::io::stdin().lock())));
+        }
+        let failed = |e: std::io::Error| Error::io(path.display(), &e);
+        let file = File::open(path).map_err(failed)?;
+        let there = file.metadata().map_err(failed)?;
+        Ok(if there.is_file() { Self::File(file, path.to_owned(), there.len()) } else { Self::Stream(Box::new(file)) })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let read = match self {
+                Self::File(file, ..) => file.read(buffer),
+                Self::Stream(stream) => stream.read(buffer),
+            };
+            match read {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.store, &args.table)?;
+    let mut source = Source::open(&args.file)?;
+    let mut keeper = match &mut source {
+        Source::File(file, name, _) if args.resume => {
+            let mut keeper = Keeper::load(place_of(name, &table), name)?;
+            if keeper.kept.store != store_mark(&backend.hash_key()) {
+                return Err(wrong("the import that was stopped went into another store; begin without --resume"));
+            }
+            keeper.pass(file, name)?;
+            Some(keeper)
+        }
+        Source::Stream(_) if args.resume => {
+            return Err(wrong("--resume goes on in a file; a stream has no beginning to go back to"));
+        }
+        _ => None,
+    };
+    let plan = plan(args, backend.as_ref(), table.clone(), keeper.as_ref())?;
+    if let (Source::File(_, name, _), None) = (&source, &keeper) {
+        keeper = Some(Keeper::new(place_of(name, &table), kept(args, backend.as_ref(), &plan)));
+    }
+    let rejects = Rejects::open(&args.on_error, keeper.as_ref().map_or(0, |keeper| keeper.kept.bad_bytes))?;
+    let import = Import::new(Arc::clone(&backend), plan)?;
+    let mut run = Run { backend, import, keeper, rejects, kept_at: Instant::now(), keeps: true };
+    let done = run.all(&mut source).map_err(|e| e.context(args.file.display()));
+    let (rows, cells, bad) = match &run.keeper {
+        Some(keeper) => keeper.totals(&run.import),
+        None => (run.import.tally().rows, run.import.tally().cells, run.import.tally().bad),
+    };
+    if let Err(e) = done {
+        run.keep();
+        let way = if run.keeper.is_some() && run.keeps {
+            "Mend what is wrong, and go on with --resume"
+        } else {
+            "Mend what is wrong, and import again"
+        };
+        let skip = match e.kind {
+            ErrorKind::IllegalArgument => "; --on-error skip leaves such lines out",
+            _ => "",
+        };
+        return Err(Error::new(e.kind, format!("{}. {way}{skip}", e.message)));
+    }
+    if let Some(keeper) = &run.keeper {
+        keeper.remove();
+    }
+    let mut output = Output::new();
+    match json {
+        true => output.json(&json!({ "rows": rows, "cells": cells, "bad": bad }))?,
+        false if bad > 0 => {
+            output.line(&format!("imported {cells} cells of {rows} rows; {bad} lines were not taken"))?
+        }
+        false => output.line(&format!("imported {cells} cells of {rows} rows"))?,
+    }
+    output.finish()?;
+    Ok(if bad > 0 { Answer::No } else { Answer::Yes })
+}
+
+fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option<&Keeper>) -> Result<Plan> {
+    let names: Vec<Vec<u8>> = args.columns.iter().map(|name| given::bytes(name)).collect();
+    let columns = if names.is_empty() { None } else { Some(Columns::parse(&names)?) };
+    let format = match (args.format, kept) {
+        (Some(format), _) => Format::from(format),
+        (None, Some(keeper)) => named(&keeper.kept.format)?,
+        (None, None) => match format_of(&args.file) {
+            Some(format) => format,
+            None if args.file.as_os_str() == "-" => Format::Jsonl,
+            None => {
+                return Err(wrong("the name of the file says no format; give one with --format jsonl|json|csv|tsv"));
+            }
+        },
+    };
+    if columns.is_some() && !format.needs_columns() {
+        return Err(wrong("--columns goes with csv and tsv: lines of JSON name their columns"));
+    }
+    let empty = if args.keep_empty { Empty::Value } else { Empty::Absent };
+    if let Some(keeper) = kept {
+        let other = keeper.kept.format != format.name()
+            || keeper.kept.keep_empty != args.keep_empty
+            || columns.is_some() && columns != keeper.kept.columns
+            || args.timestamp.is_some_and(|at| at != keeper.kept.timestamp);
+        if other {
+            return Err(wrong(
+                "the import that was stopped had another --format, --columns, --keep-empty or --timestamp",
+            ));
+        }
+    }
+    let time = match (args.timestamp, kept) {
+        (Some(at), _) if (0..=Timestamp::MAX.0).contains(&at) => Timestamp(at),
+        (Some(at), _) => {
+            let text = format!("timestamp {at}: 0 to {} is allowed", Timestamp::MAX);
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        (None, Some(keeper)) => keeper.time(),
+        (None, None) => import_time(backend, &table)?,
+    };
+    let mtime = if args.timestamp.is_none() { import_mtime(backend, time) } else { None };
+    let columns = kept.and_then(|keeper| keeper.kept.columns.clone()).or(columns);
+    let from = kept.map_or_else(Position::default, Keeper::position);
+    Ok(Plan { table, format, columns, empty, time, mtime, record_max: RECORD_MAX, from })
+}
+
+fn named(name: &str) -> Result<Format> {
+    let found = FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
+    found.ok_or_else(|| wrong("the import that was stopped had a format that this release lacks"))
+}
+
+fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
+    Kept {
+        version: 0,
+        store: store_mark(&backend.hash_key()),
+        format: plan.format.name().to_owned(),
+        columns: plan.columns.clone(),
+        keep_empty: args.keep_empty,
+        timestamp: plan.time.0,
+        bytes: 0,
+        lines: 0,
+        digest: 0,
+        rows: 0,
+        cells: 0,
+        bad: 0,
+        bad_bytes: 0,
+    }
+}
+
+/// What becomes of lines that cannot be taken.
+enum Rejects {
+    Stop,
+    Skip,
+    File(PathBuf, BufWriter<File>, u64),
+}
+
+impl Rejects {
+    /// A file is cut to what it had when the progress was kept: what came later comes again.
+    fn open(given: &OsStr, bytes: u64) -> Result<Self> {
+        match given.as_bytes() {
+            b"stop" => return Ok(Self::Stop),
+            b"skip" => return Ok(Self::Skip),
+            _ => {}
+        }
+        let path = PathBuf::from(given);
+        let open = || {
+            let mut file = File::options().write(true).create(true).truncate(false).open(&path)?;
+            if file.metadata()?.is_file() {
+                file.set_len(bytes)?;
+                file.seek(SeekFrom::End(0))?;
+            }
+            Ok(file)
+        };
+        let file = open().map_err(|e: std::io::Error| Error::io(path.display(), &e))?;
+        Ok(Self::File(path, BufWriter::new(file), bytes))
+    }
+
+    fn take(&mut self, bad: &Bad<'_>) -> Result<()> {
+        match self {
+            Self::Stop => Err(refusal(bad)),
+            Self::Skip => {
+                super::complain(&bad.sentence());
+                Ok(())
+            }
+            Self::File(path, file, bytes) => {
+                super::complain(&bad.sentence());
+                *bytes += bad.record.len() as u64 + 1;
+                let written = file.write_all(bad.record).and_then(|()| file.write_all(b"\n"));
+                written.map_err(|e| Error::io(path.display(), &e))
+            }
+        }
+    }
+
+    /// Bytes that are on the disk.
+    fn sync(&mut self) -> Result<u64> {
+        let Self::File(path, file, bytes) = self else { return Ok(0) };
+        let synced = file.flush().and_then(|()| file.get_ref().sync_data());
+        synced
+            .or_else(|e| if file.get_ref().metadata().is_ok_and(|is| is.is_file()) { Err(e) } else { Ok(()) })
+            .map_err(|e| Error::io(path.display(), &e))?;
+        Ok(*bytes)
+    }
+}
+
+/// An import under way.
+struct Run {
+    backend: Arc<dyn Backend>,
+    import: Import,
+    keeper: Option<Keeper>,
+    rejects: Rejects,
+    kept_at: Instant,
+    /// Whether the progress can be kept.
+    keeps: bool,
+}
+
+impl Run {
+    fn all(&mut self, source: &mut Source) -> Result<()> {
+        let len = if let Source::File(_, _, len) = source { Some(*len) } else { None };
+        let progress = Progress::flow(len);
+        progress.set(self.import.done().bytes);
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let read = source.read(&mut buffer).map_err(|e| Error::io("read", &e))?;
+            if read == 0 {
+                break;
+            }
+            if let Some(keeper) = &mut self.keeper {
+                keeper.give(&buffer[..read]);
+            }
+            let rejects = &mut self.rejects;
+            self.import.feed(&buffer[..read], &mut |bad| rejects.take(bad))?;
+            progress.add(read as u64);
+            progress.say(&format!("{} rows", self.import.tally().rows));
+            let is_due = self.kept_at.elapsed() >= KEPT_EVERY;
+            if is_due || self.keeper.as_ref().is_some_and(|keeper| keeper.unkept() > KEPT_BYTES) {
+                self.write()?;
+                self.keep();
+            }
+        }
+        let rejects = &mut self.rejects;
+        self.import.finish(&mut |bad| rejects.take(bad))?;
+        rejects.sync()?;
+        self.backend.sync()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let rejects = &mut self.rejects;
+        self.import.write(&mut |bad| rejects.take(bad))
+    }
+
+    /// Keeps how far it has come. Where that cannot be, it is said once, and the import goes on.
+    fn keep(&mut self) {
+        let Some(keeper) = self.keeper.as_mut().filter(|_| self.keeps) else { return };
+        // Order: what it says is done is on the disk before.
+        let kept =
+            self.backend.sync().and_then(|()| self.rejects.sync()).and_then(|bytes| keeper.keep(&self.import, bytes));
+        if let Err(e) = kept {
+            super::complain(&format!(
+                "{}: how far the import has come is not kept: --resume will not go on",
+                e.message
+            ));
+            self.keeps = false;
+        }
+        self.kept_at = Instant::now();
+    }
+}

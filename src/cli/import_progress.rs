@@ -1,0 +1,170 @@
+//! How far an import has come, kept beside its file: a run that was stopped goes on there.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::bulk::{Columns, Import, Position};
+use crate::model::{TableName, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+/// What is kept, as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// Of what is kept here.
+    pub version: u32,
+    /// What tells the store from others.
+    pub store: u64,
+    pub format: String,
+    pub columns: Option<Columns>,
+    pub keep_empty: bool,
+    /// Of what says no timestamp: the same when it is written again.
+    pub timestamp: i64,
+    /// What of the file is in the table.
+    pub bytes: u64,
+    pub lines: u64,
+    /// Of these bytes: whether the file is still the same.
+    pub digest: u64,
+    pub rows: u64,
+    pub cells: u64,
+    pub bad: u64,
+    /// Bytes of the file that takes bad lines.
+    pub bad_bytes: u64,
+}
+
+const VERSION: u32 = 1;
+
+/// The file beside the input, and the bytes of that which were given to the import and are not in the table yet.
+pub struct Keeper {
+    path: PathBuf,
+    pub kept: Kept,
+    digest: Xxh3,
+    given: Vec<u8>,
+    /// What was done before this run.
+    before: (u64, u64, u64),
+}
+
+/// What tells a store from others, without its secret.
+pub fn store_mark(hash_key: &[u8; 16]) -> u64 {
+    xxh3_64(hash_key)
+}
+
+/// Where the progress of an import of a file into a table is kept.
+pub fn place_of(file: &Path, table: &TableName) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{}.{}.cellfs-import", table.namespace, table.name));
+    name.into()
+}
+
+impl Keeper {
+    /// Of an import that begins.
+    pub fn new(path: PathBuf, kept: Kept) -> Self {
+        let kept = Kept { version: VERSION, ..kept };
+        Self { path, kept, digest: Xxh3::new(), given: Vec::new(), before: (0, 0, 0) }
+    }
+
+    /// What an import has left; `NotFound` if there is none.
+    pub fn load(path: PathBuf, file: &Path) -> Result<Self> {
+        let shown = file.display();
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let text = format!(
+                    "no import of {shown} into this table was stopped: {} is not there. Begin without --resume",
+                    path.display()
+                );
+                return Err(Error::new(ErrorKind::NotFound, text));
+            }
+            Err(e) => return Err(Error::io(format!("read {}", path.display()), &e)),
+        };
+        let kept: Kept =
+            serde_json::from_slice(&text).ok().filter(|kept: &Kept| kept.version == VERSION).ok_or_else(|| {
+                let text =
+                    format!("{} is not what an import keeps; remove it and begin without --resume", path.display());
+                Error::new(ErrorKind::Corrupt, text)
+            })?;
+        let before = (kept.rows, kept.cells, kept.bad);
+        Ok(Self { path, kept, digest: Xxh3::new(), given: Vec::new(), before })
+    }
+
+    /// Reads the file up to where the import goes on. Refuses one that is not the same up to there.
+    pub fn pass(&mut self, file: &mut File, name: &Path) -> Result<()> {
+        let failed = |e: &std::io::Error| Error::io(format!("read {}", name.display()), e);
+        let (mut left, mut buffer) = (self.kept.bytes, vec![0; 1 << 20]);
+        while left > 0 {
+            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = file.read(&mut buffer[..wanted]).map_err(|e| failed(&e))?;
+            if read == 0 {
+                break;
+            }
+            self.digest.update(&buffer[..read]);
+            left -= read as u64;
+        }
+        if left > 0 || self.digest.digest() != self.kept.digest {
+            let text = format!(
+                "{} has changed in the {} lines that are imported; begin anew without --resume",
+                name.display(),
+                self.kept.lines
+            );
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        Ok(())
+    }
+
+    /// Where the import goes on.
+    pub fn position(&self) -> Position {
+        Position { bytes: self.kept.bytes, lines: self.kept.lines }
+    }
+
+    pub fn time(&self) -> Timestamp {
+        Timestamp(self.kept.timestamp)
+    }
+
+    /// These bytes are given to the import.
+    pub fn give(&mut self, bytes: &[u8]) {
+        self.given.extend_from_slice(bytes);
+    }
+
+    /// Bytes that were given since it was kept last.
+    pub fn unkept(&self) -> usize {
+        self.given.len()
+    }
+
+    /// All that this import has done, in all of its runs: rows, cells, bad lines.
+    pub fn totals(&self, import: &Import) -> (u64, u64, u64) {
+        let tally = import.tally();
+        (self.before.0 + tally.rows, self.before.1 + tally.cells, self.before.2 + tally.bad)
+    }
+
+    /// Keeps how far an import has come, whose cells are on the disk.
+    pub fn keep(&mut self, import: &Import, bad_bytes: u64) -> Result<()> {
+        let done = import.done();
+        let new = usize::try_from(done.bytes - self.kept.bytes).unwrap_or(usize::MAX).min(self.given.len());
+        self.digest.update(&self.given[..new]);
+        self.given.drain(..new);
+        (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
+        (self.kept.rows, self.kept.cells, self.kept.bad) = self.totals(import);
+        self.kept.columns = import.columns().cloned();
+        self.kept.bad_bytes = bad_bytes;
+        self.write().map_err(|e| Error::io(format!("write {}", self.path.display()), &e))
+    }
+
+    fn write(&self) -> std::io::Result<()> {
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(".cellfs-import-").tempfile_in(directory)?;
+        file.write_all(&serde_json::to_vec(&self.kept)?)?;
+        // Order: whole before it takes the place of the one before.
+        file.as_file().sync_data()?;
+        file.persist(&self.path).map(drop).map_err(|e| e.error)
+    }
+
+    /// The import is done.
+    pub fn remove(&self) {
+        if let Err(e) = std::fs::remove_file(&self.path) {
+            log::debug!("remove {}: {e}", self.path.display());
+        }
+    }
+}

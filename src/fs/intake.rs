@@ -1,0 +1,118 @@
+//! Files that take a stream: `.import/FORMAT` of a table. What is written goes to the store in batches, as it comes.
+//!
+//! A line that cannot be taken is refused by the write(2) that brings its end, what came before it is stored. The last
+//! line need not end: it is stored at close.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::Fs;
+use super::handles::{Handle, Opened, TextHandle};
+use super::held_text::HeldText;
+use super::nodes::Node;
+use crate::bulk::{Empty, Format, Import, Plan, Position, import_mtime, import_time, refusal};
+use crate::env::sync::Mutex;
+use crate::model::TableName;
+use crate::{Error, ErrorKind, Result};
+
+/// Streams that are taken at once, and the longest line of each, which it holds.
+const STREAMS: usize = 16;
+const LINE_MAX: usize = 16 << 20;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// One open stream.
+pub struct Intake(Mutex<State>);
+
+struct State {
+    import: Import,
+    /// Bytes that were written.
+    passed: u64,
+    /// Something was written since the last close was answered.
+    is_dirty: bool,
+    /// A write was refused.
+    failed: Option<ErrorKind>,
+}
+
+impl Intake {
+    fn new(import: impl FnOnce() -> Result<Import>) -> Result<Self> {
+        if OPEN.fetch_add(1, Ordering::Relaxed) >= STREAMS {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+            let text = format!("{STREAMS} streams are imported at once; wait for one to end");
+            return Err(Error::new(ErrorKind::TooMany, text));
+        }
+        match import() {
+            Ok(import) => Ok(Self(State { import, passed: 0, is_dirty: false, failed: None }.into())),
+            Err(e) => {
+                OPEN.fetch_sub(1, Ordering::Relaxed);
+                Err(e)
+            }
+        }
+    }
+
+    /// The next bytes of the stream. `IllegalArgument` for a line that cannot be taken, and elsewhere than where the last
+    /// write has ended.
+    pub fn write(&self, offset: Option<u64>, data: &[u8]) -> Result<u32> {
+        let mut state = self.0.lock();
+        if let Some(kind) = state.failed {
+            return Err(Error::new(kind, "a line before was refused, and nothing behind it is taken; open it again"));
+        }
+        if offset.is_some_and(|offset| offset != state.passed) {
+            let text = "this file takes a stream: it is written from its beginning to its end, once an opening";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        state.is_dirty = true;
+        let taken = state.import.feed(data, &mut |bad| Err(refusal(bad)));
+        state.failed = taken.as_ref().err().map(|e| e.kind);
+        taken?;
+        state.passed += data.len() as u64;
+        Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
+    }
+
+    /// A close: all of it is stored, also a last line without an end. A copy of the open file may go on.
+    pub fn close(&self) -> Result<()> {
+        let mut state = self.0.lock();
+        // The refusal of the write was the answer.
+        if state.failed.is_some() || !std::mem::take(&mut state.is_dirty) {
+            return Ok(());
+        }
+        state.import.write_all(&mut |bad| Err(refusal(bad)))
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Fs {
+    pub(super) fn open_intake(&self, node: Arc<Node>, table: &TableName, format: Format) -> Result<Opened> {
+        let intake = Intake::new(|| {
+            let backend = Arc::clone(&self.tree.backend);
+            let time = import_time(backend.as_ref(), table)?;
+            let plan = Plan {
+                table: table.clone(),
+                format,
+                columns: None,
+                empty: Empty::Absent,
+                time,
+                mtime: import_mtime(backend.as_ref(), time),
+                record_max: LINE_MAX,
+                from: Position::default(),
+            };
+            Import::new(backend, plan)
+        })?;
+        let text = TextHandle {
+            node,
+            read: HeldText::default(),
+            written: Mutex::default(),
+            is_dirty: AtomicBool::new(false),
+            follows: None,
+            streams: None,
+            takes: Some(intake),
+        };
+        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
+        Ok(Opened { handle, keep_cache: false, no_flush: false, direct: true })
+    }
+}

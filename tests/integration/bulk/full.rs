@@ -1,0 +1,37 @@
+//! A disk that is full in the middle of an import: what was imported is told and kept, and it goes on once there is room.
+
+use std::fmt::Write as _;
+
+use super::Stored;
+use crate::trust::full_disk::SmallDisk;
+
+#[test]
+fn full_disk_stops_an_import_which_goes_on_when_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::over(&directory.path().join("store"), "32m") else { return };
+    let stored = Stored(directory);
+    stored.done(&["create", "STORE", "--make", "t", "f"]);
+    let mut text = "HBASE_ROW_KEY\tf:noise\n".to_owned();
+    let mut noise = 1_u64;
+    let mut rows = 0;
+    while text.len() < 40 << 20 {
+        write!(text, "r{rows:06}\t").unwrap();
+        for _ in 0..60 {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            write!(text, "{:016x}", noise ^ (noise >> 29)).unwrap();
+        }
+        text.push('\n');
+        rows += 1;
+    }
+    stored.write("big.tsv", &text);
+    let said = stored.refused(&["import", "STORE", "t", "big.tsv"], 2);
+    assert!(said.contains("up to which all is imported") && said.contains("--resume"), "{said}");
+    let there: usize = stored.done(&["count", "STORE", "t"]).trim().parse().unwrap();
+    assert!(there > 1000 && there < rows, "{there} of {rows}");
+    let mut remount = std::process::Command::new("mount");
+    remount.args(["-o", "remount,size=160m"]).arg(stored.path("store"));
+    assert!(remount.status().unwrap().success());
+    stored.done(&["import", "--resume", "STORE", "t", "big.tsv"]);
+    assert!(stored.done(&["export", "STORE", "t", "--format", "tsv"]) == text, "the table is not what the file says");
+    drop(disk);
+}

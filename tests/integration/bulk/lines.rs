@@ -1,0 +1,155 @@
+//! Lines of every kind on the command line: good ones, bad ones, columns, and what is said of them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::{Stored, lines_of};
+
+fn scan(stored: &Stored) -> Vec<String> {
+    let output = stored.run(&["scan", "STORE", "t"]);
+    let cells = String::from_utf8(output.stdout).unwrap();
+    let without_time = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        [fields[0], fields[1], fields[3]].join(" ")
+    };
+    cells.lines().map(without_time).collect()
+}
+
+#[test]
+fn bulk_columns_are_mapped_as_import_tsv_does() {
+    let stored = Stored::new();
+    stored.write("named.csv", "HBASE_ROW_KEY,f:name,g:age\r\nr1,\"A, B\",\r\nr2,,7\r\n");
+    assert_eq!(stored.done(&["import", "STORE", "t", "named.csv"]), "imported 2 cells of 2 rows\n");
+    stored.write("data.tsv", "5\tr3\tx\\ty\n6\tr4\t\n");
+    let columns = "HBASE_TS_KEY,HBASE_ROW_KEY,f:\\xFF";
+    stored.done(&["import", "STORE", "t", "data.tsv", "--columns", columns, "--keep-empty"]);
+    let wanted = ["r1 f:name A, B", "r2 g:age 7", r"r3 f:\xFF x\x09y", r"r4 f:\xFF "];
+    assert_eq!(scan(&stored), wanted);
+    let at = stored.done(&["get", "STORE", "t", "r3", "--timestamp", "5", "--value"]);
+    assert_eq!(at, "x\ty");
+    // One time for all that says none, later than what is there: it is what is read, and a second import adds nothing.
+    stored.done(&["put", "STORE", "t", "r1", "f:name", "ahead", "9000000000000"]);
+    stored.done(&["import", "STORE", "t", "named.csv"]);
+    assert_eq!(scan(&stored)[0], "r1 f:name A, B");
+    let line = stored.done(&["export", "STORE", "t", "--prefix", "r1"]);
+    assert!(line.contains("\"timestamp\":9000000000001,\"mtime\":\"1"), "its file has the clock's time: {line}");
+    for _ in 0..2 {
+        stored.done(&["import", "STORE", "t", "named.csv", "--timestamp", "9000000000005"]);
+    }
+    let versions = stored.done(&["get", "STORE", "t", "r1", "f:name", "--versions", "9"]);
+    assert_eq!(versions.lines().count(), 4, "{versions}");
+}
+
+#[test]
+fn bulk_reads_what_scan_prints_and_arrays_of_rows() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", r"\xFFr", r"f:\x00", r"\x80"]);
+    stored.done(&["put", "STORE", "t", "a", "g:q", "text", "5", "--ttl", "9000000000000"]);
+    stored.done(&["put", "STORE", "t", "a", "g:gone", "x", "5"]);
+    stored.done(&["delete", "STORE", "t", "a", "g:gone"]);
+    let printed = stored.done(&["--json", "scan", "STORE", "t", "--raw", "--versions", "9"]);
+    stored.done(&["create", "STORE", "copy", "f", "g"]);
+    assert!(stored.fed(&["import", "STORE", "copy", "-"], printed.as_bytes()).status.success());
+    assert_eq!(stored.done(&["--json", "scan", "STORE", "copy", "--raw", "--versions", "9"]), printed);
+    assert_eq!(stored.done(&["scan", "STORE", "copy"]), stored.done(&["scan", "STORE", "t"]));
+    stored.done(&["export", "STORE", "t", "-o", "rows.json"]);
+    stored.done(&["create", "STORE", "third", "f", "g"]);
+    stored.done(&["--json", "import", "STORE", "third", "rows.json"]);
+    let json = |table: &str| stored.run(&["export", "STORE", table, "--format", "json"]).stdout;
+    assert!(json("t").len() > 30 && json("third") == json("t"));
+}
+
+#[test]
+fn bulk_bad_lines_are_named_and_the_good_ones_before_them_kept() {
+    let stored = Stored::new();
+    let text = "HBASE_ROW_KEY,f:a,HBASE_TS_KEY\nr1,1,5\nr2,\"2\n2\",5\nr3,3,never\nr4,4,5\n,5,5\nr6,6,5,6\n";
+    stored.write("bad.csv", text);
+    let said = stored.refused(&["import", "STORE", "t", "bad.csv"], 2);
+    assert!(said.contains("bad.csv: line 5, column 3: `never` is no timestamp"), "{said}");
+    assert!(said.contains("the lines before it are imported") && said.contains("--resume"), "{said}");
+    assert_eq!(scan(&stored), ["r1 f:a 1", r"r2 f:a 2\x0A2"]);
+    // Behind the place where it has stopped.
+    let said = stored.refused(&["import", "--resume", "STORE", "t", "bad.csv", "--on-error", "rest.csv"], 1);
+    assert!(said.contains("line 7, column 1") && said.contains("line 8, column 4"), "{said}");
+    assert_eq!(lines_of(&stored.path("rest.csv")), ["r3,3,never", ",5,5", "r6,6,5,6"]);
+    assert_eq!(scan(&stored).len(), 3);
+    stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "skip"], 1);
+    assert_eq!(scan(&stored).len(), 3);
+    assert_eq!(names(&stored), ["bad.csv", "rest.csv", "store"], "nothing is left beside them");
+    let json = "{\"row\":\"j1\",\"f:a\":\"1\"}\n\n{\"row\":\"j2\",\"f:a\":}\n";
+    let output = stored.fed(&["import", "STORE", "t", "-"], json.as_bytes());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("-: line 3, column 19: expected value") && !said.contains("--resume"), "{said}");
+    assert_eq!(scan(&stored)[0], "j1 f:a 1");
+}
+
+#[test]
+fn bulk_a_file_that_was_mended_goes_on_and_one_that_was_changed_does_not() {
+    let stored = Stored::new();
+    stored.write("lines.tsv", "HBASE_ROW_KEY\tf:a\nr1\t1\nr2\nr3\t3\n");
+    stored.refused(&["import", "STORE", "t", "lines.tsv"], 2);
+    stored.write("lines.tsv", "HBASE_ROW_KEY\tf:a\nr1\tX\nr2\t2\nr3\t3\n");
+    let said = stored.refused(&["import", "--resume", "STORE", "t", "lines.tsv"], 2);
+    assert!(said.contains("has changed in the 2 lines"), "{said}");
+    stored.write("lines.tsv", "HBASE_ROW_KEY\tf:a\nr1\t1\nr2\t2\nr3\t3\n");
+    let said = stored.refused(&["import", "--resume", "STORE", "t", "lines.tsv", "--timestamp", "7"], 2);
+    assert!(said.contains("--timestamp"), "{said}");
+    let done = stored.done(&["import", "--resume", "STORE", "t", "lines.tsv"]);
+    assert_eq!(done, "imported 3 cells of 3 rows\n");
+    let said = stored.refused(&["import", "--resume", "STORE", "t", "lines.tsv"], 2);
+    assert!(said.contains("Begin without --resume"), "{said}");
+    assert_eq!(scan(&stored), ["r1 f:a 1", "r2 f:a 2", "r3 f:a 3"]);
+}
+
+#[test]
+fn bulk_what_is_missing_is_said_with_the_way_to_make_it() {
+    let stored = Stored::new();
+    stored.write("t.csv", "HBASE_ROW_KEY,h:a\nr,1\n");
+    stored.write("t.jsonl", "{\"row\":\"r\",\"f:a\":\"1\"}\n{\"row\":\"r\",\"h:a\":\"1\"}\n");
+    for (args, wanted) in [
+        (&["import", "STORE", "none", "t.csv"][..], "cellfs create STORE none FAMILY"),
+        (&["import", "STORE", "t", "t.csv"], "cellfs alter STORE t h"),
+        (&["import", "STORE", "t", "t.jsonl"], "line 2: table t has no family h"),
+        (&["import", "STORE", "t", "absent.csv"], "absent.csv"),
+        (&["import", "STORE", "t", "store/LOCK"], "--format"),
+        (&["import", "STORE", "t", "t.jsonl", "--columns", "HBASE_ROW_KEY,f:a"], "csv and tsv"),
+        (&["import", "STORE", "t", "t.csv", "--columns", "f:a"], "HBASE_ROW_KEY"),
+        (&["import", "--resume", "STORE", "t", "-"], "stream"),
+        (&["export", "STORE", "none"], "table none does not exist"),
+        (&["export", "STORE", "t", "-o", "absent/file.csv"], "absent/file.csv"),
+        (&["export", "--history", "STORE", "t", "-o", "t.csv"], "jsonl"),
+    ] {
+        let said = stored.refused(args, 2);
+        assert!(said.contains(wanted), "{args:?}: {said}");
+    }
+    stored.done(&["alter", "STORE", "t", "--set", "READONLY=true"]);
+    let said = stored.refused(&["import", "STORE", "t", "t.jsonl"], 2);
+    assert!(said.contains("READONLY"), "{said}");
+}
+
+#[test]
+fn bulk_an_export_takes_its_name_when_it_is_whole_and_has_what_was_asked_for() {
+    let stored = Stored::new();
+    stored.write("in.csv", "HBASE_ROW_KEY,f:a,g:b\nr1,1,x\nr2,2,y\ns1,3,z\n");
+    stored.done(&["import", "STORE", "t", "in.csv"]);
+    let out = stored.write("out.csv", "before");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o644)).unwrap();
+    stored.refused(&["export", "STORE", "t", "--filter", "Nonsense()", "-o", "out.csv"], 2);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "before");
+    stored.done(&["export", "STORE", "t", "f", "--prefix", "r", "-o", "out.csv"]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "HBASE_ROW_KEY,f:a\nr1,1\nr2,2\n");
+    assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o644);
+    std::os::unix::fs::symlink(&out, stored.path("link.tsv")).unwrap();
+    stored.done(&["export", "STORE", "t", "g:b", "--reversed", "--limit", "1", "--format", "tsv", "-o", "link.tsv"]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "HBASE_ROW_KEY\tg:b\ns1\tz\n");
+    assert!(stored.done(&["export", "STORE", "t", "-o", "/dev/stdout"]).starts_with("{\"row\":\"r1\",\"f:a\":\"1\""));
+    assert_eq!(names(&stored), ["in.csv", "link.tsv", "out.csv", "store"]);
+}
+
+/// Names in the directory, hidden ones too.
+fn names(stored: &Stored) -> Vec<String> {
+    let entries = fs::read_dir(stored.0.path()).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,135 @@
+//! The same through a mount: commands that ask its daemon, and the files that take streams.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::mount::fixture::{Fixture, errno, names};
+
+fn errors(fixture: &Fixture) -> String {
+    fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap()
+}
+
+fn csv(rows: usize) -> String {
+    let lines = (0..rows).map(|row| format!("r{row:06},{row},\"v,\n{row}\"\n"));
+    "HBASE_ROW_KEY,f:a,f:b\n".to_owned() + &lines.collect::<String>()
+}
+
+#[test]
+fn mount_import_and_export_by_commands_are_what_they_are_unmounted() {
+    let fixture = Fixture::new();
+    let file = |name: &str| fixture.directory.path().join(name).to_str().unwrap().to_owned();
+    fs::write(file("in.csv"), csv(20_000)).unwrap();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    let seen = fixture.path("t/r000007/f/a");
+    assert!(!seen.exists());
+    let done = |args: &[&str]| {
+        let output = fixture.cellfs(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    done(&["import", &store, "t", &file("in.csv")]);
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "7", "what was said to be absent is there");
+    done(&["export", &store, "t", "-o", &file("out.csv")]);
+    assert!(fs::read_to_string(file("out.csv")).unwrap() == csv(20_000));
+    // A long value goes to the daemon in parts.
+    let long = "x".repeat(3 << 20);
+    fs::write(file("long.jsonl"), format!("{{\"row\":\"long\",\"f:a\":\"{long}\",\"f:b\":\"1\"}}\n")).unwrap();
+    done(&["import", &store, "t", &file("long.jsonl")]);
+    assert!(fs::read_to_string(fixture.path("t/long/f/a")).unwrap() == long);
+    // Deleted versions, with the times of their ends.
+    fs::remove_file(fixture.path("t/r000007/f/a")).unwrap();
+    done(&["export", "--history", &store, "t", "--prefix", "r000007", "-o", &file("history.jsonl")]);
+    let history = fs::read_to_string(file("history.jsonl")).unwrap();
+    assert!(history.lines().count() == 2 && history.contains("\"deleted\":"), "{history}");
+}
+
+#[test]
+fn mount_import_files_take_streams() {
+    let fixture = Fixture::new();
+    let import = |format: &str| fixture.path("t/.import").join(format);
+    let meta = fs::metadata(import("csv")).unwrap();
+    assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o200));
+    assert_eq!(names(&fixture.path("t/.import")), ["csv", "jsonl", "tsv"]);
+    assert!(!names(&fixture.path("t")).contains(&".import".to_owned()), "listed nowhere");
+    assert_eq!(errno(fs::read(import("csv"))), libc::EACCES);
+    assert_eq!(errno(fs::metadata(import("parquet"))), libc::ENOENT);
+    assert_eq!(errno(fs::metadata(fixture.path("t/.prefix/r/.import/csv"))), libc::ENOENT);
+    assert_eq!(errno(fs::metadata(fixture.path("t/.at/-1h/.import/csv"))), libc::ENOENT);
+    let file = fixture.directory.path().join("in.csv");
+    fs::write(&file, csv(30_000)).unwrap();
+    let shell = |script: &str| {
+        let status = Command::new("sh").arg("-c").arg(script).arg(&file).arg(fixture.path("t")).status().unwrap();
+        assert!(status.success(), "{script}");
+    };
+    for script in [
+        "cat \"$0\" > \"$1/.import/csv\"",
+        "cp \"$0\" \"$1/.import/csv\"",
+        "dd if=\"$0\" of=\"$1/.import/csv\" bs=7000 status=none",
+    ] {
+        shell(script);
+        assert_eq!(fs::read_to_string(fixture.path("t/.count")).unwrap(), "30000\n", "{script}");
+        assert!(fs::read_to_string(fixture.path("t/.export/csv")).unwrap() == csv(30_000), "{script}");
+        fixture
+            .backend()
+            .alter_from(Default::default(), &|_| {
+                let name = cellfs::model::TableName::parse("t").unwrap();
+                Ok(cellfs::model::CatalogueChange::TruncateTable { name })
+            })
+            .unwrap();
+    }
+    // Several programs that write to one opening, and one that appends.
+    shell("{ printf 'HBASE_ROW_KEY\\tf:a\\n'; printf 'one\\t'; printf '1\\ntwo\\t2'; } > \"$1/.import/tsv\"");
+    assert_eq!(fs::read_to_string(fixture.path("t/two/f/a")).unwrap(), "2", "the last line needs no end");
+    shell("printf '{\"row\":\"three\",\"f:a\":3}\\n' >> \"$1/.import/jsonl\"");
+    assert_eq!(fs::read_to_string(fixture.path("t/three/f/a")).unwrap(), "3");
+    assert_eq!(fs::read_to_string(fixture.path("t/one/f/a")).unwrap(), "1");
+}
+
+#[test]
+fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
+    let fixture = Fixture::new();
+    let mut file = File::create(fixture.path("t/.import/csv")).unwrap();
+    file.write_all(b"HBASE_ROW_KEY,f:a,HBASE_TS_KEY\nr1,1,5\nr2,2,").unwrap();
+    assert_eq!(errno(file.write_all(b"soon\nr3,3,5\n")), libc::EINVAL);
+    assert!(errors(&fixture).contains("line 3, column 3: `soon` is no timestamp"), "{}", errors(&fixture));
+    assert_eq!(errno(file.write_all(b"r4,4,5\n")), libc::EINVAL, "nothing behind it is taken");
+    drop(file);
+    assert_eq!(names(&fixture.path("t")), ["r1"]);
+    // A stream that ends in the middle.
+    let mut file = File::create(fixture.path("t/.import/jsonl")).unwrap();
+    file.write_all(b"{\"row\":\"whole\",\"f:a\":\"1\"}\n{\"row\":\"cut\",\"f:a\":\"1").unwrap();
+    assert_eq!(errno(nix::unistd::close(file).map_err(std::io::Error::from)), libc::EINVAL);
+    assert!(errors(&fixture).contains("line 2, column"), "{}", errors(&fixture));
+    assert_eq!(names(&fixture.path("t")), ["r1", "whole"]);
+    // Without names nothing can be read; a family that is missing is told with the way to make it.
+    assert_eq!(errno(fs::write(fixture.path("t/.import/tsv"), "r\t1\n")), libc::EINVAL);
+    assert_eq!(errno(fs::write(fixture.path("t/.import/tsv"), "HBASE_ROW_KEY\th:a\n")), libc::EINVAL);
+    assert!(errors(&fixture).contains("cellfs alter STORE t h"), "{}", errors(&fixture));
+    let file = File::options().write(true).open(fixture.path("t/.import/tsv")).unwrap();
+    let written = std::os::unix::fs::FileExt::write_at(&file, b"x", 10);
+    assert_eq!(errno(written), libc::EINVAL, "it is a stream");
+}
+
+#[test]
+fn mount_import_of_many_lines_holds_little_memory() {
+    let fixture = Fixture::new();
+    let resident = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", fixture.daemon_pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
+    };
+    let mut file = File::create(fixture.path("t/.import/tsv")).unwrap();
+    file.write_all(b"HBASE_ROW_KEY\tf:a\n").unwrap();
+    let rows = 200_000;
+    for start in (0..rows).step_by(1000) {
+        let value = "v".repeat(300);
+        let lines: String = (start..start + 1000).map(|row| format!("r{row:07}\t{value}\n")).collect();
+        file.write_all(lines.as_bytes()).unwrap();
+    }
+    drop(file);
+    assert_eq!(fs::read_to_string(fixture.path("t/.count")).unwrap(), format!("{rows}\n"));
+    // Memtables and caches have their own bounds; the stream had 60 MB.
+    println!("{} MB at the most", resident());
+    assert!(resident() < 600, "{} MB", resident());
+}
