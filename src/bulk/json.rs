@@ -82,7 +82,7 @@ fn write_bytes(bytes: &[u8], out: &mut Out) {
     }
 }
 
-/// A line of the change feed: the number of its commit, the table, and the cell as [`line`] has it. Of a large value
+/// A line of the change feed: the number of its commit, the table, and the cell as a line of jsonl has it. Of a large value
 /// there is its length alone.
 pub fn change_line(seq: SeqNo, change: &Change) -> Json {
     let mut object = Map::new();
