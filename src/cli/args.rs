@@ -55,11 +55,6 @@ pub enum Command {
     Describe(DescribeArgs),
     /// Change a table's attributes and families
     Alter(AlterArgs),
-    /// Make a secondary index of a table, and wait until it is complete
-    ///
-    /// Writers go on meanwhile, and from now on each of their puts costs an entry of the index more. It is built by the
-    /// store: who does not wait for it any more (Ctrl-C) keeps it. Exit status 2, and no index: it is to be unique, and
-    /// two rows have the same values.
     CreateIndex(CreateIndexArgs),
     /// Drop a secondary index
     DropIndex(DropIndexArgs),
@@ -69,12 +64,6 @@ pub enum Command {
     Drop(DropArgs),
     /// Bring back a table, or a family of one, that was dropped
     Undrop(UndropArgs),
-    /// Bring back what was deleted or dropped, as it was
-    ///
-    /// Each cell that is not there gets its last version again; a table or family that was dropped comes back with all
-    /// that it had; with a table or a row the families of its table that were dropped, for all rows. What is there stays.
-    /// With --at cells get the version of that time, where they have another, and what was dropped before that stays
-    /// dropped. Exit status 1: there is nothing to bring back.
     Undelete(UndeleteArgs),
     /// Show the last refusals of a mount, with what to do
     Why(WhyArgs),

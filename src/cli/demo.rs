@@ -6,7 +6,7 @@ use std::path::Path;
 use super::args::{DemoArgs, MountArgs};
 use super::output::Output;
 use super::{Answer, mount};
-use crate::daemon::{Absent, client, locate, open_backend};
+use crate::daemon::{Absent, dead, locate, open_backend};
 use crate::shell::{Echo, End, OnError, Printer, Script, Session};
 use crate::{Error, ErrorKind, Result};
 
@@ -24,7 +24,7 @@ pub fn demo(args: &DemoArgs) -> Result<Answer> {
         _ => {}
     }
     let served = match locate::mount_at(&mnt)? {
-        Some(mount) => !client::is_dead(&mount)?,
+        Some(mount) => !dead::is_dead(&mount)?,
         None => false,
     };
     if !served {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::client::{self, Client};
-use crate::daemon::{MountRequest, locate, mount as start};
+use crate::daemon::client::Client;
+use crate::daemon::{MountRequest, dead, locate, mount as start};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
@@ -72,7 +72,7 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
         let text = format!("{shown} is not mounted; mount it without the option remount");
         return Err(Error::new(ErrorKind::NotFound, text));
     };
-    if client::is_dead(&mount)? {
+    if dead::is_dead(&mount)? {
         let text =
             format!("the daemon of {shown} is gone; mount it anew: cellfs mount {} {shown}", mount.source.display());
         return Err(Error::new(ErrorKind::Disconnected, text));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::env::sync::{Mutex, MutexGuard};
 
 use super::line::{Line, answer, out_of_step};
-use super::locate::{self, MountEntry};
+use super::locate::MountEntry;
 use super::numbers::DaemonNumbers;
 use super::parts;
 use super::pieces::{RemoteRows, more_pieces};
@@ -137,17 +137,6 @@ impl Client {
             Response::Done => Ok(()),
             _ => Err(out_of_step()),
         }
-    }
-}
-
-/// Whether the daemon of a mount is gone. Kind `TimedOut` where it is there and does not answer: then the kernel would
-/// wait for it too, for ever.
-pub fn is_dead(mount: &MountEntry) -> Result<bool> {
-    match Client::connect(&mount.source) {
-        Ok(Some(daemon)) if daemon.serves(mount) => Ok(false),
-        Err(e) if e.kind == ErrorKind::TimedOut => Err(e),
-        // It may be another user's, or serve elsewhere now, or its store may have gone.
-        _ => Ok(locate::is_dead(&mount.mount_point)),
     }
 }
 

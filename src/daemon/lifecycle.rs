@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
 
-use super::client::{self, Client};
+use super::client::Client;
 use super::confine::{Confinement, Owner};
 use super::crowd::Changes;
+use super::dead;
 use super::ending::{self, Ending};
 use super::locate;
 use super::made::Made;
@@ -147,7 +148,7 @@ fn check_mount_point(request: &MountRequest) -> Result<()> {
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
     if let Some(mount) = locate::mount_at(path)? {
-        if !client::is_dead(&mount)? {
+        if !dead::is_dead(&mount)? {
             let text = format!("{shown} is mounted already; unmount it with: cellfs umount {shown}");
             return Err(Error::new(ErrorKind::Busy, text));
         }
@@ -181,7 +182,7 @@ fn clear_mount_point(request: &MountRequest) -> Result<()> {
     let path = &request.mount_point;
     let mut cleared = false;
     while let Some(mount) = locate::mount_at(path)?
-        && client::is_dead(&mount)?
+        && dead::is_dead(&mount)?
     {
         log::warn!("{}: cleaning up a mount whose daemon is gone", path.display());
         unmount(path, Detach::Now)?;

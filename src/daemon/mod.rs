@@ -3,6 +3,7 @@
 pub mod client;
 mod confine;
 mod crowd;
+pub mod dead;
 mod ending;
 mod lifecycle;
 mod line;

@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[derive(Args)]
+/// Make a secondary index of a table, and wait until it is complete
+///
+/// Writers go on meanwhile, and from now on each of their puts costs an entry of the index more. It is built by the
+/// store: who does not wait for it any more (Ctrl-C) keeps it. Exit status 2, and no index: it is to be unique, and
+/// two rows have the same values.
 pub struct CreateIndexArgs {
     /// Directory of the store, or a mount point of it, or a path in that mount
     pub store: PathBuf,
