@@ -98,8 +98,8 @@ fn bytes_of(committed: &Committed) -> u64 {
 fn next_of(tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
     match tail.next_record() {
         Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
-        // What a crash has left behind what counts.
-        Err(e) if e.kind == ErrorKind::Corrupt && upto >= source.upto => Ok(None),
+        // What a crash has left behind what counts; not every number has a record.
+        Err(e) if e.kind == ErrorKind::Corrupt && upto.max(source.header.before) >= source.upto => Ok(None),
         Err(e) => Err(e),
     }
 }

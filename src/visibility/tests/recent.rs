@@ -70,7 +70,7 @@ fn any_history() -> impl Strategy<Value = Vec<StoredCell>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
     #[test]
     fn a_compaction_is_never_seen(
         cells in any_history(),
