@@ -101,7 +101,7 @@ fn mutate(
 }
 
 /// Waits for the first bytes of standard input, or its end: whoever writes them may need the store until then.
-fn await_input() -> Result<()> {
+pub(super) fn await_input() -> Result<()> {
     loop {
         match std::io::stdin().lock().fill_buf() {
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::ImportArgs;
-use super::cells::open;
+use super::cells::{await_input, open};
 use super::export::format_of;
 use super::given::{self, wrong};
 use super::import_progress::{Keeper, Kept, place_of, store_mark};
@@ -63,6 +63,9 @@ impl Source {
 }
 
 pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
+    if args.file.as_os_str() == "-" {
+        await_input()?;
+    }
     let (backend, table) = open(&args.store, &args.table)?;
     let mut source = Source::open(&args.file)?;
     let mut keeper = match &mut source {
@@ -83,7 +86,7 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     if let (Source::File(_, name, _), None) = (&source, &keeper) {
         keeper = Some(Keeper::new(place_of(name, &table), kept(args, backend.as_ref(), &plan)));
     }
-    let rejects = Rejects::open(&args.on_error, keeper.as_ref().map_or(0, |keeper| keeper.kept.bad_bytes))?;
+    let rejects = Rejects::open(&args.on_error, &args.file, keeper.as_ref().and_then(|one| one.kept.rejects.as_ref()))?;
     let import = Import::new(Arc::clone(&backend), plan)?;
     let mut run = Run { backend, import, keeper, rejects, kept_at: Instant::now(), keeps: true };
     let done = run.all(&mut source).map_err(|e| e.context(args.file.display()));
@@ -92,8 +95,12 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
         None => (run.import.tally().rows, run.import.tally().cells, run.import.tally().bad),
     };
     if let Err(e) = done {
-        run.keep();
-        let way = if run.keeper.is_some() && run.keeps {
+        // Of what has not begun there is nothing to go on with.
+        let has_begun = args.resume || run.import.done() != Position::default();
+        if has_begun {
+            run.keep();
+        }
+        let way = if has_begun && run.keeper.is_some() && run.keeps {
             "Mend what is wrong, and go on with --resume"
         } else {
             "Mend what is wrong, and import again"
@@ -182,7 +189,7 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
         rows: 0,
         cells: 0,
         bad: 0,
-        bad_bytes: 0,
+        rejects: None,
     }
 }
 
@@ -194,19 +201,26 @@ enum Rejects {
 }
 
 impl Rejects {
-    /// A file is cut to what it had when the progress was kept: what came later comes again.
-    fn open(given: &OsStr, bytes: u64) -> Result<Self> {
+    /// A file takes them at its end. `kept`: which one had how many bytes when the progress was kept; what came later comes
+    /// again.
+    fn open(given: &OsStr, input: &Path, kept: Option<&(String, u64)>) -> Result<Self> {
         match given.as_bytes() {
             b"stop" => return Ok(Self::Stop),
             b"skip" => return Ok(Self::Skip),
             _ => {}
         }
         let path = PathBuf::from(given);
-        let open = || {
+        if path.canonicalize().is_ok_and(|path| input.canonicalize().is_ok_and(|input| input == path)) {
+            return Err(wrong("--on-error names the file that is read; lines that are not taken go to another one"));
+        }
+        let mut bytes = 0;
+        let mut open = || {
             let mut file = File::options().write(true).create(true).truncate(false).open(&path)?;
             if file.metadata()?.is_file() {
-                file.set_len(bytes)?;
-                file.seek(SeekFrom::End(0))?;
+                if let Some((_, len)) = kept.filter(|(name, len)| *name == shown(&path) && *len < len_of(&file)) {
+                    file.set_len(*len)?;
+                }
+                bytes = file.seek(SeekFrom::End(0))?;
             }
             Ok(file)
         };
@@ -230,15 +244,23 @@ impl Rejects {
         }
     }
 
-    /// Bytes that are on the disk.
-    fn sync(&mut self) -> Result<u64> {
-        let Self::File(path, file, bytes) = self else { return Ok(0) };
+    /// The file and its bytes, which are on the disk.
+    fn sync(&mut self) -> Result<Option<(String, u64)>> {
+        let Self::File(path, file, bytes) = self else { return Ok(None) };
         let synced = file.flush().and_then(|()| file.get_ref().sync_data());
         synced
             .or_else(|e| if file.get_ref().metadata().is_ok_and(|is| is.is_file()) { Err(e) } else { Ok(()) })
             .map_err(|e| Error::io(path.display(), &e))?;
-        Ok(*bytes)
+        Ok(Some((shown(path), *bytes)))
     }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn len_of(file: &File) -> u64 {
+    file.metadata().map_or(0, |there| there.len())
 }
 
 /// An import under way.
@@ -292,7 +314,7 @@ impl Run {
         let Some(keeper) = self.keeper.as_mut().filter(|_| self.keeps) else { return };
         // Order: what it says is done is on the disk before.
         let kept =
-            self.backend.sync().and_then(|()| self.rejects.sync()).and_then(|bytes| keeper.keep(&self.import, bytes));
+            self.backend.sync().and_then(|()| self.rejects.sync()).and_then(|kept| keeper.keep(&self.import, kept));
         if let Err(e) = kept {
             super::complain(&format!(
                 "{}: how far the import has come is not kept: --resume will not go on",

@@ -31,8 +31,8 @@ pub struct Kept {
     pub rows: u64,
     pub cells: u64,
     pub bad: u64,
-    /// Bytes of the file that takes bad lines.
-    pub bad_bytes: u64,
+    /// The file that takes bad lines, and what it has of them and of before.
+    pub rejects: Option<(String, u64)>,
 }
 
 const VERSION: u32 = 1;
@@ -140,7 +140,7 @@ impl Keeper {
     }
 
     /// Keeps how far an import has come, whose cells are on the disk.
-    pub fn keep(&mut self, import: &Import, bad_bytes: u64) -> Result<()> {
+    pub fn keep(&mut self, import: &Import, rejects: Option<(String, u64)>) -> Result<()> {
         let done = import.done();
         let new = usize::try_from(done.bytes - self.kept.bytes).unwrap_or(usize::MAX).min(self.given.len());
         self.digest.update(&self.given[..new]);
@@ -148,7 +148,7 @@ impl Keeper {
         (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
         (self.kept.rows, self.kept.cells, self.kept.bad) = self.totals(import);
         self.kept.columns = import.columns().cloned();
-        self.kept.bad_bytes = bad_bytes;
+        self.kept.rejects = rejects;
         self.write().map_err(|e| Error::io(format!("write {}", self.path.display()), &e))
     }
 

@@ -79,6 +79,8 @@ impl Feeds {
 
     /// The feed of a table that begins now, or began with another reader.
     fn open(&self, backend: &Arc<dyn Backend>, table: &TableName) -> Result<Arc<TableFeed>> {
+        // Order: asked without the lock; what comes between is told from the first look on.
+        let after = SeqNo(backend.status()?.last_seq);
         let mut feeds = self.0.lock();
         feeds.retain(|_, feed| feed.strong_count() > 0);
         if let Some(feed) = feeds.get(table).and_then(Weak::upgrade) {
@@ -87,7 +89,6 @@ impl Feeds {
         if feeds.len() >= FOLLOWED {
             return Err(Error::new(ErrorKind::TooMany, format!("{FOLLOWED} tables are followed at once; close some")));
         }
-        let after = SeqNo(backend.status()?.last_seq);
         let query = ChangesQuery { after, table: Some(table.clone()), ..ChangesQuery::default() };
         let state = Mutex::new(State { query, lines: Lines::default() });
         let feed = Arc::new(TableFeed { backend: Arc::clone(backend), state });

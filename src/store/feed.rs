@@ -4,6 +4,7 @@
 //! The log reaches back to the last flush, and beyond it by what the setting `changes_retain` keeps.
 
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lru::LruCache;
@@ -12,7 +13,7 @@ use super::engine::Engine;
 use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
 use crate::env::EnvFile;
 use crate::env::sync::Mutex;
-use crate::log::{FileHeader, FoundCell, HEADER, Record, Tail, header_of, list_past, past_path};
+use crate::log::{FoundCell, HEADER, Record, Tail, header_of, list_past, past_path};
 use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
 use crate::{Error, ErrorKind, Result};
 
@@ -23,22 +24,32 @@ const PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of the log that a page looks at, about.
 const LOOK_BYTES: u64 = 16 << 20;
 
-/// Where followers are: the number up to which all was looked at, and the file and offset of what follows.
+/// Files of the log whose first numbers are remembered; others are opened to be asked.
+const FILES: NonZeroUsize = NonZeroUsize::new(16 << 10).expect("is more than none");
+/// How often a page is begun anew because a file of it went meanwhile.
+const TRIES: usize = 8;
+
+/// What followers need to know at each look.
 pub struct Feed {
+    /// Where they are: the number up to which all was looked at, and the file and offset of what follows.
     places: Mutex<LruCache<SeqNo, (u64, u64)>>,
+    /// By a file's number: the one that its records come after.
+    befores: Mutex<LruCache<u64, SeqNo>>,
 }
 
 impl Default for Feed {
     fn default() -> Self {
-        Self { places: LruCache::new(PLACES).into() }
+        Self { places: LruCache::new(PLACES).into(), befores: LruCache::new(FILES).into() }
     }
 }
 
 /// A file that has records.
 struct Source {
-    file: Arc<dyn EnvFile>,
-    header: FileHeader,
-    end: u64,
+    number: u64,
+    path: PathBuf,
+    /// Of what counts; `None`: its whole length.
+    end: Option<u64>,
+    before: SeqNo,
     /// What it has beyond this number is in a later file.
     upto: SeqNo,
 }
@@ -99,7 +110,7 @@ fn next_of(tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Recor
     match tail.next_record() {
         Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
         // What a crash has left behind what counts; not every number has a record.
-        Err(e) if e.kind == ErrorKind::Corrupt && upto.max(source.header.before) >= source.upto => Ok(None),
+        Err(e) if e.kind == ErrorKind::Corrupt && upto.max(source.before) >= source.upto => Ok(None),
         Err(e) => Err(e),
     }
 }
@@ -107,18 +118,28 @@ fn next_of(tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Recor
 impl Engine {
     /// See [`crate::backend::Backend::changes`].
     pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        for _ in 0..TRIES {
+            if let Some(page) = self.changes_now(query)? {
+                return Ok(page);
+            }
+        }
+        let dir = self.options.path.join("log");
+        Err(Error::new(ErrorKind::Corrupt, format!("{}: files of the log are gone; run `cellfs check`", dir.display())))
+    }
+
+    /// `None`: a file that it needs is covered meanwhile, and nobody wants to keep it.
+    fn changes_now(&self, query: &ChangesQuery) -> Result<Option<ChangesPage>> {
         // Order: before the files are looked at, so that they have all up to it.
         let limit = self.log.synced_record();
         let sources = self.sources()?;
-        let gone = sources.first().map_or(self.log.written(), |first| first.header.before);
+        let gone = sources.first().map_or(self.log.written(), |first| first.before);
         let names = Names::new(query, &self.catalogue.load());
         let after = query.after.max(gone);
         let mut page = ChangesPage { upto: after, gone, ..ChangesPage::default() };
         let (mut at, mut offset) = self.place_of(&sources, after);
         let (mut looked, mut given) = (0, 0);
         while let Some(source) = sources.get(at) {
-            let (number, store) = (source.header.number, *self.structure.store());
-            let mut tail = Tail::new(Arc::clone(&source.file), number, store, offset, source.end);
+            let Some(mut tail) = self.tail_of(source, offset)? else { return Ok(None) };
             let mut is_over = false;
             while let Some(record) = next_of(&mut tail, source, page.upto)? {
                 let is_full = given >= PAGE_BYTES || looked + tail.offset - offset >= LOOK_BYTES;
@@ -134,45 +155,31 @@ impl Engine {
                     }
                 }
             }
-            self.feed.places.lock().put(page.upto, (number, tail.offset));
+            self.feed.places.lock().put(page.upto, (source.number, tail.offset));
             if is_over {
-                return Ok(page);
+                return Ok(Some(page));
             }
             looked += tail.offset - offset;
             (at, offset) = (at + 1, HEADER);
         }
         page.is_last = true;
-        Ok(page)
+        Ok(Some(page))
     }
 
     /// All files of the log and of its past, in the order of their records.
     fn sources(&self) -> Result<Vec<Source>> {
-        let env = &*self.options.env;
         let dir = self.options.path.join("log");
         // Order: what is retired meanwhile is found under one name or the other.
         let written = self.log.written_files();
-        let past = list_past(env, &dir)?.into_iter().map(|number| (number, past_path(&dir, number), None));
+        let past = list_past(&*self.options.env, &dir)?.into_iter();
+        let past = past.map(|number| (number, past_path(&dir, number), None));
         let mut all: Vec<_> = past.chain(written.into_iter().map(|file| (file.number, file.path, file.end))).collect();
         all.sort_by_key(|(number, ..)| *number);
         all.dedup_by_key(|(number, ..)| *number);
         let mut sources = Vec::with_capacity(all.len());
         for (number, path, end) in all {
-            let opened = env.open(&path).or_else(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => env.open(&past_path(&dir, number)),
-                _ => Err(e),
-            });
-            let file = match opened {
-                // It is covered, and nobody wants to keep it.
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                    sources.clear();
-                    continue;
-                }
-                opened => opened.map_err(|e| Error::io(format!("open {}", path.display()), &e))?,
-            };
-            let len = || file.len().map_err(|e| Error::io(format!("measure {}", path.display()), &e));
-            let end = end.map_or_else(len, Ok)?;
-            match header_of(&*file, number, self.structure.store())? {
-                Some(header) => sources.push(Source { file, header, end, upto: SeqNo(u64::MAX) }),
+            match self.before(number, &path)? {
+                Some(before) => sources.push(Source { number, path, end, before, upto: SeqNo(u64::MAX) }),
                 // What it had is gone, and with it all that was before.
                 None => sources.clear(),
             }
@@ -180,20 +187,53 @@ impl Engine {
         let mut upto = SeqNo(u64::MAX);
         for source in sources.iter_mut().rev() {
             source.upto = upto;
-            upto = upto.min(source.header.before);
+            upto = upto.min(source.before);
         }
         Ok(sources)
+    }
+
+    /// The number that a file's records come after; `None`: the file, or its head, is gone.
+    fn before(&self, number: u64, path: &Path) -> Result<Option<SeqNo>> {
+        if let Some(before) = self.feed.befores.lock().get(&number) {
+            return Ok(Some(*before));
+        }
+        let Some(file) = self.open_source(number, path)? else { return Ok(None) };
+        let before = header_of(&*file, number, self.structure.store())?.map(|header| header.before);
+        if let Some(before) = before {
+            self.feed.befores.lock().put(number, before);
+        }
+        Ok(before)
+    }
+
+    /// A file of the log under the name that it has now; `None`: under none.
+    fn open_source(&self, number: u64, path: &Path) -> Result<Option<Arc<dyn EnvFile>>> {
+        let (env, past) = (&*self.options.env, past_path(&self.options.path.join("log"), number));
+        for path in [path, &past] {
+            match env.open(path) {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                opened => return opened.map(Some).map_err(|e| Error::io(format!("open {}", path.display()), &e)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The records of a file from an offset on; `None`: it is gone.
+    fn tail_of(&self, source: &Source, offset: u64) -> Result<Option<Tail>> {
+        let Some(file) = self.open_source(source.number, &source.path)? else { return Ok(None) };
+        let len = || file.len().map_err(|e| Error::io(format!("measure {}", source.path.display()), &e));
+        let end = source.end.map_or_else(len, Ok)?;
+        Ok(Some(Tail::new(file, source.number, *self.structure.store(), offset, end)))
     }
 
     /// The file, and the offset in it, from which on all records after a number are.
     fn place_of(&self, sources: &[Source], after: SeqNo) -> (usize, u64) {
         let known = self.feed.places.lock().get(&after).copied();
         let known = known.and_then(|(number, offset)| {
-            let at = sources.iter().position(|source| source.header.number == number)?;
-            (offset <= sources[at].end).then_some((at, offset))
+            let at = sources.iter().position(|source| source.number == number)?;
+            sources[at].end.is_none_or(|end| offset <= end).then_some((at, offset))
         });
         known.unwrap_or_else(|| {
-            let at = sources.iter().rposition(|source| source.header.before <= after);
+            let at = sources.iter().rposition(|source| source.before <= after);
             (at.unwrap_or(0), HEADER)
         })
     }

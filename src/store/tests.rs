@@ -104,6 +104,17 @@ fn unlink(store: &Store, row: &str, qualifier: &str) {
     mutate(store, row, Mutation::Delete(vec![marker]), Durability::SyncWal).unwrap();
 }
 
+/// What is shown is the same at once, after a clean end, and once it is flushed.
+fn through_close_and_flush(env: &SimEnv, store: Store, check: impl Fn(&Store)) -> Store {
+    check(&store);
+    store.close().unwrap();
+    let store = open(env);
+    check(&store);
+    store.flush(None).unwrap();
+    check(&store);
+    store
+}
+
 fn value(store: &Store, row: &str, qualifier: &str) -> Option<Vec<u8>> {
     let cell = store.newest(&column(row, qualifier), TimeRange::ALL).unwrap()?;
     Some(store.read_value(&cell, 0, usize::MAX).unwrap())

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::entry::cut;
 use super::gate::Gate;
 use super::lookup::{Bound, Bounds, LookUp};
 use crate::env::sync::MutexGuard;
 use crate::model::{
-    By, CellKind, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone, to_string_binary,
+    By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
+    to_string_binary,
 };
 use crate::store::batch::{Prepared, Ready};
 use crate::store::cursor::Snapshot;
@@ -41,8 +42,9 @@ impl Engine {
         }
         let snapshot = self.snapshot();
         let mut claims = Vec::new();
+        let puts = newest_puts(batch);
         for (table, index, row) in touched(batch) {
-            if let Some(values) = self.values_after(&snapshot, batch, (table, index, row))? {
+            if let Some(values) = self.values_after(&snapshot, &puts, (table, index, row))? {
                 claims.push(Claim { table, index, row, values });
             }
         }
@@ -70,20 +72,14 @@ impl Engine {
     fn values_after(
         &self,
         snapshot: &Snapshot,
-        batch: &[Ready<'_>],
+        puts: &Puts<'_>,
         (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
     ) -> Result<Option<Vec<Vec<u8>>>> {
         let mut values = Vec::with_capacity(index.columns.len());
         for column in &index.columns {
-            let is_of = |cell: &&Ready<'_>| {
-                cell.table.id == table.id
-                    && cell.row == row
-                    && cell.family.name == column.family
-                    && cell.qualifier == column.qualifier
-                    && is_live(cell)
-            };
-            let put = batch.iter().filter(is_of).max_by_key(|cell| cell.timestamp);
-            let value = match (put, table.families.get(&column.family)) {
+            let family = table.families.get(&column.family);
+            let put = family.and_then(|family| puts.get(&(family.id, row, column.qualifier.as_slice())));
+            let value = match (put, family) {
                 (Some(cell), _) => match &cell.value {
                     Prepared::Bytes(bytes) => Some(bytes.to_vec()),
                     Prepared::Root { .. } => return Err(too_long(index)),
@@ -152,6 +148,21 @@ impl Engine {
 /// A put that is not of a version that was deleted long ago.
 fn is_live(cell: &Ready<'_>) -> bool {
     cell.kind.is_put() && cell.tags.ended_at.is_none()
+}
+
+/// Of each column that a batch writes, by family, row and qualifier.
+type Puts<'b> = FxHashMap<(FamilyId, &'b [u8], &'b [u8]), &'b Ready<'b>>;
+
+/// The newest live put of each column.
+fn newest_puts<'b>(batch: &'b [Ready<'b>]) -> Puts<'b> {
+    let mut puts = Puts::default();
+    for cell in batch.iter().filter(|cell| is_live(cell)) {
+        let newest = puts.entry((cell.family.id, cell.row, &cell.qualifier)).or_insert(cell);
+        if cell.timestamp >= newest.timestamp {
+            *newest = cell;
+        }
+    }
+    puts
 }
 
 /// The rows of a batch that get another value in a unique index, each index once.

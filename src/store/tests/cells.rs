@@ -23,12 +23,7 @@ fn what_was_put_is_read_before_and_after_flush_and_reopen() {
         let piece = store.newest(&column("r2", "b"), TimeRange::ALL).unwrap().unwrap();
         assert_eq!(store.read_value(&piece, 199_990, 100).unwrap(), vec![7; 10]);
     };
-    check(&store);
-    store.close().unwrap();
-    let store = open(&env);
-    check(&store);
-    store.flush(None).unwrap();
-    check(&store);
+    let store = through_close_and_flush(&env, store, check);
     put(&store, "r3", "c", b"three");
     drop(store);
     let store = open(&env);

@@ -40,12 +40,7 @@ fn rows_of_a_batch_are_there_together_or_not_at_all() {
         let versions = store.list_versions(&column("r1", "a"), Versions::LiveAndKept, None, 10).unwrap();
         assert_eq!(versions.len(), 1);
     };
-    check(&store);
-    store.close().unwrap();
-    let store = open(&env);
-    check(&store);
-    store.flush(None).unwrap();
-    check(&store);
+    through_close_and_flush(&env, store, check);
 }
 
 #[test]

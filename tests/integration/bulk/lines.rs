@@ -153,3 +153,21 @@ fn names(stored: &Stored) -> Vec<String> {
     names.sort();
     names
 }
+
+#[test]
+fn bulk_files_that_are_there_are_not_lost_to_lines_that_are_not_taken() {
+    let stored = Stored::new();
+    let notes = stored.write("notes.txt", "mine\n");
+    stored.write("bad.csv", "HBASE_ROW_KEY,f:a\nr1,1\n,2\n");
+    stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "notes.txt"], 1);
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "mine\n,2\n");
+    let said = stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "./bad.csv"], 2);
+    assert!(said.contains("the file that is read"), "{said}");
+    assert!(fs::read_to_string(stored.path("bad.csv")).unwrap().starts_with("HBASE_ROW_KEY"));
+    // What was refused before its first record has nothing to go on with.
+    stored.done(&["alter", "STORE", "t", "--set", "READONLY=true"]);
+    stored.write("good.csv", "HBASE_ROW_KEY,f:a\nr1,1\n");
+    let said = stored.refused(&["import", "STORE", "t", "good.csv"], 2);
+    assert!(!said.contains("--resume"), "{said}");
+    assert_eq!(names(&stored), ["bad.csv", "good.csv", "notes.txt", "store"]);
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::oracle::{Place, Puts};
+use super::oracle::{EventId, Place, Puts, Tick};
 use super::world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, number_of, read, table_name};
 use crate::backend::{Backend, CompactionKind, PurgeScope, RowListing, Versions};
 use crate::env::sync;
@@ -86,6 +86,15 @@ pub struct Actor {
     pub(super) chance: Chance,
 }
 
+/// A value that is about to be put.
+pub(super) struct Fresh {
+    pub durability: Durability,
+    pub number: u64,
+    pub bytes: Vec<u8>,
+    pub begin: Tick,
+    pub begun: Vec<EventId>,
+}
+
 impl Actor {
     pub fn new(world: Arc<World>, store: Open, seed: u64) -> Self {
         Self { world, store, chance: Chance::new(seed) }
@@ -130,16 +139,20 @@ impl Actor {
         self.store.mutate(mutations, None)
     }
 
-    pub(super) fn put_in(&mut self, table: &str, row: &str, qualifiers: &[&str]) {
+    /// A value that no other has, which is about to be put at these places.
+    pub(super) fn begin_puts(&mut self, places: impl Iterator<Item = Place>) -> Fresh {
         let (durability, number) = (self.durability(), self.world.fresh());
         let bytes = self.world.bytes(number, &mut self.chance);
         let puts = Puts::OneOf(BTreeSet::from([Some(number)]));
         let begin = self.world.tick();
-        let begun: Vec<_> = {
-            let mut known = self.world.known();
-            let places = qualifiers.iter().map(|qualifier| Place::column(table, row, qualifier));
-            places.map(|place| known.oracle.begin(&place, puts.clone(), true)).collect()
-        };
+        let mut known = self.world.known();
+        let begun = places.map(|place| known.oracle.begin(&place, puts.clone(), true)).collect();
+        Fresh { durability, number, bytes, begin, begun }
+    }
+
+    pub(super) fn put_in(&mut self, table: &str, row: &str, qualifiers: &[&str]) {
+        let places = qualifiers.iter().map(|qualifier| Place::column(table, row, qualifier));
+        let Fresh { durability, number, bytes, begin, begun } = self.begin_puts(places);
         let cells = qualifiers.iter().map(|q| PutCell::new("f", *q, Time::AfterNewest, bytes.clone())).collect();
         let result = self.mutate(table, row, Mutation::Put(cells), durability);
         let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| (cell.timestamp.0, cell.seq.0));

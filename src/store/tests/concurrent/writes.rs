@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use super::actor::Actor;
+use super::actor::{Actor, Fresh};
 use super::oracle::{Kept, Place, Puts};
 use super::world::{PAIR, QUALIFIERS, ROWS, World, table_name};
 use crate::backend::{Backend, Directory, RenameCell, RenameMode};
@@ -24,15 +24,8 @@ impl Actor {
     /// In all rows of a table at once.
     pub(super) fn put_rows(&mut self) {
         let (table, qualifier) = (self.table(), self.chance.of(&QUALIFIERS));
-        let (durability, number) = (self.durability(), self.world.fresh());
-        let bytes = self.world.bytes(number, &mut self.chance);
-        let puts = Puts::OneOf(BTreeSet::from([Some(number)]));
-        let begin = self.world.tick();
-        let begun: Vec<_> = {
-            let mut known = self.world.known();
-            let places = ROWS.iter().map(|row| Place::column(table, row, qualifier));
-            places.map(|place| known.oracle.begin(&place, puts.clone(), true)).collect()
-        };
+        let places = ROWS.iter().map(|row| Place::column(table, row, qualifier));
+        let Fresh { durability, number, bytes, begin, begun } = self.begin_puts(places);
         let cell = || Mutation::Put(vec![PutCell::new("f", qualifier, Time::AfterNewest, bytes.clone())]);
         let rows = ROWS.iter().map(|row| (RowKey::from(*row), vec![cell()])).collect();
         let many = ManyRows { table: table_name(table), rows, durability: Some(durability), origin: Origin(0) };
