@@ -367,13 +367,9 @@ pub trait Backend: Send + Sync {
     }
     /// The store's clock.
     fn now(&self) -> Timestamp;
-    /// The greatest timestamp that was given by a time: it may have run ahead of the clock.
-    fn given_by(&self, time: Timestamp) -> Timestamp {
-        time
-    }
     /// A time as early as can be, up to which a read of the table sees all that is stored in it now.
     fn moment(&self, _table: &TableName) -> Result<Timestamp> {
-        Ok(self.given_by(self.now()))
+        Ok(self.now())
     }
     /// A secret of the store that keys its hashes (inode numbers, shortened names).
     fn hash_key(&self) -> [u8; 16];

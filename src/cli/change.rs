@@ -28,10 +28,6 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
         said.replace(sentences);
         Ok(CatalogueChange::AlterTable(table))
     })?;
-    for family in &args.delete {
-        let change = CatalogueChange::SetFamilyAside { table: name.clone(), family: family.clone() };
-        backend.alter(change, Origin::default())?;
-    }
     said.borrow().iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
 }
@@ -59,6 +55,7 @@ fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<
     if let Some(family) = args.delete.iter().find(|family| !table.families.contains_key(*family)) {
         return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
+    table.families.retain(|family, _| !args.delete.contains(family));
     Ok((table, sentences))
 }
 

@@ -15,8 +15,8 @@ use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, Mutation, Origin, PutCell, Qualifier, RowMutations,
-    TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
+    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, Mutation, NamespaceSchema, Origin, PutCell, Qualifier,
+    RowMutations, TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, family_of};
 use crate::tree::times;
@@ -50,8 +50,8 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     let then = args.at.as_ref().map_or_else(String::new, |at| format!(" as of {at}"));
     let why = match kept {
         Some(table) => format!(
-            "a table {table} that was dropped or truncated is kept (cellfs list --dropped); rename the one that is \
-             there now, then bring it back: cellfs undrop"
+            "a table {table} that was dropped or truncated is kept (cellfs list --dropped); `cellfs undelete` of the \
+             table brings it back where the one that is there now has no rows: else rename that one first"
         ),
         None => "nothing is deleted, or it is not kept any more".to_owned(),
     };
@@ -110,27 +110,46 @@ impl Undelete {
         tables.retain(|table| *table.namespace == *name);
         tables.sort();
         tables.dedup();
-        if !catalogue.namespaces.contains_key(name) && !tables.is_empty() && !self.list {
-            let namespace = crate::model::NamespaceSchema { name: name.to_owned(), ..Default::default() };
-            self.backend.alter(CatalogueChange::CreateNamespace(namespace), Origin::default())?;
-        }
         tables.iter().try_for_each(|table| self.table(table))
     }
 
     fn table(&mut self, table: &TableName) -> Result<()> {
-        let mut comes_with_cells = false;
         if !self.is_declared(table)? {
-            self.dropped(table, None)?;
-            if self.list || !self.is_declared(table)? {
-                return Ok(());
-            }
-            // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
-            comes_with_cells = self.has_rows(table)?;
+            return self.dropped_table(table);
         }
+        let found = self.found;
         self.families(table)?;
-        if comes_with_cells {
+        self.rows(table)?;
+        // It was truncated, or made anew: what it had is a table of its own.
+        if self.found == found && !self.has_rows(table)? { self.dropped_table(table) } else { Ok(()) }
+    }
+
+    /// A table that was dropped; one without rows that is there now takes its place among those.
+    fn dropped_table(&mut self, table: &TableName) -> Result<()> {
+        if !self.is_kept(table, None)? {
             return Ok(());
         }
+        self.make_namespace(&table.namespace)?;
+        self.dropped(table, None)?;
+        if self.list {
+            return Ok(());
+        }
+        self.families(table)?;
+        // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
+        if self.has_rows(table)? { Ok(()) } else { self.rows(table) }
+    }
+
+    /// Makes a namespace that was dropped, for a table of it that comes back.
+    fn make_namespace(&self, name: &str) -> Result<()> {
+        if self.list || self.backend.catalogue()?.namespaces.contains_key(name) {
+            return Ok(());
+        }
+        let namespace = NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() };
+        self.backend.alter(CatalogueChange::CreateNamespace(namespace), Origin::default())
+    }
+
+    /// What was deleted in the rows of a table.
+    fn rows(&mut self, table: &TableName) -> Result<()> {
         let mut after = None;
         loop {
             let (time_range, which) = (TimeRange::ALL, Versions::LiveAndKept);
@@ -185,7 +204,11 @@ impl Undelete {
     fn drop_back(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
         let catalogue = self.backend.catalogue()?;
         match (catalogue.tables.get(table), family) {
-            (None, _) => self.dropped(table, None),
+            (None, _) if self.is_kept(table, None)? => {
+                self.make_namespace(&table.namespace)?;
+                self.dropped(table, None)
+            }
+            (None, _) => Ok(()),
             (Some(schema), Some(family)) if !schema.families.contains_key(family) => self.dropped(table, Some(family)),
             _ => Ok(()),
         }
@@ -225,7 +248,7 @@ impl Undelete {
 
     /// Whether what was dropped was there at the time that is meant.
     fn was_there(&self, dropped: &Dropped) -> bool {
-        self.at.is_none_or(|at| dropped.at > at)
+        self.at.is_none_or(|at| dropped.was_there(at))
     }
 
     /// Whether something of this name was dropped and is kept.
@@ -251,7 +274,11 @@ impl Undelete {
             let line = json!({ "namespace": table.namespace, "table": table.name, "family": family });
             return if self.json { self.output.json(&line) } else { self.output.line(&format!("{what}, dropped")) };
         }
-        let change = CatalogueChange::Undrop { table: table.clone(), family: family.map(str::to_owned) };
+        let (table, at) = (table.clone(), self.at);
+        let change = match family {
+            Some(family) => CatalogueChange::Undrop { table, family: Some(family.to_owned()) },
+            None => CatalogueChange::BringBack { table, at },
+        };
         self.backend.alter(change, Origin::default())
     }
 
@@ -259,7 +286,7 @@ impl Undelete {
         let column = family.column(qualifier.clone());
         let newest = self.backend.newest(&column, TimeRange::ALL)?;
         let wanted = match self.at {
-            Some(at) => self.backend.newest(&column, TimeRange::until(at))?,
+            Some(at) => self.backend.newest(&column, TimeRange::as_of(at))?,
             None if newest.is_some() => None,
             None => self.newest_deleted(&column)?,
         };

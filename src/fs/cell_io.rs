@@ -136,6 +136,8 @@ impl Fs {
     /// mknod(2): only regular files, as `create` makes them.
     pub fn mknod(&self, parent: u64, name: &[u8], creator: Creator) -> Result<EntryReply> {
         if creator.mode & libc::S_IFMT != libc::S_IFREG {
+            self.node(parent)?;
+            super::subject::is_named(name);
             return Err(not_permitted("a cell is a regular file; nothing else can be made"));
         }
         let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };

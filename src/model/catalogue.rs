@@ -140,6 +140,17 @@ pub struct Dropped {
 }
 
 impl Dropped {
+    /// Whether it was there at a time.
+    pub fn was_there(&self, at: Timestamp) -> bool {
+        let is_old = match &self.what {
+            DroppedThing::Table(table) => {
+                table.families.is_empty() || table.families.values().any(|family| family.made_at <= at)
+            }
+            DroppedThing::Family(_, family) => family.made_at <= at,
+        };
+        is_old && self.at > at
+    }
+
     /// Its families.
     pub fn families(&self) -> Vec<&FamilySchema> {
         match &self.what {
@@ -237,6 +248,12 @@ pub enum CatalogueChange {
     Undrop {
         table: TableName,
         family: Option<String>,
+    },
+    /// Brings back the table that was there under that name at a time (`None`: that was dropped last); one that is there
+    /// now is dropped so that it can be brought back.
+    BringBack {
+        table: TableName,
+        at: Option<Timestamp>,
     },
     /// What was dropped and whose time has passed goes for good.
     ForgetDropped,

@@ -92,7 +92,7 @@ pub struct Tags {
     pub file: FileAttributes,
     /// Restored deleted version: the time of the tombstone that ended it. Such a put is never live.
     pub ended_at: Option<Timestamp>,
-    /// When a tombstone was written or a deletion restored, by the clock.
+    /// When a tombstone was written, a deletion restored, or a version whose timestamp ran ahead: by the clock.
     pub written_at: Option<Timestamp>,
     /// Tombstone: what it covers is not kept, whatever KEEP_DELETED_CELLS says. Put: a change of attributes,
     /// which takes the place of older puts of its timestamp for good, also when its TTL has passed.

@@ -44,4 +44,4 @@ pub use schema::{
 };
 pub use settings::{CHANGES_RETAIN, DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};
-pub use time::{TimeRange, Timestamp};
+pub use time::{AHEAD_MS, TimeRange, Timestamp};

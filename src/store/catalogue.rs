@@ -43,7 +43,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         CatalogueChange::DropNamespace { name } => drop_namespace(catalogue, &name)?,
         CatalogueChange::RenameNamespace { from, to } => rename_namespace(catalogue, &from, &to)?,
         CatalogueChange::CreateTable(new) => create_table(catalogue, new)?,
-        CatalogueChange::AlterTable(new) => alter_table(catalogue, new)?,
+        CatalogueChange::AlterTable(new) => alter_table(catalogue, new, now)?,
         CatalogueChange::DropTable { name } => dropped::drop_for_good(catalogue, &name)?,
         CatalogueChange::SetTableAside { name } => dropped::set_table_aside(catalogue, &name, now)?,
         CatalogueChange::SetFamilyAside { table, family } => {
@@ -51,6 +51,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         }
         CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
         CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
+        CatalogueChange::BringBack { table, at } => dropped::bring_back(catalogue, &table, at, now)?,
         CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
         CatalogueChange::ForgetTable { name } => drop(dropped::forget_table(catalogue, &name)),
         CatalogueChange::TruncateTable { name } => truncate(catalogue, &name)?,
@@ -177,8 +178,13 @@ fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
     insert_table(catalogue, new)
 }
 
-fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
-    let old = known_table(catalogue, &new.name)?.clone();
+/// Families that are not in the new schema are dropped so that they can be brought back.
+fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema, now: Timestamp) -> Result<()> {
+    let name = new.name.clone();
+    let stays = |family: &&String| new.families.contains_key(*family);
+    let gone: Vec<String> = known_table(catalogue, &name)?.families.keys().filter(|f| !stays(f)).cloned().collect();
+    gone.iter().try_for_each(|family| dropped::set_family_aside(catalogue, &name, family, now))?;
+    let old = known_table(catalogue, &name)?.clone();
     new.id = old.id;
     for (name, family) in &mut new.families {
         family.id = old.families.get(name).map_or_else(|| new_family_id(catalogue), |kept| kept.id);

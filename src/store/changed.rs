@@ -11,7 +11,9 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
-        CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
+        CatalogueChange::TruncateTable { name }
+        | CatalogueChange::SetCellsAside { name }
+        | CatalogueChange::BringBack { table: name, .. } => {
             vec![Event::Replaced { table: name.clone() }, table(name)]
         }
         CatalogueChange::DropTable { name }

@@ -58,7 +58,10 @@ impl Noted {
 
     fn sentence(&self) -> String {
         let time = Timestamp(self.checked_at_ms);
-        format!("the check of {} found {} damages, the first: {}", time.iso(), self.damages, self.first)
+        match self.damages {
+            1 => format!("the check of {} found damage: {}", time.iso(), self.first),
+            damages => format!("the check of {} found {damages} damages, the first: {}", time.iso(), self.first),
+        }
     }
 }
 

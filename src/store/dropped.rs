@@ -81,6 +81,21 @@ fn forget_families_of(catalogue: &mut Catalogue, table: TableId) {
     catalogue.dropped.retain(|d| !matches!(&d.what, DroppedThing::Family(of, _) if *of == table));
 }
 
+/// See [`CatalogueChange::BringBack`].
+pub fn bring_back(catalogue: &mut Catalogue, name: &TableName, at: Option<Timestamp>, now: Timestamp) -> Result<()> {
+    let is_it = |dropped: &Dropped| table_of(dropped, name).is_some();
+    let of = match at {
+        Some(at) => catalogue.dropped.iter().position(|dropped| is_it(dropped) && dropped.was_there(at)),
+        None => catalogue.dropped.iter().rposition(is_it),
+    };
+    let found = catalogue.dropped.remove(of.ok_or_else(|| nothing(&format!("table {name}")))?);
+    if catalogue.tables.contains_key(name) {
+        set_table_aside(catalogue, name, now)?;
+    }
+    catalogue.dropped.push(found);
+    undrop_table(catalogue, name)
+}
+
 /// Brings back the table that was dropped last under a name.
 pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
     let last = catalogue.dropped.iter().rposition(|dropped| table_of(dropped, name).is_some());

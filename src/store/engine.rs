@@ -8,7 +8,6 @@ use crate::env::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use arc_swap::ArcSwap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::ahead::Ahead;
 use super::cursor::{Cursor, Snapshot};
 use super::damage::Met;
 use super::feed::Feed;
@@ -24,7 +23,7 @@ use super::{Background, StoreOptions};
 use crate::backend::{CompactionProgress, Event, Subscriber, Versions};
 use crate::format::key;
 use crate::log::Log;
-use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
+use crate::model::{AHEAD_MS, Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Row locks; rows share them by hash.
@@ -139,13 +138,7 @@ pub struct Engine {
     pub stopped_at: Option<Timestamp>,
     /// The latest timestamp that was given because something stored was not before the clock, ms since 1970.
     pub ahead: AtomicI64,
-    /// Of all of them, which were given by when.
-    pub given: Ahead,
 }
-
-/// How far such timestamps may run ahead of the clock, which waits for them, in milliseconds. Past it a version in the
-/// future was the reason, not many writes within a millisecond.
-const AHEAD: i64 = 60_000;
 
 impl Engine {
     /// Whether a rule is broken on purpose.
@@ -167,18 +160,13 @@ impl Engine {
     /// would otherwise not replace.
     pub fn clock_of_writes(&self, now: Timestamp) -> Timestamp {
         let ahead = self.ahead.load(Ordering::Acquire);
-        let given = if ahead.saturating_sub(now.0) <= AHEAD { now.max(Timestamp(ahead)) } else { now };
-        if given > now {
-            self.given.note(now, given);
-        }
-        given
+        if ahead.saturating_sub(now.0) <= AHEAD_MS { now.max(Timestamp(ahead)) } else { now }
     }
 
     /// Notes a timestamp that was given because something stored was not before `now`.
     pub fn note_ahead(&self, given: Timestamp, now: Timestamp) {
         // One in the future was given on purpose, and says nothing of when others were written.
-        if given > now && given.0.saturating_sub(now.0) <= AHEAD {
-            self.given.note(now, given);
+        if given > now && given.0.saturating_sub(now.0) <= AHEAD_MS {
             self.ahead.fetch_max(given.0, Ordering::AcqRel);
         }
     }

@@ -3,7 +3,6 @@
 //!
 //! Must not know of mounts, printing or SQLite.
 
-mod ahead;
 mod apply;
 mod attribute_times;
 mod batch;

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use crate::env::sync::{Condvar, Mutex, RwLock};
 use arc_swap::ArcSwap;
 
-use super::ahead::Ahead;
 use super::blob_names::BlobNames;
 use super::damage::{Damages, Met};
 use super::engine::{Engine, Parts, STRIPES, SignalState, Signals};
@@ -244,7 +243,6 @@ impl Made {
             idle: Mutex::default(),
             stopped_at: None,
             ahead: AtomicI64::new(0),
-            given: Ahead::default(),
             options,
         };
         engine.take_tracks();
@@ -295,7 +293,6 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
         idle: Mutex::default(),
         stopped_at: Some(record.made_at),
         ahead: AtomicI64::new(0),
-        given: Ahead::default(),
         options,
     };
     engine.take_tracks();

@@ -88,7 +88,7 @@ impl<'a> Planner<'a> {
         let family = family(self.table, &cell.family)?;
         self.check_len(family, &cell.qualifier, cell.value.len())?;
         let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
-        let written_at = cell.ended_at.map(|_| self.now);
+        let written_at = cell.ended_at.map(|_| self.now).or_else(|| self.written_at(cell.time, timestamp));
         let (ttl_ms, ended_at) = (cell.ttl_ms, cell.ended_at);
         let file = self.timed(cell.file, cell.time, timestamp);
         let tags = Tags { ttl_ms, file, ended_at, written_at, ..Tags::default() };
@@ -102,6 +102,11 @@ impl<'a> Planner<'a> {
             return file;
         }
         file.with(&FileChange::of_time(Some(self.now.into())))
+    }
+
+    /// When a version is written, if its timestamp runs ahead of the clock without having been given.
+    pub fn written_at(&self, time: Time, timestamp: Timestamp) -> Option<Timestamp> {
+        (timestamp > self.now && !matches!(time, Time::At(_))).then_some(self.now)
     }
 
     pub fn check_len(&self, family: &FamilySchema, qualifier: &[u8], len: u64) -> Result<()> {

@@ -73,7 +73,8 @@ fn reckon<'a>(
     };
     let old = old.map(|cell| cell.tags).unwrap_or_default();
     let file = planner.timed(old.file.of_next_version().with(&file), time, timestamp);
-    let tags = Tags { ttl_ms: ttl_ms.or(old.ttl_ms), file, ..Tags::default() };
+    let written_at = planner.written_at(time, timestamp);
+    let tags = Tags { ttl_ms: ttl_ms.or(old.ttl_ms), file, written_at, ..Tags::default() };
     if let Some(value) = whole {
         let (qualifier, tags) = (qualifier.clone(), tags.clone());
         plan.results.push(Cell { family: name, qualifier, timestamp, kind: CellKind::Put, tags, value });

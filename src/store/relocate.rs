@@ -115,7 +115,7 @@ fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> 
         file: info.tags.file.clone(),
         ttl_ms: info.tags.ttl_ms,
         ended_at,
-        written_at: ended_at.map(|_| now),
+        written_at: if ended_at.is_some() { Some(now) } else { info.tags.written_at },
         ..Tags::default()
     };
     Planned { family: target, qualifier, timestamp, kind: CellKind::Put, tags, value: Value::Shared(info) }

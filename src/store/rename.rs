@@ -38,7 +38,8 @@ impl<'a> Place<'a> {
         let qualifier = self.key.qualifier.clone();
         let timestamp = self.planner.put_time(self.family, &qualifier, time)?;
         let file = source.tags.file.with(&FileChange::of_time(Some(source.mtime())));
-        let tags = Tags { file, ttl_ms: source.tags.ttl_ms, ..Tags::default() };
+        let written_at = self.planner.written_at(time, timestamp);
+        let tags = Tags { file, ttl_ms: source.tags.ttl_ms, written_at, ..Tags::default() };
         let value = Value::Shared(source.clone());
         Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
     }
@@ -170,7 +171,10 @@ impl Engine {
             ttl_ms,
             // A deleted version that is kept stays deleted.
             ended_at: stored.deleted_at,
-            written_at: stored.deleted_at.map(|_| stored.tags.written_at.unwrap_or(place.planner.now)),
+            written_at: match stored.deleted_at {
+                Some(_) if stored.tags.ended_at.is_none() => Some(place.planner.now),
+                _ => stored.tags.written_at,
+            },
             erases: true,
             ..Tags::default()
         };

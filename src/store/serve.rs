@@ -304,10 +304,6 @@ impl Backend for Store {
         self.engine.now()
     }
 
-    fn given_by(&self, time: Timestamp) -> Timestamp {
-        self.engine.given.by(time)
-    }
-
     fn moment(&self, table: &TableName) -> Result<Timestamp> {
         self.engine.moment(table)
     }

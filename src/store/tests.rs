@@ -1,6 +1,7 @@
 //! Tests of the store as a whole, on a simulated machine.
 
 mod altering;
+mod as_of;
 mod cells;
 mod checks;
 mod clock;

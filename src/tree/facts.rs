@@ -49,10 +49,8 @@ impl Tree {
                 Ok(self.existing(self.backend.newest(column, key.view.time_range()))?.flatten().map(Facts::Cell))
             }
             Place::Version(column, ts) => {
-                if !key.view.time_range().contains(*ts) {
-                    return Ok(None);
-                }
-                Ok(self.existing(self.backend.newest(column, TimeRange::at(*ts)))?.flatten().map(Facts::Cell))
+                let range = key.view.time_range().and(TimeRange::at(*ts));
+                Ok(self.existing(self.backend.newest(column, range))?.flatten().map(Facts::Cell))
             }
             Place::Versions(column) => Ok(self.has_versions(column)?.then_some(Facts::Dir)),
             Place::KeyFile(column) => {

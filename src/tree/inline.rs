@@ -60,7 +60,7 @@ impl Tree {
 }
 
 fn shows(view: View, cell: &CellInfo) -> bool {
-    view.time_range().contains(cell.timestamp) && is_readable(cell)
+    view.time_range().contains(cell.timestamp, cell.tags.written_at) && is_readable(cell)
 }
 
 fn cell_entry((dir, spelling): (&NodeKey, Spelling), column: &Arc<ColumnKey>, cell: Option<CellInfo>) -> Entry {

@@ -15,7 +15,7 @@ pub enum View {
     /// Newest versions; takes writes.
     #[default]
     Plain,
-    /// Versions up to this time; read-only.
+    /// What there was at this time; read-only.
     At(Timestamp),
     /// Every version by its own name, live or kept: what a backup copies and a restore writes.
     History,
@@ -26,7 +26,7 @@ impl View {
     pub fn time_range(self) -> TimeRange {
         match self {
             View::Plain | View::History => TimeRange::ALL,
-            View::At(t) => TimeRange::until(t),
+            View::At(t) => TimeRange::as_of(t),
         }
     }
 }

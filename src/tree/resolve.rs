@@ -150,8 +150,7 @@ impl Tree {
         let time = time.ok_or_else(|| {
             Error::new(ErrorKind::IllegalArgument, format!("`{}` is not a time: {}", text.escape_debug(), times::FORMS))
         })?;
-        // What was written in haste by then is later than the clock was.
-        self.asked_at(dir.viewed(View::At(self.backend.given_by(time)), base.clone()), name)
+        self.asked_at(dir.viewed(View::At(time), base.clone()), name)
     }
 
     fn table_target(&self, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {

@@ -94,7 +94,7 @@ impl<'a> ClassicMatcher<'a> {
         self.settled = Some((cell.qualifier.clone(), cell.timestamp));
         if self.rules.view == View::WithKept {
             self.keep(cell, end, out);
-        } else if end.0 >= self.rules.time_range.max {
+        } else if self.rules.time_range.is_before(end, cell.tags.written_at) {
             self.counted(cell, out);
         }
     }
@@ -113,7 +113,8 @@ impl<'a> ClassicMatcher<'a> {
 
     fn keep(&mut self, cell: StoredCell, end: Timestamp, out: &mut impl Extend<VisibleCell>) {
         let hidden_from = Some(if self.deletes.covers_exactly(&cell) { cell.timestamp } else { end });
-        if self.rules.time_range.contains(cell.timestamp) && self.kept.count(&cell).is_included() {
+        if self.rules.time_range.contains(cell.timestamp, cell.tags.written_at) && self.kept.count(&cell).is_included()
+        {
             out.extend([VisibleCell { cell, deleted_at: Some(end), hidden_from }]);
         }
     }
@@ -123,7 +124,9 @@ impl<'a> ClassicMatcher<'a> {
         let t = tombstone.timestamp;
         let seen = match self.rules.family.keep_deleted {
             KeepDeleted::False => t.0 >= range.min,
-            KeepDeleted::True | KeepDeleted::Ttl => self.rules.view == View::WithKept || range.contains(t),
+            KeepDeleted::True | KeepDeleted::Ttl => {
+                self.rules.view == View::WithKept || range.contains(t, tombstone.tags.written_at)
+            }
         };
         if seen {
             self.deletes.add(tombstone);
@@ -146,7 +149,7 @@ impl<'a> ClassicMatcher<'a> {
     }
 
     fn counted(&mut self, cell: StoredCell, out: &mut impl Extend<VisibleCell>) -> Flow {
-        if cell.timestamp.0 >= self.rules.time_range.max {
+        if self.rules.time_range.is_before(cell.timestamp, cell.tags.written_at) {
             return Flow::Next;
         }
         if cell.timestamp.0 < self.rules.time_range.min {

@@ -37,12 +37,17 @@ impl KeptPlaces {
         self.taken.push((i64::MIN, 0));
     }
 
-    /// Whether a version whose deletion was written at `written` is kept now.
-    pub fn take(&mut self, written: Timestamp, rank: Rank) -> bool {
+    /// Whether a version is kept now whose deletion was written at `written`, and which reads of a past that ends at
+    /// `hidden_from` or later do not see.
+    pub fn take(&mut self, written: Timestamp, hidden_from: Timestamp, rank: Rank) -> bool {
         let from = written.0;
         let purged = from.saturating_add(self.purge_after);
+        // A place that is free again is not for it, whether a compaction has taken its holder by then or not.
+        let mut free = i64::MAX;
         if !rank.beyond_versions {
-            let until = self.first_full(from).map_or(purged, |full| full.min(purged));
+            let full = self.first_full(from);
+            free = full.map_or(i64::MAX, |full| self.first_free(full));
+            let until = full.map_or(purged, |full| full.min(purged));
             if from < until {
                 self.occupy(from, until);
             }
@@ -50,8 +55,10 @@ impl KeptPlaces {
                 return true;
             }
         }
-        let ended = rank.newest_until.map_or(written, |until| until.min(written));
-        let is_recent = self.now.0 < purged && self.recent < MOST && self.limit.is_recent(ended, self.now);
+        // The last moment that shows it. What is newer than a back-dated tombstone may be gone by now, and must not matter.
+        let shown_until = written.min(hidden_from);
+        let ended = rank.newest_until.map_or(shown_until, |until| until.min(shown_until));
+        let is_recent = self.now.0 < purged.min(free) && self.recent < MOST && self.limit.is_recent(ended, self.now);
         self.recent += u32::from(is_recent);
         is_recent
     }
@@ -61,6 +68,13 @@ impl KeptPlaces {
         let at = self.taken.partition_point(|(start, _)| *start <= from) - 1;
         let full = self.taken[at..].iter().find(|(_, taken)| *taken >= self.limit.versions)?;
         Some(full.0.max(from))
+    }
+
+    /// First moment after `full` at which there is a place again.
+    fn first_free(&self, full: i64) -> i64 {
+        let at = self.taken.partition_point(|(start, _)| *start <= full);
+        let free = self.taken[at..].iter().find(|(_, taken)| *taken < self.limit.versions);
+        free.map_or(i64::MAX, |(start, _)| *start)
     }
 
     fn occupy(&mut self, from: i64, until: i64) {
@@ -99,37 +113,41 @@ mod tests {
         KeptPlaces::new(&family, Timestamp(now)).unwrap()
     }
 
+    fn take(places: &mut KeptPlaces, written: i64) -> bool {
+        places.take(Timestamp(written), Timestamp(written), Rank::default())
+    }
+
     #[test]
     fn the_newest_versions_are_kept() {
         let mut p = places(2, None, 100);
-        let kept: Vec<bool> = [9, 7, 5].map(|w| p.take(Timestamp(w), Rank::default())).into();
+        let kept: Vec<bool> = [9, 7, 5].map(|w| take(&mut p, w)).into();
         assert_eq!(kept, [true, true, false]);
     }
 
     #[test]
     fn a_place_is_free_again_once_its_holder_is_purged() {
         let mut p = places(1, Some(10), 25);
-        assert!(!p.take(Timestamp(5), Rank::default()), "purged at 15");
-        assert!(p.take(Timestamp(20), Rank::default()), "written when the place was free");
+        assert!(!take(&mut p, 5), "purged at 15");
+        assert!(take(&mut p, 20), "written when the place was free");
     }
 
     #[test]
     fn what_was_outranked_once_stays_gone() {
         let mut p = places(1, Some(10), 17);
-        assert!(!p.take(Timestamp(5), Rank::default()), "purged at 15");
-        assert!(!p.take(Timestamp(8), Rank::default()), "outranked from the start, though the other is purged by now");
+        assert!(!take(&mut p, 5), "purged at 15");
+        assert!(!take(&mut p, 8), "outranked from the start, though the other is purged by now");
     }
 
     #[test]
     fn nothing_is_kept_with_a_purge_time_of_zero() {
-        assert!(!places(3, Some(0), 10).take(Timestamp(10), Rank::default()));
+        assert!(!take(&mut places(3, Some(0), 10), 10));
     }
 
     #[test]
     fn a_long_history_takes_little_room() {
         let mut p = places(3, None, 1_000_000);
         for written in (0..10_000).rev() {
-            p.take(Timestamp(written), Rank::default());
+            take(&mut p, written);
         }
         assert!(p.taken.len() <= 8, "{} entries", p.taken.len());
     }

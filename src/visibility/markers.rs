@@ -32,8 +32,8 @@ pub(super) enum Fate {
 pub(super) struct Covering {
     /// Time of the first one written, and when that was.
     pub ended_by: Option<(Timestamp, Timestamp)>,
-    /// Smallest time of one.
-    pub lowest: Option<Timestamp>,
+    /// Smallest time of one, and when that was written.
+    pub lowest: Option<(Timestamp, Timestamp)>,
     /// One of them erases.
     pub erased: bool,
 }
@@ -110,12 +110,13 @@ impl Markers {
         ranged.into_iter().chain(exact).min_by_key(|(seq, m)| (*seq, m.timestamp))
     }
 
-    fn lowest(&self, put: &StoredCell) -> Option<Timestamp> {
-        if self.exact_for(put).next().is_some() {
-            return Some(put.timestamp);
+    fn lowest(&self, put: &StoredCell) -> Option<(Timestamp, Timestamp)> {
+        if let Some((_, exact)) = self.exact_for(put).next() {
+            return Some((exact.timestamp, exact.written));
         }
         let reaching = self.ranged_by_time.partition_point(|(_, t)| *t >= put.timestamp);
-        self.ranged_by_time[..reaching].iter().rev().find(|(seq, _)| *seq >= put.seq).map(|(_, t)| *t)
+        let lowest = self.ranged_by_time[..reaching].iter().rev().find(|(seq, _)| *seq >= put.seq)?;
+        self.ranged.get(lowest).map(|marker| (marker.timestamp, marker.written))
     }
 
     fn erases(&self, put: &StoredCell) -> bool {

@@ -80,7 +80,7 @@ pub fn shows_by_itself(rules: &ReadRules<'_>, (timestamp, kind): (Timestamp, Cel
         && tags.ttl_ms.is_none()
         && tags.ended_at.is_none()
         && timestamp.0 >= rules.oldest()
-        && rules.time_range.contains(timestamp)
+        && rules.time_range.contains(timestamp, tags.written_at)
 }
 
 /// Whether a version with so many newer ones, the oldest of them `least`, is beyond what the family keeps.

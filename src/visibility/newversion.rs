@@ -16,8 +16,8 @@ struct Deleted {
     at: Timestamp,
     written: Timestamp,
     rank: Rank,
-    /// Smallest time of a tombstone that covers it.
-    hidden_from: Timestamp,
+    /// Smallest time of a tombstone that covers it, and when that was written.
+    hidden_from: (Timestamp, Timestamp),
 }
 
 impl Deleted {
@@ -29,7 +29,7 @@ impl Deleted {
             Some(end) => (end, cell.tags.written_at.unwrap_or(end)),
             None => covering.ended_by?,
         };
-        let hidden_from = covering.lowest.map_or(at, |lowest| lowest.min(at));
+        let hidden_from = covering.lowest.map_or((at, written), |lowest| lowest.min((at, written)));
         Some(Self { cell, at, written, rank, hidden_from })
     }
 }
@@ -113,7 +113,10 @@ impl<'a> Judge<'a> {
 
     fn settle(&mut self, deleted: Deleted, out: &mut Vec<Outcome>) {
         self.settled = Some(deleted.cell.timestamp);
-        let kept = self.places.as_mut().is_some_and(|places| places.take(deleted.written, deleted.rank));
+        let kept = self
+            .places
+            .as_mut()
+            .is_some_and(|places| places.take(deleted.written, deleted.hidden_from.0, deleted.rank));
         out.push(if kept { Outcome::Kept(deleted) } else { Outcome::Gone(deleted.cell) });
     }
 
@@ -212,18 +215,20 @@ impl<'a> NewVersionMatcher<'a> {
             let visible = match outcome {
                 Outcome::Live(cell) => VisibleCell::live(cell),
                 Outcome::Kept(d) if self.shows(&d) => {
-                    VisibleCell { deleted_at: Some(d.at), hidden_from: Some(d.hidden_from), cell: d.cell }
+                    VisibleCell { deleted_at: Some(d.at), hidden_from: Some(d.hidden_from.0), cell: d.cell }
                 }
                 Outcome::Kept(_) | Outcome::Gone(_) => continue,
             };
-            if self.rules.time_range.contains(visible.cell.timestamp) && self.counts(&visible) {
+            let VisibleCell { cell, .. } = &visible;
+            if self.rules.time_range.contains(cell.timestamp, cell.tags.written_at) && self.counts(&visible) {
                 out.extend([visible]);
             }
         }
     }
 
     fn shows(&self, deleted: &Deleted) -> bool {
-        self.rules.view == View::WithKept || deleted.hidden_from.0 >= self.rules.time_range.max
+        let (from, written) = deleted.hidden_from;
+        self.rules.view == View::WithKept || self.rules.time_range.is_before(from, Some(written))
     }
 
     /// MIN_VERSIONS holds so many live ones, whatever is kept beside them.

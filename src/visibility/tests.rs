@@ -72,7 +72,7 @@ fn all(family: &FamilyRules) -> ReadRules<'_> {
 }
 
 fn range(min: i64, max: i64) -> TimeRange {
-    TimeRange { min, max }
+    TimeRange { min, max, ..TimeRange::ALL }
 }
 
 /// Visible cells as `(qualifier, timestamp)`.

@@ -138,7 +138,9 @@ fn mount_at_now_lacks_nothing_that_was_written_in_haste() {
         std::hint::spin_loop();
     }
     fs::write(family.join("q"), "later").unwrap();
+    fs::write(family.join("beside"), "later").unwrap();
     assert_eq!(fs::read_to_string(at.join("q")).unwrap(), "last");
+    assert!(fs::metadata(at.join("beside")).is_err(), "what ran ahead is another column's");
     assert_eq!(fs::read_to_string(fixture.path("t/.at/-0s/r/f/q")).unwrap(), "later");
 }
 

@@ -165,7 +165,7 @@ fn chain(random: &mut StdRng) -> Asked {
     }
     if random.random_ratio(1, 4) {
         let (from, to) = (random.random_range(0..30), random.random_range(31..60));
-        scan.read.time_range = TimeRange { min: from, max: to };
+        scan.read.time_range = TimeRange { min: from, max: to, ..TimeRange::ALL };
         asked.steps.push(format!(".times/{from}..{to}"));
     } else if random.random_ratio(1, 5) {
         let at = random.random_range(1..60);

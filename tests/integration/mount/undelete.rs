@@ -52,9 +52,41 @@ fn mount_undelete_brings_back_cells_rows_tables_and_namespaces() {
     fs::write(fixture.mnt().join("ns/t/r/f/q"), "v").unwrap();
     assert_eq!(run(&fixture, &["drop", &store, "ns/t"]).0, 0);
     fs::remove_dir(fixture.mnt().join("ns")).unwrap();
-    assert_eq!(run(&fixture, &["undelete", &store, "ns/t"]).0, 2, "the namespace has to come first");
     assert_eq!(run(&fixture, &["undelete", &text(&fixture.mnt().join("ns"))]).0, 0);
     assert_eq!(fs::read_to_string(fixture.mnt().join("ns/t/r/f/q")).unwrap(), "v");
+    assert_eq!(run(&fixture, &["drop", &store, "ns/t"]).0, 0);
+    fs::remove_dir(fixture.mnt().join("ns")).unwrap();
+    assert_eq!(run(&fixture, &["undelete", &store, "ns/t/r/f/q"]).0, 0, "with all that it is in");
+    assert_eq!(fs::read_to_string(fixture.mnt().join("ns/t/r/f/q")).unwrap(), "v");
+}
+
+#[test]
+fn mount_undelete_brings_back_what_a_table_had_before_it_was_truncated() {
+    let fixture = Fixture::new();
+    let store = text(&fixture.store());
+    let file = fixture.family("r").join("q");
+    let write = |value: &str| {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, value).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert_eq!(run(&fixture, &["truncate", &store, "t"]), (0, String::new()));
+        now.to_string()
+    };
+    let undelete = |args: &[&str]| run(&fixture, &[&["undelete", &store, "t"], args].concat()).0;
+    let first = write("one");
+    assert_eq!((undelete(&["--list"]), fs::metadata(&file).is_err()), (0, true));
+    assert_eq!((undelete(&[]), fs::read_to_string(&file).unwrap().as_str()), (0, "one"));
+    assert_eq!(undelete(&[]), 1, "what is there stays");
+    assert_eq!(run(&fixture, &["truncate", &store, "t"]).0, 0);
+    write("two");
+    assert_eq!((undelete(&["--at", &first]), fs::read_to_string(&file).unwrap().as_str()), (0, "one"));
+    // Rows that were deleted since come first.
+    fs::remove_dir_all(fixture.path("t/r")).unwrap();
+    assert_eq!((undelete(&[]), fs::read_to_string(&file).unwrap().as_str()), (0, "one"));
+    assert_eq!(run(&fixture, &["truncate", &store, "t"]).0, 0);
+    assert_eq!((undelete(&[]), fs::read_to_string(&file).unwrap().as_str()), (0, "one"), "the last one");
 }
 
 #[test]
@@ -126,9 +158,10 @@ fn mount_undelete_of_nothing_says_so() {
     }
     // What is kept of a table whose name another has is no nothing.
     assert_eq!(run(&fixture, &["truncate", &store, "t"]).0, 0);
+    fs::write(fixture.family("s").join("q"), "v").unwrap();
     for what in ["t", "t/r/f/q"] {
         let (status, said) = run(&fixture, &["undelete", &store, what]);
-        assert!(status == 1 && said.contains("truncated is kept") && said.contains("cellfs undrop"), "{what}: {said}");
+        assert!(status == 1 && said.contains("truncated is kept") && said.contains("rename"), "{what}: {said}");
     }
 }
 
@@ -177,6 +210,8 @@ fn mount_refusals_are_told_with_their_path() {
     assert_eq!(errno(fs::write(fixture.path("t/.schema/f/VERSIONS"), "many\n")), libc::EINVAL);
     assert_eq!(errno(std::os::unix::fs::symlink("q", fixture.path("t/r/f/link"))), libc::EPERM);
     assert_eq!(errno(fs::hard_link(fixture.path("t/r/f/q"), fixture.path("t/r/f/hard"))), libc::EPERM);
+    let mode = nix::sys::stat::Mode::S_IRUSR;
+    assert_eq!(nix::unistd::mkfifo(&fixture.path("t/r/f/pipe"), mode), Err(nix::errno::Errno::EPERM));
     let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
     let pid = format!("uid={} pid=", nix::unistd::geteuid());
     for (path, what) in [
@@ -184,6 +219,7 @@ fn mount_refusals_are_told_with_their_path() {
         ("/default/t/r/g mkdir: ", "families=auto"),
         ("/default/t/r/f/link symlink: ", "symbolic links"),
         ("/default/t/r/f/hard link: ", "hard links"),
+        ("/default/t/r/f/pipe mknod: ", "regular file"),
         ("/default/t/.hidden lookup: ", "%2Ehidden"),
         ("/default/t/.at/some-day lookup: ", "-10min"),
         ("/default/t/.schema/f/VERSIONS write: ", "VERSIONS"),
