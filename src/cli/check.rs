@@ -98,9 +98,9 @@ impl Report {
             self.output.line(&format!("the old index is kept in {aside}; remove it when it is not needed"))?;
         }
         if after.damages > 0 {
-            let text =
-                "damages are left in the segments, which are kept as they are: restore those cells from a backup";
-            self.output.line(&format!("{} {text}", after.damages))?;
+            let left = if after.damages == 1 { "1 damage is".into() } else { format!("{} damages are", after.damages) };
+            let text = "left in the segments, which are kept as they are: restore those cells from a backup";
+            self.output.line(&format!("{left} {text}"))?;
         }
         Ok(())
     }
@@ -109,7 +109,9 @@ impl Report {
 fn verdict(summary: &CheckSummary) -> String {
     match (summary.damages, summary.notes) {
         (0, 0) => "no damage".to_owned(),
+        (0, 1) => "no damage, 1 note".to_owned(),
         (0, notes) => format!("no damage, {notes} notes"),
+        (1, _) => "1 damage".to_owned(),
         (damages, _) => format!("{damages} damages"),
     }
 }

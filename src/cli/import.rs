@@ -68,20 +68,7 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     }
     let (backend, table) = open(&args.store, &args.table)?;
     let mut source = Source::open(&args.file)?;
-    let mut keeper = match &mut source {
-        Source::File(file, name, _) if args.resume => {
-            let mut keeper = Keeper::load(place_of(name, &table), name)?;
-            if keeper.kept.store != store_mark(&backend.hash_key()) {
-                return Err(wrong("the import that was stopped went into another store; begin without --resume"));
-            }
-            keeper.pass(file, name)?;
-            Some(keeper)
-        }
-        Source::Stream(_) if args.resume => {
-            return Err(wrong("--resume goes on in a file; a stream has no beginning to go back to"));
-        }
-        _ => None,
-    };
+    let mut keeper = resumed(args, backend.as_ref(), &table, &mut source)?;
     let plan = plan(args, backend.as_ref(), table.clone(), keeper.as_ref())?;
     if let (Source::File(_, name, _), None) = (&source, &keeper) {
         keeper = Some(Keeper::new(place_of(name, &table), kept(args, backend.as_ref(), &plan)));
@@ -124,6 +111,22 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     }
     output.finish()?;
     Ok(if bad > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// How far the import came that `--resume` goes on with; the source is read up to there.
+fn resumed(args: &ImportArgs, backend: &dyn Backend, table: &TableName, source: &mut Source) -> Result<Option<Keeper>> {
+    match source {
+        _ if !args.resume => Ok(None),
+        Source::File(file, name, _) => {
+            let mut keeper = Keeper::load(place_of(name, table), name)?;
+            if keeper.kept.store != store_mark(&backend.hash_key()) {
+                return Err(wrong("the import that was stopped went into another store; begin without --resume"));
+            }
+            keeper.pass(file, name)?;
+            Ok(Some(keeper))
+        }
+        Source::Stream(_) => Err(wrong("--resume goes on in a file; a stream has no beginning to go back to")),
+    }
 }
 
 fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option<&Keeper>) -> Result<Plan> {

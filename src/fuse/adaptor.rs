@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
@@ -20,6 +20,7 @@ use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, 
 use crate::backend::RenameMode;
 use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
+use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
@@ -35,11 +36,20 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.run(caller(request), Operation::Lookup, |fs| fs.lookup(parent.0, name.as_bytes(), caller(request))) {
-            Ok(Lookup::Found(entry)) => answer_entry(reply, Ok(entry)),
-            Ok(Lookup::Absent(ttl)) if ttl.is_zero() => reply.error(Errno::ENOENT),
-            Ok(Lookup::Absent(ttl)) => reply.entry(&ttl, &absent_attr(), Generation(0)),
-            Err(errno) => reply.error(errno),
+        // What is not there is told to the kernel as an entry, and counts as refused all the same.
+        let mut remembered = Duration::ZERO;
+        let found = self.run(caller(request), Operation::Lookup, |fs| {
+            match fs.lookup(parent.0, name.as_bytes(), caller(request))? {
+                Lookup::Found(entry) => Ok(entry),
+                Lookup::Absent(ttl) => {
+                    remembered = ttl;
+                    Err(Error::new(ErrorKind::NotFound, ""))
+                }
+            }
+        });
+        match found {
+            Err(_) if !remembered.is_zero() => reply.entry(&remembered, &absent_attr(), Generation(0)),
+            found => answer_entry(reply, found),
         }
     }
 

@@ -49,7 +49,12 @@ fn unexpected(text: &str, error: &pest::error::Error<Rule>) -> Refusal {
     if rest.trim().is_empty() {
         return "syntax error, unexpected end-of-file".to_owned();
     }
-    format!("syntax error, unexpected {}", rest.chars().take(30).collect::<String>())
+    let instead = match rest.chars().next() {
+        Some('`') => "; programs are run outside of this shell: `cellfs scan` and its like print for scripts",
+        Some('/') => "; regular expressions are none of this shell's: use include?, start_with?, sub, or a filter",
+        _ => "",
+    };
+    format!("syntax error, unexpected {}{instead}", rest.chars().take(30).collect::<String>())
 }
 
 /// The only child of a tree.

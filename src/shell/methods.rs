@@ -1,7 +1,7 @@
 //! Methods of Ruby's values that sessions use. Knows no store.
 
 use super::failure::{Failure, Outcome, ruby};
-use super::operate::{equal, index, joined, order};
+use super::operate::{equal, index, joined, order, slice};
 use super::syntax::Operator;
 use super::value::Value;
 use super::{clock, text_methods};
@@ -95,6 +95,9 @@ fn array(items: &[Value], name: &str, arguments: &[Value]) -> Outcome<Value> {
         }
         ("last", [Value::Integer(most)]) => {
             return list(items[items.len().saturating_sub(count(*most))..].to_vec());
+        }
+        ("slice", [Value::Integer(from), Value::Integer(length)]) => {
+            return slice(&Value::Array(items.to_vec()), *from, *length);
         }
         ("drop", [Value::Integer(few)]) => return list(items.iter().skip(count(*few)).cloned().collect()),
         ("include?", [item]) => Value::Boolean(items.iter().any(|known| equal(known, item))),

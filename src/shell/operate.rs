@@ -161,6 +161,17 @@ pub fn index(of: &Value, at: &Value) -> Outcome<Value> {
     }
 }
 
+/// `of[from, length]`; nil where `from` lies beyond it.
+pub fn slice(of: &Value, from: i64, length: i64) -> Outcome<Value> {
+    // An end before the beginning is none, one behind the last is the last.
+    let last = match from.saturating_add(length) {
+        _ if length < 0 => return Ok(Value::Nil),
+        last if from < 0 && last >= 0 => i64::MAX - 1,
+        last => last,
+    };
+    index(of, &Value::Range { first: from, last, exclusive: true })
+}
+
 /// Characters of a text.
 fn text_part(bytes: &[u8], first: i64, last: i64, exclusive: bool) -> Outcome<Value> {
     let letters: Vec<char> = String::from_utf8_lossy(bytes).chars().collect();

@@ -300,11 +300,25 @@ fn postfix(tree: Tree<'_>) -> Result<Expression, Refusal> {
     let mut value = expression(parts.next().ok_or("syntax error in an expression")?)?;
     for part in parts {
         value = match part.as_rule() {
-            Rule::index => Expression::Index(Box::new(value), Box::new(expression(child(part)?)?)),
+            Rule::index => index(value, part)?,
             _ => call(Some(Box::new(value)), part.into_inner())?,
         };
     }
     Ok(value)
+}
+
+/// `of[at]`, `of[from, length]`.
+fn index(of: Expression, tree: Tree<'_>) -> Result<Expression, Refusal> {
+    let mut parts = tree.into_inner().map(expression).collect::<Result<Vec<_>, _>>()?;
+    let receiver = Box::new(of);
+    match parts.pop() {
+        Some(at) if parts.is_empty() => Ok(Expression::Index(receiver, Box::new(at))),
+        length => {
+            let arguments = parts.into_iter().chain(length).map(Argument::Plain).collect();
+            let (receiver, name) = (Some(receiver), "slice".to_owned());
+            Ok(Expression::Call(Call { receiver, name, arguments, block: None, bare: false }))
+        }
+    }
 }
 
 fn call<'i>(receiver: Option<Box<Expression>>, parts: impl Iterator<Item = Tree<'i>>) -> Result<Expression, Refusal> {

@@ -2,7 +2,7 @@
 
 use super::failure::{Outcome, ruby};
 use super::methods::no_method;
-use super::operate::index;
+use super::operate::{index, slice};
 use super::value::Value;
 
 /// Widest text that is padded.
@@ -45,6 +45,9 @@ pub fn call(bytes: &[u8], name: &str, arguments: &[Value]) -> Outcome<Value> {
                 parts.pop();
             }
             Value::Array(parts.into_iter().map(Value::text).collect())
+        }
+        ("slice", [Value::Integer(from), Value::Integer(length)]) => {
+            return slice(&Value::Text(bytes.to_vec()), *from, *length);
         }
         ("slice", [at]) => return index(&Value::Text(bytes.to_vec()), at),
         ("concat", parts) => {

@@ -202,6 +202,7 @@ const RUBY: &[(&str, &str)] = &[
     ("puts 'row%05d' % 7, format('%-4s|', 'ab'), 'a'.rjust(3, '0')", "row00007\nab  |\n00a\n"),
     ("puts 'Com.Example'.downcase.split('.').reverse.join('.')", "example.com\n"),
     ("puts 'abc'[1], 'abc'[0..1], 'abc'.include?('bc'), 'abc'.sub('b', 'x')", "b\nab\ntrue\naxc\n"),
+    ("puts 'abcdef'[1, 3], [1, 2, 3][-2, 2].join, 'abc'.slice(1, 9)", "bcd\n23\nbc\n"),
     ("a = []\na << 1 << 2 if false\na << 3\nputs a.size", "1\n"),
     ("h = {}\nh['k'] = 1\nh['k'] += 1\nputs h['k'], h.key?('z')", "2\nfalse\n"),
     ("%w[a b].each_with_index { |row, at| puts \"#{row}#{at}\" }", "a0\nb1\n"),

@@ -97,8 +97,9 @@ pub struct PurgeArgs {
 /// Bring back what was deleted or dropped, as it was
 ///
 /// Each cell that is not there gets its last version again; a table or family that was dropped comes back with all
-/// that it had; with a table or a row the families of its table that were dropped, for all rows. What is there stays.
-/// With --at cells get the version of that time, where they have another, and what was dropped before that stays
+/// that it had; with a table or a row the families of its table that were dropped, for all rows. A table that has no rows
+/// and none to bring back, as after a truncation, goes into the trash for the one that was dropped or truncated before
+/// it. What is there stays. With --at cells get the version of that time, where they have another, and what was dropped before that stays
 /// dropped. Exit status 1: there is nothing to bring back.
 pub struct UndeleteArgs {
     /// The path in a mount of what is to come back: a cell, a family of a row, a row, a table, a namespace; or the

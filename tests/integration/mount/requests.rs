@@ -55,6 +55,8 @@ fn mount_requests_are_followed_as_they_come() {
     let (create, mkdir) = (of("create"), of("mkdir"));
     assert_eq!((create[5], create[6]), ("ok", "/default/t/r/f/hot1"));
     assert_eq!((mkdir[5], mkdir[6]), ("EPERM", "/default/t/r/f/refused"));
+    let absent = lines.iter().find(|line| line[3] == "lookup" && line[6].ends_with("/hot1"));
+    assert_eq!(absent.unwrap_or_else(|| panic!("{text}"))[5], "ENOENT", "a name that is not there yet");
     assert_eq!(of("write")[6], "/default/t/r/f/hot1");
     assert_eq!(of("close")[6], "/default/t/r/f/hot1");
     for line in &lines {
