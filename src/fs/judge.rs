@@ -1,8 +1,8 @@
 //! What of a generated file's new text can be refused before it is whole.
 
 use super::cell_io::no_family;
-use crate::model::attributes::{family_attribute, table_attribute};
-use crate::model::{Catalogue, ColumnKey, IndexSchema, Mutation, Origin, RowMutations};
+use crate::model::attributes::{derive_rules, family_attribute, table_attribute};
+use crate::model::{Catalogue, ColumnKey, IndexSchema, Mutation, Origin, RowMutations, TableName};
 use crate::query::parse;
 use crate::tree::json;
 use crate::tree::place::{Place, SchemaPlace};
@@ -20,8 +20,9 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
             check_families(&json::patch(row, bytes, Origin::default())?, catalogue)
         }
         Place::Schema(place) => match (place.as_ref(), line(bytes)) {
-            (SchemaPlace::Attribute { family: Some(_), name, .. }, Some(value)) => {
-                family_attribute(name, value).map(|_| ())
+            (SchemaPlace::Attribute { table, family: Some(family), name }, Some(value)) => {
+                family_attribute(name, value)?;
+                check_together(catalogue, (table, family), name, value)
             }
             (SchemaPlace::Attribute { family: None, name, .. }, Some(value)) => {
                 table_attribute(name, value).map(|_| ())
@@ -38,6 +39,16 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
         },
         _ => Ok(()),
     }
+}
+
+/// Refuses an attribute that does not go with the others that its family has.
+fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, value: &str) -> Result<()> {
+    let family = catalogue.tables.get(of.0).and_then(|table| table.families.get(of.1));
+    // One that is restored gets them one by one.
+    let Some(family) = family.filter(|family| !catalogue.restored.contains(&family.id)) else { return Ok(()) };
+    let mut attributes = family.attributes.clone();
+    attributes.insert(name.to_owned(), value.to_owned());
+    derive_rules(&mut attributes, &family.metadata, &family.configuration).map(|_| ())
 }
 
 /// Refuses families that the table lacks.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use fuser::{
     BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
@@ -16,11 +16,10 @@ use super::answer::{
     negotiate, open_flags,
 };
 use super::apart::Waits;
-use super::convert::{absent_attr, file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
+use super::convert::{file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
-use crate::fs::{Fs, Lookup, Operation, SetAttr, Xattr};
+use crate::fs::{Fs, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
-use crate::{Error, ErrorKind};
 
 impl Filesystem for Adaptor {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
@@ -36,21 +35,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        // What is not there is told to the kernel as an entry, and counts as refused all the same.
-        let mut remembered = Duration::ZERO;
-        let found = self.run(caller(request), Operation::Lookup, |fs| {
-            match fs.lookup(parent.0, name.as_bytes(), caller(request))? {
-                Lookup::Found(entry) => Ok(entry),
-                Lookup::Absent(ttl) => {
-                    remembered = ttl;
-                    Err(Error::new(ErrorKind::NotFound, ""))
-                }
-            }
-        });
-        match found {
-            Err(_) if !remembered.is_zero() => reply.entry(&remembered, &absent_attr(), Generation(0)),
-            found => answer_entry(reply, found),
-        }
+        self.look_up(parent.0, name.as_bytes(), caller(request), reply);
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {

@@ -10,10 +10,10 @@ use fuser::{
 };
 
 use super::apart::Apart;
-use super::convert::{BLOCK_SIZE, file_attr, fopen_flags};
+use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
 use crate::backend::Status;
 use crate::fs::errno::errno;
-use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Opened, Operation, Xattr};
+use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Lookup, Opened, Operation, Xattr};
 use crate::tree::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
@@ -79,6 +79,22 @@ impl Adaptor {
             }
             Errno::from_i32(errno(&error))
         })
+    }
+
+    /// What is not there is told to the kernel as an entry where it may remember that, and counts as refused all the same.
+    pub fn look_up(&self, parent: u64, name: &[u8], caller: Caller, reply: ReplyEntry) {
+        let mut remembered = Duration::ZERO;
+        let found = self.run(caller, Operation::Lookup, |fs| match fs.lookup(parent, name, caller)? {
+            Lookup::Found(entry) => Ok(entry),
+            Lookup::Absent(ttl) => {
+                remembered = ttl;
+                Err(Error::new(ErrorKind::NotFound, ""))
+            }
+        });
+        match found {
+            Err(_) if !remembered.is_zero() => reply.entry(&remembered, &absent_attr(), Generation(0)),
+            found => answer_entry(reply, found),
+        }
     }
 }
 

@@ -75,6 +75,11 @@ fn short_prefix(name: &[u8]) -> Option<&[u8]> {
     is_hash.then_some(prefix)
 }
 
+/// Whether a name is a shortened one.
+pub fn is_shortened(name: &[u8]) -> bool {
+    short_prefix(name).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::env::sync::Mutex;
 use lru::LruCache;
 
-use super::escape::{At, Bytes, Level, NAME_MAX, STEM_MAX, Spelling};
+use super::escape::{At, Bytes, Level, NAME_MAX, STEM_MAX, Spelling, is_shortened};
 use super::place::{FamilyPlace, Place, RowPlace, family_of};
 use super::resolve::Tree;
 use crate::backend::{HistoryFrom, RowListing, Versions};
@@ -46,7 +46,21 @@ impl KnownKeys {
 
     /// Remembers the shortened name of a column that was met.
     pub fn note_column(&self, family: &FamilyPlace, stem: &[u8], qualifier: &[u8]) {
-        self.recent.lock().put(column_entry(family, stem), qualifier.to_vec());
+        let mut recent = self.recent.lock();
+        recent.put(column_entry(family, stem), qualifier.to_vec());
+        recent.put(anywhere(stem), qualifier.to_vec());
+    }
+
+    /// Remembers the key of a name that was shown, if that is a shortened one.
+    pub fn note_name(&self, name: &[u8], key: &[u8]) {
+        if is_shortened(name) {
+            self.recent.lock().put(anywhere(name), key.to_vec());
+        }
+    }
+
+    /// The key of a shortened name that was met lately wherever: who copies a file there makes its name here.
+    fn met(&self, name: &[u8]) -> Option<Vec<u8>> {
+        self.recent.lock().get(&anywhere(name)).cloned()
     }
 
     /// A key file of a row was written.
@@ -131,6 +145,11 @@ fn row_entry(table: &TableName, name: &[u8]) -> Vec<u8> {
     join_key(&[b"row", table.namespace.as_bytes(), table.name.as_bytes(), name])
 }
 
+/// A name stands for one key, whatever it is the name of.
+fn anywhere(name: &[u8]) -> Vec<u8> {
+    join_key(&[b"met", name])
+}
+
 fn column_entry(family: &FamilyPlace, stem: &[u8]) -> Vec<u8> {
     let (table, name) = (&family.table, family.family.as_bytes());
     join_key(&[b"column", table.namespace.as_bytes(), table.name.as_bytes(), &family.row, name, stem])
@@ -155,11 +174,13 @@ impl Tree {
         for prefix in prefixes {
             let named = |row: &RowKey| spelling.file_name(Level::Row, row, NAME_MAX) == name;
             if let Some(row) = self.search_rows(table, prefix, named)? {
-                self.keys.recent.lock().put(entry, row.clone());
+                let mut recent = self.keys.recent.lock();
+                recent.put(entry, row.clone());
+                recent.put(anywhere(name), row.clone());
                 return Ok(Some(row));
             }
         }
-        Ok(None)
+        Ok(self.keys.met(name).filter(|row| spelling.file_name(Level::Row, row, NAME_MAX) == name))
     }
 
     fn search_rows(&self, table: &TableName, prefix: &[u8], named: impl Fn(&RowKey) -> bool) -> Result<Option<RowKey>> {
@@ -220,7 +241,7 @@ impl Tree {
         if let Some(qualifier) = &found {
             self.keys.note_column(family, stem, qualifier);
         }
-        Ok(found)
+        Ok(found.or_else(|| self.keys.met(stem).filter(named)))
     }
 
     fn search_columns(

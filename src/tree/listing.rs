@@ -124,11 +124,11 @@ impl Tree {
             made.retain(|row| Some(row) <= rows.last());
         }
         merge_names(&mut rows, made, limit);
-        let entry = |row: Vec<u8>| Entry {
-            name: self.spelling.file_name(Level::Row, &row, NAME_MAX),
-            cursor: row.clone(),
-            key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
-            cell: None,
+        let entry = |row: Vec<u8>| {
+            let name = self.spelling.file_name(Level::Row, &row, NAME_MAX);
+            self.keys.note_name(&name, &row);
+            let (cursor, table) = (row.clone(), table.clone());
+            Entry { name, cursor, key: dir.sibling(Place::Row(Arc::new(RowPlace { table, row }))), cell: None }
         };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -180,11 +180,11 @@ impl Tree {
             }
         }
         columns.truncate(limit);
-        let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| Entry {
-            name: self.spelling.file_name(Level::Qualifier, &qualifier, NAME_MAX),
-            cursor: qualifier.clone(),
-            key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))),
-            cell,
+        let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| {
+            let name = self.spelling.file_name(Level::Qualifier, &qualifier, NAME_MAX);
+            self.keys.note_name(&name, &qualifier);
+            let cursor = qualifier.clone();
+            Entry { name, cursor, key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))), cell }
         };
         Ok(columns.into_iter().map(entry).collect())
     }
@@ -205,7 +205,8 @@ impl Tree {
             let page = self.backend.list_versions(column, Versions::LiveAndKept, before, limit)?;
             let ended = page.len() < limit;
             before = page.last().map(|cell| cell.timestamp);
-            versions.extend(page.into_iter().filter(is_readable));
+            let is_shown = |cell: &CellInfo| range.contains(cell.timestamp, cell.tags.written_at) && is_readable(cell);
+            versions.extend(page.into_iter().filter(is_shown));
             if ended {
                 break;
             }

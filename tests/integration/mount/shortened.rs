@@ -67,6 +67,40 @@ fn mount_a_key_file_makes_a_key() {
 }
 
 #[test]
+fn mount_programs_copy_rows_and_columns_with_long_keys() {
+    let fixture = Fixture::new();
+    let (row, long) = (vec![b'r'; 300], [vec![b'q'; 500], b"\xC3\xA4\0".to_vec()].concat());
+    put_bytes(fixture.backend().as_ref(), &row, &long, b"v");
+    put_bytes(fixture.backend().as_ref(), b"short", &long, b"w");
+    fs::create_dir(fixture.path("u")).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).current_dir(fixture.path("")).output().unwrap();
+        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run("cp", &["-r", "t/short", "t/copy"]);
+    run("rsync", &["-rt", "--inplace", "t/short/", "t/synced/"]);
+    run("rsync", &["-rt", "--inplace", "t/", "u/"]);
+    run("mv", &["t/copy", "u/moved"]);
+    let value = |table: &str, row: &[u8]| {
+        let get = cellfs::model::Get {
+            table: cellfs::model::TableName::parse(table).unwrap(),
+            row: row.to_vec(),
+            read: cellfs::model::ReadSpec::default(),
+        };
+        let cells = fixture.backend().get(&get).unwrap().cells;
+        cells.into_iter().map(|cell| (cell.qualifier, cell.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(value("u", &row), [(long.clone(), b"v".to_vec())]);
+    for (table, row) in [("t", "synced"), ("u", "synced"), ("u", "short"), ("u", "moved")] {
+        assert_eq!(value(table, row.as_bytes()), [(long.clone(), b"w".to_vec())], "{table} {row}");
+    }
+    // A name that was never met is none.
+    let name = names(&fixture.path("t/short/f")).remove(0);
+    let never = format!("{}{}", &name[..name.len() - 1], if name.ends_with('0') { '1' } else { '0' });
+    assert_eq!(errno(fs::write(fixture.path("t/short/f").join(never), "x")), libc::ENOENT);
+}
+
+#[test]
 fn mount_versions_wait_for_the_keys_of_row_and_column() {
     let (source, target) = (Fixture::new(), Fixture::empty());
     put_bytes(source.backend().as_ref(), &[b'r'; 300], &[b'q'; 300], b"v");

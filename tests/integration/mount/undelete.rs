@@ -208,6 +208,7 @@ fn mount_refusals_are_told_with_their_path() {
     assert_eq!(errno(fs::metadata(fixture.path("t/.hidden"))), libc::ENOENT);
     assert_eq!(errno(fs::metadata(fixture.path("t/.at/some-day"))), libc::ENOENT);
     assert_eq!(errno(fs::write(fixture.path("t/.schema/f/VERSIONS"), "many\n")), libc::EINVAL);
+    assert_eq!(errno(fs::write(fixture.path("t/.schema/f/MIN_VERSIONS"), "999\n")), libc::EINVAL, "at write(2)");
     assert_eq!(errno(std::os::unix::fs::symlink("q", fixture.path("t/r/f/link"))), libc::EPERM);
     assert_eq!(errno(fs::hard_link(fixture.path("t/r/f/q"), fixture.path("t/r/f/hard"))), libc::EPERM);
     let mode = nix::sys::stat::Mode::S_IRUSR;
@@ -230,8 +231,8 @@ fn mount_refusals_are_told_with_their_path() {
     }
     assert_eq!(fs::read_to_string(fixture.path("t/.info/errors")).unwrap().lines().count(), errors.lines().count());
     let (status, said) = run(&fixture, &["why", &text(&fixture.path("t/r"))]);
-    assert_eq!((status, said.lines().count()), (0, 4), "{said}");
+    assert_eq!((status, said.lines().count()), (0, 5), "{said}");
     let (status, said) = run(&fixture, &["why", "-n", "1", &text(&fixture.store())]);
-    assert!(status == 0 && said.contains("hard links") && said.lines().count() == 1, "{said}");
+    assert!(status == 0 && said.contains("regular file") && said.lines().count() == 1, "{said}");
     assert_eq!(run(&fixture, &["why", &text(&fixture.path("other"))]).0, 1);
 }
