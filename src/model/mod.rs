@@ -15,6 +15,7 @@ mod mutation;
 mod name;
 mod piece;
 mod query;
+pub mod row_key;
 mod schema;
 mod settings;
 mod text;
