@@ -40,6 +40,9 @@ _cellfs() {
             cellfs,create)
                 cmd="cellfs__subcmd__create"
                 ;;
+            cellfs,create-check)
+                cmd="cellfs__subcmd__create__subcmd__check"
+                ;;
             cellfs,create-index)
                 cmd="cellfs__subcmd__create__subcmd__index"
                 ;;
@@ -57,6 +60,9 @@ _cellfs() {
                 ;;
             cellfs,drop)
                 cmd="cellfs__subcmd__drop"
+                ;;
+            cellfs,drop-check)
+                cmd="cellfs__subcmd__drop__subcmd__check"
                 ;;
             cellfs,drop-index)
                 cmd="cellfs__subcmd__drop__subcmd__index"
@@ -78,6 +84,9 @@ _cellfs() {
                 ;;
             cellfs,incr)
                 cmd="cellfs__subcmd__incr"
+                ;;
+            cellfs,key)
+                cmd="cellfs__subcmd__key"
                 ;;
             cellfs,list)
                 cmd="cellfs__subcmd__list"
@@ -160,6 +169,9 @@ _cellfs() {
             cellfs__subcmd__help,create)
                 cmd="cellfs__subcmd__help__subcmd__create"
                 ;;
+            cellfs__subcmd__help,create-check)
+                cmd="cellfs__subcmd__help__subcmd__create__subcmd__check"
+                ;;
             cellfs__subcmd__help,create-index)
                 cmd="cellfs__subcmd__help__subcmd__create__subcmd__index"
                 ;;
@@ -177,6 +189,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,drop)
                 cmd="cellfs__subcmd__help__subcmd__drop"
+                ;;
+            cellfs__subcmd__help,drop-check)
+                cmd="cellfs__subcmd__help__subcmd__drop__subcmd__check"
                 ;;
             cellfs__subcmd__help,drop-index)
                 cmd="cellfs__subcmd__help__subcmd__drop__subcmd__index"
@@ -198,6 +213,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,incr)
                 cmd="cellfs__subcmd__help__subcmd__incr"
+                ;;
+            cellfs__subcmd__help,key)
+                cmd="cellfs__subcmd__help__subcmd__key"
                 ;;
             cellfs__subcmd__help,list)
                 cmd="cellfs__subcmd__help__subcmd__list"
@@ -256,6 +274,15 @@ _cellfs() {
             cellfs__subcmd__help,why)
                 cmd="cellfs__subcmd__help__subcmd__why"
                 ;;
+            cellfs__subcmd__help__subcmd__key,advise)
+                cmd="cellfs__subcmd__help__subcmd__key__subcmd__advise"
+                ;;
+            cellfs__subcmd__help__subcmd__key,decode)
+                cmd="cellfs__subcmd__help__subcmd__key__subcmd__decode"
+                ;;
+            cellfs__subcmd__help__subcmd__key,encode)
+                cmd="cellfs__subcmd__help__subcmd__key__subcmd__encode"
+                ;;
             cellfs__subcmd__help__subcmd__snapshot,clone)
                 cmd="cellfs__subcmd__help__subcmd__snapshot__subcmd__clone"
                 ;;
@@ -270,6 +297,30 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help__subcmd__snapshot,restore)
                 cmd="cellfs__subcmd__help__subcmd__snapshot__subcmd__restore"
+                ;;
+            cellfs__subcmd__key,advise)
+                cmd="cellfs__subcmd__key__subcmd__advise"
+                ;;
+            cellfs__subcmd__key,decode)
+                cmd="cellfs__subcmd__key__subcmd__decode"
+                ;;
+            cellfs__subcmd__key,encode)
+                cmd="cellfs__subcmd__key__subcmd__encode"
+                ;;
+            cellfs__subcmd__key,help)
+                cmd="cellfs__subcmd__key__subcmd__help"
+                ;;
+            cellfs__subcmd__key__subcmd__help,advise)
+                cmd="cellfs__subcmd__key__subcmd__help__subcmd__advise"
+                ;;
+            cellfs__subcmd__key__subcmd__help,decode)
+                cmd="cellfs__subcmd__key__subcmd__help__subcmd__decode"
+                ;;
+            cellfs__subcmd__key__subcmd__help,encode)
+                cmd="cellfs__subcmd__key__subcmd__help__subcmd__encode"
+                ;;
+            cellfs__subcmd__key__subcmd__help,help)
+                cmd="cellfs__subcmd__key__subcmd__help__subcmd__help"
                 ;;
             cellfs__subcmd__snapshot,clone)
                 cmd="cellfs__subcmd__snapshot__subcmd__clone"
@@ -314,7 +365,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -354,7 +405,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__append)
-            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
+            opts="-h -V --ttl --key --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -436,12 +487,28 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__count)
-            opts="-h -V --json --other-owner --help --version"
+            opts="-h -V --by --value-from --value-to --value-prefix --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --value-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -456,6 +523,40 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__create__subcmd__check)
+            opts="-h -V --columns --type --length --required --references --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --type)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --length)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --required)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --references)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -490,7 +591,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__delete)
-            opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
+            opts="-h -V --key --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -512,7 +613,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__deleteall)
-            opts="-h -V --if-value --if-absent --if-column --json --other-owner --help --version"
+            opts="-h -V --key --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -575,6 +676,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__drop__subcmd__check)
+            opts="-h -V --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__drop__subcmd__index)
             opts="-h -V --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -590,7 +705,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__export)
-            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --format --output --history --json --other-owner --help --version"
+            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --by-key --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --format --output --key --history --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -609,6 +724,10 @@ _cellfs() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -678,7 +797,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__get)
-            opts="-h -V --versions --timestamp --timerange --filter --value --row --json --other-owner --help --version"
+            opts="-h -V --key --versions --timestamp --timerange --filter --value --row --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -712,7 +831,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter create-index drop-index truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,6 +956,20 @@ _cellfs() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cellfs__subcmd__help__subcmd__create__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cellfs__subcmd__help__subcmd__create__subcmd__index)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -908,6 +1041,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__drop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__drop__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1008,6 +1155,62 @@ _cellfs() {
         cellfs__subcmd__help__subcmd__incr)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__key)
+            opts="encode decode advise"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__key__subcmd__advise)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__key__subcmd__decode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__key__subcmd__encode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1356,7 +1559,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__import)
-            opts="-h -V --format --columns --keep-empty --timestamp --on-error --resume --json --other-owner --help --version"
+            opts="-h -V --format --columns --keep-empty --timestamp --key --on-error --resume --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1386,7 +1589,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__incr)
-            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
+            opts="-h -V --ttl --key --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1404,6 +1607,136 @@ _cellfs() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key)
+            opts="-h -V --json --other-owner --help --version encode decode advise help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__advise)
+            opts="-h -V --sample --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --sample)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__decode)
+            opts="-h -V --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__encode)
+            opts="-h -V --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__help)
+            opts="encode decode advise help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__help__subcmd__advise)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__help__subcmd__decode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__help__subcmd__encode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__key__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -1524,7 +1857,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__put)
-            opts="-h -V --ttl --if-value --if-absent --if-column --json --other-owner --help --version"
+            opts="-h -V --ttl --key --if-value --if-absent --if-column --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1550,7 +1883,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__scan)
-            opts="-h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --json --other-owner --help --version"
+            opts="-h -V --start --stop --prefix --reversed --limit --raw --by-key --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1569,6 +1902,10 @@ _cellfs() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

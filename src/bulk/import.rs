@@ -13,6 +13,7 @@ use super::read::delimited::{Columns, Empty};
 use super::read::records::{Reader, shape};
 use super::read::split::{Span, Splitter};
 use crate::backend::Backend;
+use crate::model::row_key::{Recipe, parse_fields};
 use crate::model::{FileTime, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -27,6 +28,8 @@ pub struct Plan {
     pub time: Timestamp,
     /// Of the same, where the timestamp is none that somebody has chosen: see [`import_mtime`].
     pub mtime: Option<FileTime>,
+    /// Rows are given by the fields of this recipe.
+    pub recipe: Option<Recipe>,
     /// Longest record in bytes.
     pub record_max: usize,
     /// Where in the stream it goes on.
@@ -78,6 +81,7 @@ pub struct Import {
     splitter: Splitter,
     reader: Reader,
     terms: Terms,
+    recipe: Option<Recipe>,
     record_max: usize,
     batch: Batch,
     families: BTreeSet<String>,
@@ -112,6 +116,7 @@ impl Import {
             backend,
             table: plan.table,
             reader: Reader::new(plan.format, plan.empty, plan.columns),
+            recipe: plan.recipe,
             record_max: plan.record_max,
             batch: Batch::default(),
             families: BTreeSet::new(),
@@ -200,7 +205,11 @@ impl Import {
     /// `None`: it was the line of names.
     fn read(&mut self, span: &Span) -> std::result::Result<Option<Changes>, Fault> {
         let text = &self.splitter.bytes()[span.range.clone()];
-        let changes = self.reader.read(text, &self.terms)?;
+        let mut changes = self.reader.read(text, &self.terms)?;
+        if let (Some(changes), Some(recipe)) = (&mut changes, &self.recipe) {
+            let key = parse_fields(&changes.row).and_then(|fields| recipe.encode(&fields));
+            changes.row = key.map_err(|e| Fault::whole(e.message))?;
+        }
         match &changes {
             Some(changes) => {
                 let mut families = changes.changes.iter().map(super::read::change::Change::family);
@@ -345,6 +354,7 @@ fn is_of_a_row(e: &Error) -> bool {
         ErrorKind::IllegalArgument
             | ErrorKind::FailedSanityCheck
             | ErrorKind::Constraint
+            | ErrorKind::Refused
             | ErrorKind::ValueTooLarge
             | ErrorKind::NoSuchFamily
             | ErrorKind::AlreadyExists

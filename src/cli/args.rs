@@ -1,20 +1,25 @@
 //! The command line's grammar: one table for parser, help, man pages and completions.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 mod bulk;
+mod cells;
 mod change;
+mod constraint;
 mod index;
+mod key;
 mod operator;
 mod shell;
 mod snapshot;
 
 pub use bulk::{ExportArgs, ImportArgs};
+pub use cells::{CountArgs, DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs};
 pub use change::{AppendArgs, ConditionArgs, IncrArgs};
+pub use constraint::{CreateCheckArgs, DropCheckArgs};
 pub use index::{ByArgs, CreateIndexArgs, DropIndexArgs};
+pub use key::{ByKeyArgs, KeyAction, KeyArgs, KeyCommandArgs};
 pub use operator::{
     BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs,
     StatsArgs, TopArgs, UndeleteArgs, WatchArgs, WhyArgs,
@@ -58,6 +63,15 @@ pub enum Command {
     CreateIndex(CreateIndexArgs),
     /// Drop a secondary index
     DropIndex(DropIndexArgs),
+    CreateCheck(CreateCheckArgs),
+    /// Make row keys of fields, read them, and look at those of a table
+    ///
+    /// A table may carry the recipe of its keys in .schema/.key (a line of METADATA, cellfs.key). Then put, get, delete,
+    /// deleteall, incr, append, import and export take fields in the place of rows with --key, scan --by-key goes in their
+    /// order, and TABLE/.key/NAME=VALUE,.../ of a mount shows the rows that have them. What is stored are the bytes.
+    Key(KeyCommandArgs),
+    /// Drop a constraint of a family
+    DropCheck(DropCheckArgs),
     /// Drop all cells of a table; what they were is kept for a while, as a dropped table of that name
     Truncate(DropArgs),
     /// Drop a table with its cells; undrop brings it back for a while
@@ -108,8 +122,8 @@ pub enum Command {
     /// import. How far it has come is kept in a file beside FILE, which goes when all is done. Exit status: 0 all is
     /// imported, 1 lines were left out as --on-error says, 2 it has stopped.
     Import(ImportArgs),
-    /// Count the rows of a table
-    Count(TableArgs),
+    /// Count the rows of a table, or those that an index has
+    Count(CountArgs),
     /// Keep the present state under a name, read it, bring tables of it back
     Snapshot(SnapshotArgs),
     /// Write what is in memory to segments
@@ -229,7 +243,7 @@ pub struct DescribeArgs {
     pub table: String,
     /// Show each column instead: how many puts of it are stored (versions that no compaction has dropped yet among
     /// them), bytes of their values, and bounds of their timestamps, exact until a version was dropped. A family
-    /// with more than 10,000 qualifiers is not counted
+    /// with more than 10,000 qualifiers is walked over once for each 10,000
     #[arg(long)]
     pub columns: bool,
 }
@@ -246,133 +260,6 @@ pub struct CreateArgs {
     /// Make the store if it is absent
     #[arg(long)]
     pub make: bool,
-}
-
-#[derive(Args)]
-pub struct PutArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
-    /// mount, in the place of STORE and of the arguments that it says
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-    /// Key of the row; with --json, a lone - reads cells from standard input, one a line, as scan --json prints them
-    #[arg(allow_negative_numbers = true)]
-    pub row: OsString,
-    /// FAMILY:QUALIFIER
-    pub column: Option<OsString>,
-    /// The value; - reads standard input. Behind -- it may begin with -
-    #[arg(allow_negative_numbers = true)]
-    pub value: Option<OsString>,
-    /// Milliseconds since 1970; now (but after the newest version) if it is left out
-    pub timestamp: Option<i64>,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
-    pub ttl: Option<u64>,
-    #[command(flatten)]
-    pub condition: ConditionArgs,
-}
-
-#[derive(Args)]
-pub struct GetArgs {
-    /// Directory of the store, or a mount point of it; or the path of a row, a family of it, a cell or a version in a
-    /// mount, behind which only columns are left
-    pub store: PathBuf,
-    /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; the key of the row; columns, each FAMILY or
-    /// FAMILY:QUALIFIER. \xNN stands for a byte
-    #[arg(value_name = "TABLE ROW COLUMN", allow_negative_numbers = true)]
-    pub rest: Vec<OsString>,
-    #[command(flatten)]
-    pub read: ReadArgs,
-    /// Print the newest value alone, byte for byte
-    #[arg(long)]
-    pub value: bool,
-    /// Another row; may be given again
-    #[arg(long = "row", value_name = "ROW", allow_hyphen_values = true, conflicts_with = "value")]
-    pub rows: Vec<OsString>,
-}
-
-#[derive(Args)]
-pub struct ReadArgs {
-    /// Versions a column
-    #[arg(long, default_value_t = 1)]
-    pub versions: u32,
-    /// Only this timestamp
-    #[arg(long)]
-    pub timestamp: Option<i64>,
-    /// Only timestamps from FROM (inclusive) to TO (exclusive)
-    #[arg(long, value_name = "FROM,TO", conflicts_with = "timestamp")]
-    pub timerange: Option<String>,
-    /// A filter in HBase's filter language; \xNN in it stands for a byte
-    #[arg(long)]
-    pub filter: Option<OsString>,
-}
-
-#[derive(Args)]
-pub struct DeleteArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
-    /// mount, in the place of STORE and of the arguments that it says
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-    /// Key of the row
-    #[arg(allow_negative_numbers = true)]
-    pub row: OsString,
-    /// FAMILY:QUALIFIER; a FAMILY alone stands for all its columns, at a timestamp
-    pub column: OsString,
-    /// Only the version of this timestamp
-    pub timestamp: Option<i64>,
-    #[command(flatten)]
-    pub condition: ConditionArgs,
-}
-
-#[derive(Args)]
-pub struct DeleteallArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
-    /// mount, in the place of STORE and of the arguments that it says
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-    /// Key of the row
-    #[arg(allow_negative_numbers = true)]
-    pub row: OsString,
-    /// FAMILY or FAMILY:QUALIFIER; the whole row if it is left out, or empty
-    pub column: Option<OsString>,
-    /// Only what is not newer than this timestamp
-    pub timestamp: Option<i64>,
-    #[command(flatten)]
-    pub condition: ConditionArgs,
-}
-
-#[derive(Args)]
-pub struct ScanArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table or a row in a mount, behind which only
-    /// columns are left
-    pub store: PathBuf,
-    /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; columns, each FAMILY or FAMILY:QUALIFIER
-    #[arg(value_name = "TABLE COLUMN")]
-    pub rest: Vec<OsString>,
-    /// First row
-    #[arg(long, value_name = "ROW", allow_hyphen_values = true)]
-    pub start: Option<OsString>,
-    /// Row to stop before
-    #[arg(long, value_name = "ROW", allow_hyphen_values = true)]
-    pub stop: Option<OsString>,
-    /// Only rows that start with this
-    #[arg(long, conflicts_with_all = ["start", "stop"], allow_hyphen_values = true)]
-    pub prefix: Option<OsString>,
-    /// From the last row to the first
-    #[arg(long)]
-    pub reversed: bool,
-    /// At most so many rows
-    #[arg(long)]
-    pub limit: Option<u64>,
-    /// Show tombstones and what they hide
-    #[arg(long)]
-    pub raw: bool,
-    #[command(flatten)]
-    pub by: ByArgs,
-    #[command(flatten)]
-    pub read: ReadArgs,
 }
 
 #[derive(Args)]

@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::Answer;
-use super::args::{ConditionArgs, DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs, TableArgs};
+use super::args::{ConditionArgs, CountArgs, DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs};
 use super::given::{self, Subject};
 use super::output::{CellPrinter, Form, Output};
 use super::progress::Progress;
 use super::put_lines;
+use super::{Answer, key};
 use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
-    RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
+    RowKey, RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -80,11 +80,10 @@ pub(super) fn condition(args: &ConditionArgs, changed: Option<(&str, &[u8])>) ->
 pub fn mutated(
     backend: &dyn Backend,
     table: TableName,
-    row: &OsStr,
+    row: RowKey,
     mutation: Mutation,
     condition: Option<Condition>,
 ) -> Result<Mutated> {
-    let row = given::bytes(row);
     let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
     backend.mutate(mutations, condition)
 }
@@ -92,7 +91,7 @@ pub fn mutated(
 fn mutate(
     backend: &dyn Backend,
     table: TableName,
-    row: &OsStr,
+    row: RowKey,
     mutation: Mutation,
     condition: Option<Condition>,
 ) -> Result<Answer> {
@@ -127,8 +126,9 @@ pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
     };
     let (family, qualifier) = full_column(column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
-    let row = given::bytes(&args.row);
-    let column = ColumnKey { table: table.clone(), row, family: family.clone(), qualifier: qualifier.clone() };
+    let row = args.key.row(backend.as_ref(), &table, &args.row)?;
+    let column =
+        ColumnKey { table: table.clone(), row: row.clone(), family: family.clone(), qualifier: qualifier.clone() };
     let put = PutCell {
         time: explicit_time(args.timestamp)?,
         value: put_argument(value, &column, backend.as_ref())?,
@@ -138,7 +138,7 @@ pub fn put(args: PutArgs, json: bool) -> Result<Answer> {
         family: family.clone(),
         qualifier: qualifier.clone(),
     };
-    mutate(backend.as_ref(), table, &args.row, Mutation::Put(vec![put]), condition)
+    mutate(backend.as_ref(), table, row, Mutation::Put(vec![put]), condition)
 }
 
 /// A long value from standard input goes to the store as it comes, or lies in a file; one that is too long is not read
@@ -213,12 +213,17 @@ pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
     let mut rest = rest.into_iter();
     let row = match subject.row.take() {
         Some(row) => row,
-        None => given::bytes(&rest.next().ok_or_else(|| given::wrong("a row is missing: STORE TABLE ROW"))?),
+        None => {
+            let text = rest.next().ok_or_else(|| given::wrong("a row is missing: STORE TABLE ROW"))?;
+            args.key.row(subject.backend.as_ref(), &subject.table, &text)?
+        }
     };
     let read = read_spec(&subject, rest.as_slice(), args.read)?;
     let form = if args.value { Form::Value } else { form(json) };
     let mut printer = CellPrinter::new(form);
-    for row in std::iter::once(row).chain(args.rows.iter().map(|row| given::bytes(row))) {
+    let others = args.rows.iter().map(|row| args.key.row(subject.backend.as_ref(), &subject.table, row));
+    for row in std::iter::once(Ok(row)).chain(others) {
+        let row = row?;
         let get = Get { table: subject.table.clone(), row, read: read.clone() };
         subject.backend.get_pieces(&get, &mut |piece| printer.take(piece))?;
     }
@@ -231,6 +236,7 @@ fn form(json: bool) -> Form {
 
 pub fn delete(args: DeleteArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
+    let row = args.key.row(backend.as_ref(), &table, &args.row)?;
     if let (Some(_), (family, None)) = (args.timestamp, split_column(&args.column)?) {
         let marker = DeleteMarker {
             kind: DeleteKind::FamilyVersion { family },
@@ -238,7 +244,7 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
             erases: false,
         };
         let condition = condition(&args.condition, None)?;
-        return mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition);
+        return mutate(backend.as_ref(), table, row, Mutation::Delete(vec![marker]), condition);
     }
     let (family, qualifier) = full_column(&args.column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
@@ -247,11 +253,12 @@ pub fn delete(args: DeleteArgs) -> Result<Answer> {
         None => DeleteKind::Column { family, qualifier },
     };
     let marker = DeleteMarker { kind, time: explicit_time(args.timestamp)?, erases: false };
-    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition)
+    mutate(backend.as_ref(), table, row, Mutation::Delete(vec![marker]), condition)
 }
 
 pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
+    let row = args.key.row(backend.as_ref(), &table, &args.row)?;
     let column = args.column.as_deref().filter(|column| !column.is_empty());
     let column = column.map(split_column).transpose()?;
     let changed = column.as_ref().and_then(|(family, qualifier)| Some((family.as_str(), qualifier.as_deref()?)));
@@ -262,7 +269,7 @@ pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
         Some((family, Some(qualifier))) => DeleteKind::Column { family, qualifier },
     };
     let marker = DeleteMarker { kind, time: explicit_time(args.timestamp)?, erases: false };
-    mutate(backend.as_ref(), table, &args.row, Mutation::Delete(vec![marker]), condition)
+    mutate(backend.as_ref(), table, row, Mutation::Delete(vec![marker]), condition)
 }
 
 /// What `scan` and `export` are asked for.
@@ -290,17 +297,22 @@ pub(super) fn scan_of(args: ScanArgs) -> Result<(Subject, Scan)> {
     Ok((subject, scan))
 }
 
-pub fn scan(args: ScanArgs, json: bool) -> Result<Answer> {
+pub fn scan(mut args: ScanArgs, json: bool) -> Result<Answer> {
+    let fields = args.by_key.by_key.take();
     let (subject, scan) = scan_of(args)?;
     let mut printer = CellPrinter::new(form(json));
+    if let Some(fields) = fields {
+        return key::scan(subject.backend.as_ref(), scan, &fields, printer.with_keys_as_they_are());
+    }
     subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
     printer.finish()
 }
 
-pub fn count(args: TableArgs, json: bool) -> Result<Answer> {
-    let (backend, table) = open(&args.store, &args.table)?;
+pub fn count(args: CountArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.of.store, &args.of.table)?;
     let mut scan = Scan::all(table);
     scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
+    super::index::ask(backend.as_ref(), &mut scan, &args.by)?;
     let mut rows = 0_u64;
     let progress = Progress::counting("rows");
     for row in backend.scan(&scan)? {

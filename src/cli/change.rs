@@ -99,11 +99,12 @@ pub fn truncate(args: &DropArgs) -> Result<Answer> {
 
 pub fn incr(args: &IncrArgs, as_json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
+    let row = args.key.row(backend.as_ref(), &table, &args.row)?;
     let (family, qualifier) = full_column(&args.column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let columns = vec![ColumnDelta { family, qualifier, delta: args.amount }];
     let increment = Increment { columns, time: Time::AfterNewest, ttl_ms: args.ttl, time_range: TimeRange::ALL };
-    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Increment(increment), condition)?;
+    let done = mutated(backend.as_ref(), table, row, Mutation::Increment(increment), condition)?;
     let counter = done.results.first().and_then(|cell| cell.value.as_slice().try_into().ok()).map(i64::from_be_bytes);
     let mut output = Output::new();
     if let Some(value) = counter {
@@ -115,6 +116,7 @@ pub fn incr(args: &IncrArgs, as_json: bool) -> Result<Answer> {
 
 pub fn append(args: &AppendArgs) -> Result<Answer> {
     let (backend, table) = open(&args.store, &args.table)?;
+    let row = args.key.row(backend.as_ref(), &table, &args.row)?;
     let (family, qualifier) = full_column(&args.column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let limit = backend.value_limit().min(APPEND_MAX);
@@ -131,6 +133,6 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
         time_range: TimeRange::ALL,
         returns: false,
     };
-    let done = mutated(backend.as_ref(), table, &args.row, Mutation::Append(append), condition)?;
+    let done = mutated(backend.as_ref(), table, row, Mutation::Append(append), condition)?;
     Ok(if done.applied { Answer::Yes } else { Answer::No })
 }

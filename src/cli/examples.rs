@@ -72,7 +72,14 @@ pub const BESIDE: &[Beside] = &[
         ],
         &["cellfs-create(1)", "cellfs-alter(1)", "mount.cellfs(8)", "cellfs-tree(7)"],
     ),
-    beside("cellfs-count", &[("How many rows there are:", "cellfs count /srv/store shop/orders")], &["cellfs-scan(1)"]),
+    beside(
+        "cellfs-count",
+        &[
+            ("How many rows there are:", "cellfs count /srv/store shop/orders"),
+            ("How many of them an index has:", "cellfs count /srv/store users --by city=Bonn"),
+        ],
+        &["cellfs-scan(1)", "cellfs-create-index(1)"],
+    ),
     beside(
         "cellfs-create",
         &[(
@@ -80,6 +87,25 @@ pub const BESIDE: &[Beside] = &[
             "cellfs create --make /srv/store t f1,VERSIONS=3,TTL=86400 f2",
         )],
         &["cellfs-alter(1)", "cellfs-describe(1)", "cellfs-drop(1)"],
+    ),
+    beside(
+        "cellfs-create-check",
+        &[
+            ("Ages are whole numbers:", "cellfs create-check /srv/store users f age --columns age --type i64"),
+            (
+                "Names are short, and no user is without a name and an address:",
+                "cellfs create-check /srv/store users f names --columns name --length 1..80 --required f:name,f:mail",
+            ),
+            (
+                "Orders are of customers that there are:",
+                "cellfs create-check /srv/store shop:orders f customer --columns customer --references shop:customers",
+            ),
+            (
+                "Addresses look like addresses:",
+                "cellfs create-check /srv/store users f mail --columns mail --type 'regex:[^@ ]+@[^@ ]+'",
+            ),
+        ],
+        &["cellfs-drop-check(1)", "cellfs-create-index(1)", "cellfs-describe(1)", "cellfs-why(1)", "cellfs-tree(7)"],
     ),
     beside(
         "cellfs-create-index",
@@ -127,6 +153,11 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-undrop(1)", "cellfs-truncate(1)"],
     ),
     beside(
+        "cellfs-drop-check",
+        &[("Take any age from now on:", "cellfs drop-check /srv/store users f age")],
+        &["cellfs-create-check(1)"],
+    ),
+    beside(
         "cellfs-drop-index",
         &[("Its entries go too, the table stays as it is:", "cellfs drop-index /srv/store users city")],
         &["cellfs-create-index(1)"],
@@ -172,6 +203,35 @@ pub const BESIDE: &[Beside] = &[
         "cellfs-incr",
         &[("Count one more, and say how many:", "cellfs incr /srv/store t r f:hits")],
         &["cellfs-append(1)"],
+    ),
+    beside(
+        "cellfs-key",
+        &[
+            (
+                "Keys of a crawl: spread over eight places, pages of a site together, the newest first:",
+                "cellfs key encode 'salt(8) reverse_domain(host) desc(time)' host=www.cnn.com,time=2014-11-18T05:20:00Z",
+            ),
+            ("What is slow about the keys of a table:", "cellfs key advise /srv/store web"),
+        ],
+        &["cellfs-key-encode(1)", "cellfs-key-decode(1)", "cellfs-key-advise(1)", "cellfs-scan(1)", "cellfs-tree(7)"],
+    ),
+    beside(
+        "cellfs-key-encode",
+        &[
+            ("A user's events, the newest first:", "cellfs key encode 'user desc(time)' user=ada,time=1416287999000"),
+            ("A number that sorts as one:", "cellfs key encode 'customer u64(order)' customer=c17,order=4711"),
+        ],
+        &["cellfs-key(1)", "cellfs-key-decode(1)", "cellfs-put(1)"],
+    ),
+    beside(
+        "cellfs-key-decode",
+        &[("What a key says:", r"cellfs key decode 'user u16(n)' 'ada\x00\x00\x07'")],
+        &["cellfs-key(1)", "cellfs-key-encode(1)"],
+    ),
+    beside(
+        "cellfs-key-advise",
+        &[("Look at 500 rows:", "cellfs key advise /srv/store web --sample 500")],
+        &["cellfs-key(1)", "cellfs-describe(1)"],
     ),
     beside(
         "cellfs-list",
@@ -226,6 +286,7 @@ pub const BESIDE: &[Beside] = &[
                 "cellfs scan /srv/store t --prefix com. --reversed --limit 10",
             ),
             ("Rows that an index has:", "cellfs scan /srv/store users --by city=Bonn f:name"),
+            ("Pages of a site, whatever salt their keys have:", "cellfs scan /srv/store web --by-key=host=www.cnn.com"),
             ("A range of its values:", "cellfs scan /srv/store users --by age --value-from 30 --value-to 40"),
             ("By a filter, as JSON:", r#"cellfs --json scan /srv/store t --filter "ValueFilter(=,'substring:CNN')""#),
         ],

@@ -14,6 +14,7 @@ use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::bulk::{FORMATS, Format, Out, check_columns, columns_of, history, writer};
+use crate::model::row_key::{Recipe, fields_text};
 use crate::model::{Piece, Scan};
 use crate::{Error, Result};
 
@@ -36,7 +37,11 @@ pub fn export(args: ExportArgs) -> Result<Answer> {
     if args.history && format != Format::Jsonl {
         return Err(wrong("only jsonl has room for the history: leave --format out, or name FILE .jsonl"));
     }
+    if args.scan.by_key.by_key.is_some() {
+        return Err(wrong("export goes in the order of the rows; --key writes their fields"));
+    }
     let (subject, scan) = scan_of(args.scan)?;
+    let recipe = args.key.key.then(|| super::key::recipe(subject.backend.as_ref(), &subject.table)).transpose()?;
     let target = Target::open(args.output)?;
     let mut pipe = Pipe { target, progress: Progress::flow(None), rows: 0 };
     let backend = subject.backend.as_ref();
@@ -46,14 +51,19 @@ pub fn export(args: ExportArgs) -> Result<Answer> {
             history(backend, &scan, &mut out, &mut |out| pipe.give(out, GIVEN))?;
             pipe.give(&mut out, 0)?;
         }
-        false => rows(backend, &scan, format, &mut pipe)?,
+        false => rows(backend, (&scan, recipe.as_ref()), format, &mut pipe)?,
     }
     drop(pipe.progress);
     pipe.target.finish()?;
     Ok(Answer::Yes)
 }
 
-fn rows(backend: &dyn Backend, scan: &Scan, format: Format, pipe: &mut Pipe) -> Result<()> {
+fn rows(
+    backend: &dyn Backend,
+    (scan, recipe): (&Scan, Option<&Recipe>),
+    format: Format,
+    pipe: &mut Pipe,
+) -> Result<()> {
     let columns = match format.needs_columns() {
         true => columns_of(backend, &scan.table, &scan.read.columns, |_| true)?,
         false => Vec::new(),
@@ -63,7 +73,13 @@ fn rows(backend: &dyn Backend, scan: &Scan, format: Format, pipe: &mut Pipe) -> 
     writer.begin(&mut out);
     backend.scan_pieces(scan, &mut |piece| {
         pipe.rows += u64::from(matches!(piece, Piece::Row(_)));
-        writer.piece(piece, &mut out)?;
+        match (piece, recipe) {
+            (Piece::Row(row), Some(recipe)) => {
+                let fields = Piece::Row(fields_text(&recipe.decode(row)?).into_bytes());
+                writer.piece(&fields, &mut out)?;
+            }
+            _ => writer.piece(piece, &mut out)?,
+        }
         pipe.give(&mut out, GIVEN)
     })?;
     writer.end(&mut out);

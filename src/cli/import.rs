@@ -16,6 +16,7 @@ use super::cells::{await_input, open};
 use super::export::format_of;
 use super::given::{self, wrong};
 use super::import_progress::{Keeper, Kept, place_of, store_mark};
+use super::key::recipe;
 use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
@@ -150,11 +151,12 @@ fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option
     if let Some(keeper) = kept {
         let other = keeper.kept.format != format.name()
             || keeper.kept.keep_empty != args.keep_empty
+            || keeper.kept.key != args.key.key
             || columns.is_some() && columns != keeper.kept.columns
             || args.timestamp.is_some_and(|at| at != keeper.kept.timestamp);
         if other {
             return Err(wrong(
-                "the import that was stopped had another --format, --columns, --keep-empty or --timestamp",
+                "the import that was stopped had another --format, --columns, --keep-empty, --key or --timestamp",
             ));
         }
     }
@@ -170,7 +172,8 @@ fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option
     let mtime = if args.timestamp.is_none() { import_mtime(backend, time) } else { None };
     let columns = kept.and_then(|keeper| keeper.kept.columns.clone()).or(columns);
     let from = kept.map_or_else(Position::default, Keeper::position);
-    Ok(Plan { table, format, columns, empty, time, mtime, record_max: RECORD_MAX, from })
+    let recipe = args.key.key.then(|| recipe(backend, &table)).transpose()?;
+    Ok(Plan { table, format, columns, empty, time, mtime, recipe, record_max: RECORD_MAX, from })
 }
 
 fn named(name: &str) -> Result<Format> {
@@ -185,6 +188,7 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
         format: plan.format.name().to_owned(),
         columns: plan.columns.clone(),
         keep_empty: args.keep_empty,
+        key: args.key.key,
         timestamp: plan.time.0,
         bytes: 0,
         lines: 0,

@@ -21,6 +21,9 @@ pub struct Kept {
     pub format: String,
     pub columns: Option<Columns>,
     pub keep_empty: bool,
+    /// Rows are given by the fields of the table's recipe.
+    #[serde(default)]
+    pub key: bool,
     /// Of what says no timestamp: the same when it is written again.
     pub timestamp: i64,
     /// What of the file is in the table.

@@ -3,6 +3,7 @@
 //! Exit status: 0 done, 1 a negative answer (nothing found, a condition that does not hold), 2 an error; a session of
 //! the shell may give its own with `exit`.
 
+mod advise;
 mod args;
 mod bench;
 mod cells;
@@ -10,6 +11,7 @@ mod change;
 mod check;
 mod columns;
 mod config;
+mod constraint;
 mod demo;
 mod examples;
 mod expand;
@@ -20,6 +22,7 @@ mod history;
 mod import;
 mod import_progress;
 mod index;
+mod key;
 mod logging;
 mod mount;
 mod mount_options;
@@ -58,7 +61,7 @@ pub const EXIT_STATUS: [(&str, &str); 4] = [
     (
         "1",
         "A negative answer: get, scan and log found nothing, config asked for an attribute that is not set, profile saw no request, the condition of put or delete (--if-value, \
-         --if-absent) did not hold, check found damage, status or check found that the store takes no changes any more after a failed sync, undelete found nothing \
+         --if-absent) did not hold, check found damage, key advise found something to tell, status or check found that the store takes no changes any more after a failed sync, undelete found nothing \
          to bring back, a statement failed in shell --noninteractive.",
     ),
     ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
@@ -141,6 +144,9 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Alter(args) => change::alter(&args),
         Command::CreateIndex(args) => index::create_index(&args),
         Command::DropIndex(args) => index::drop_index(&args),
+        Command::CreateCheck(args) => constraint::create_check(&args),
+        Command::DropCheck(args) => constraint::drop_check(&args),
+        Command::Key(args) => key::key(args.action, json),
         Command::Truncate(args) => change::truncate(&args),
         Command::Drop(args) => tables::drop(&args),
         Command::Undrop(args) => tables::undrop(&args),

@@ -58,12 +58,14 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
         (Place::Row(one), Place::Row(other)) => mover.row(one, other)?,
         (Place::Family(one), Place::Family(other)) => {
             mover.check(&one.table, &other.table)?;
+            mover.check_constraints(&other.table, &other.family)?;
             mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), target)?;
             mover.found(mover.family(one, other)?)?;
             mover.leave(&one.row_place(), Some(&one.family))?;
         }
         (Place::Cell(one), Place::Cell(other)) => {
             mover.check(&one.table, &other.table)?;
+            mover.check_constraints(&other.table, &other.family)?;
             let present = mover.backend.list_versions(other, Versions::LiveAndKept, None, 1)?;
             mover.refuse_present(!present.is_empty(), target)?;
             mover.found(mover.cell(one, other)?)?;
@@ -104,6 +106,10 @@ impl Mover {
         };
         let mut moved = 0;
         for family in families(from)? {
+            // Within a table a row takes along what was judged.
+            if from.table != to.table {
+                self.check_constraints(&to.table, &family)?;
+            }
             moved += self.family(&of(from, &family), &of(to, &family))?;
         }
         self.found(moved)?;
@@ -124,6 +130,20 @@ impl Mover {
                 let text = format!("table {name} is READONLY; alter it to move cells from it or into it");
                 return Err(Error::new(ErrorKind::ReadOnlyTable, text));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses a family with constraints: what is copied with its history passes by them.
+    fn check_constraints(&self, table: &TableName, family: &str) -> Result<()> {
+        let catalogue = self.backend.catalogue()?;
+        let of = catalogue.tables.get(table).and_then(|table| table.families.get(family));
+        if of.is_some_and(|family| !family.constraints.is_empty()) {
+            let text = format!(
+                "family {family} of table {table} has checks, which this move would not ask: rename it in the mount, \
+                 which does, or copy what is newest (cp -r) and delete the rest here"
+            );
+            return Err(Error::new(ErrorKind::Refused, text));
         }
         Ok(())
     }

@@ -45,8 +45,8 @@ fn failed(source: &std::io::Error) -> Error {
 }
 
 /// One cell for people: row, column, timestamp, value, separated by tabs.
-fn cell_line(row: &[u8], cell: &Cell) -> String {
-    let (row, qualifier) = (to_string_binary(row), to_string_binary(&cell.qualifier));
+fn cell_line(row: &str, cell: &Cell) -> String {
+    let qualifier = to_string_binary(&cell.qualifier);
     let last = match cell.kind {
         CellKind::Put => to_string_binary(&cell.value),
         CellKind::Tombstone(kind) => format!("({})", kind.name()),
@@ -74,11 +74,41 @@ pub struct CellPrinter {
     missing: u64,
     /// Cells that have begun.
     pub count: u64,
+    spells: Spells,
+}
+
+/// How keys of rows come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spells {
+    Bytes,
+    /// They are texts already.
+    Text,
 }
 
 impl CellPrinter {
     pub fn new(form: Form) -> Self {
-        Self { output: Output::new(), form, row: Vec::new(), whole: Cells::default(), missing: 0, count: 0 }
+        Self {
+            output: Output::new(),
+            form,
+            row: Vec::new(),
+            whole: Cells::default(),
+            missing: 0,
+            count: 0,
+            spells: Spells::Bytes,
+        }
+    }
+
+    /// Rows are texts already, which are printed as they are.
+    #[must_use]
+    pub fn with_keys_as_they_are(self) -> Self {
+        Self { spells: Spells::Text, ..self }
+    }
+
+    fn row_text(&self) -> String {
+        match self.spells {
+            Spells::Bytes => to_string_binary(&self.row),
+            Spells::Text => String::from_utf8_lossy(&self.row).into_owned(),
+        }
     }
 
     pub fn take(&mut self, piece: &Piece) -> Result<()> {
@@ -100,10 +130,10 @@ impl CellPrinter {
 
     fn text(&mut self, piece: &Piece) -> Result<()> {
         match piece {
-            Piece::Cell(cell) => self.output.line(&cell_line(&self.row, cell)),
+            Piece::Cell(cell) => self.output.line(&cell_line(&self.row_text(), cell)),
             Piece::Head(cell, len) => {
                 self.missing = *len;
-                self.output.bytes(cell_line(&self.row, cell).as_bytes())
+                self.output.bytes(cell_line(&self.row_text(), cell).as_bytes())
             }
             Piece::Value(bytes) => {
                 self.missing = self.missing.saturating_sub(bytes.len() as u64);

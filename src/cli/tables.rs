@@ -10,14 +10,14 @@ use super::args::{CompactArgs, CreateArgs, DescribeArgs, DropArgs, FlushArgs, Li
 use super::given;
 use super::output::Output;
 use super::progress::while_compacting;
-use super::{Answer, columns, index};
+use super::{Answer, columns, constraint, index};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::client::Client;
 use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{
-    Catalogue, CatalogueChange, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName, TableSchema,
-    TableState, Timestamp, check_family, give_attributes,
+    Catalogue, CatalogueChange, ConstraintSchema, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName,
+    TableSchema, TableState, Timestamp, check_family, give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -161,6 +161,7 @@ pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
             "enabled": table.state == TableState::Enabled,
             "attributes": table.attributes,
             "families": families,
+            "checks": checks(table).map(constraint::described).collect::<Vec<_>>(),
             "indexes": table.indexes.values().map(index::described).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -169,12 +170,20 @@ pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
         for family in table.families.values() {
             output.line(&format!("  family {}{}", family.name, attributes(&family.attributes)))?;
         }
+        for (family, of) in checks(table) {
+            output.line(&format!("  check {} of {}{}", of.name, family.name, attributes(of.attributes())))?;
+        }
         for of in table.indexes.values() {
             output.line(&format!("  index {} ({}){}", of.name, index::state(of), attributes(&of.attributes())))?;
         }
     }
     output.finish()?;
     Ok(Answer::Yes)
+}
+
+/// The constraints of all families.
+fn checks(table: &TableSchema) -> impl Iterator<Item = (&FamilySchema, &ConstraintSchema)> {
+    table.families.values().flat_map(|family| family.constraints.values().map(move |of| (family, of)))
 }
 
 fn attributes(map: &BTreeMap<String, String>) -> String {

@@ -233,6 +233,7 @@ impl Fs {
         session.appends = session.appends.filter(|_| append);
         let fits = offset.saturating_add(data.len() as u64) <= self.tree.backend.value_limit() || data.is_empty();
         let fits = has_room.and_then(|()| if fits { Ok(()) } else { Err(self.too_large()) });
+        let fits = fits.and_then(|()| self.judge_write(&key, &mut session.content, offset, data));
         let taken = fits.and_then(|()| self.beyond(&key.place, |beyond| session.content.write(offset, data, beyond)));
         session.file.mtime = None;
         session.changed_at = self.time_of_change();

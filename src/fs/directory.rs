@@ -9,13 +9,13 @@ use super::modes::Modes;
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
 use crate::model::{
-    Catalogue, CatalogueChange, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin, TableId, TableName,
-    TableSchema, TableState,
+    Catalogue, CatalogueChange, ConstraintSchema, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin,
+    TableId, TableName, TableSchema, TableState,
 };
 use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
-use crate::tree::{schema, schema_index};
+use crate::tree::{schema_constraint, schema_family, schema_index};
 use crate::{Error, ErrorKind, Result};
 
 /// Entries fetched from the store at once.
@@ -186,10 +186,11 @@ impl Fs {
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
-                    backend.alter_from(origin, &|catalogue| schema::add_family(catalogue, table, family))
+                    backend.alter_from(origin, &|catalogue| schema_family::add_family(catalogue, table, family))
                 }
                 SchemaPlace::Index(table, index) => self.declare_index(table, index, origin),
-                _ => Err(not_permitted("only families and indexes are made here")),
+                place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, origin),
+                _ => Err(not_permitted("only families, indexes and checks are made here")),
             },
             Place::Versions(column) => Err(self.tree.versions_are_given(column)),
             _ => Err(not_permitted("the tree has no directories at this level")),
@@ -199,6 +200,15 @@ impl Fs {
     /// An index that waits for its columns.
     pub(super) fn declare_index(&self, table: &TableName, index: &str, origin: Origin) -> Result<()> {
         let add = |catalogue: &Catalogue| schema_index::add(catalogue, table, IndexSchema::new(index));
+        self.tree.backend.alter_from(origin, &add)
+    }
+
+    /// A constraint that asks for nothing yet.
+    pub(super) fn declare_constraint(&self, place: &SchemaPlace, origin: Origin) -> Result<()> {
+        let SchemaPlace::Constraint(table, family, name) = place else { return Ok(()) };
+        let add = |catalogue: &Catalogue| {
+            schema_constraint::add(catalogue, table, family, ConstraintSchema::new(name.as_str()))
+        };
         self.tree.backend.alter_from(origin, &add)
     }
 
@@ -213,7 +223,7 @@ impl Fs {
         if !open && !self.options.families_auto {
             return Err(super::cell_io::no_family(&place.column(Vec::new())));
         }
-        let take = |catalogue: &Catalogue| schema::take_family(catalogue, &place.table, &place.family);
+        let take = |catalogue: &Catalogue| schema_family::take_family(catalogue, &place.table, &place.family);
         match backend.alter_from(Origin::default(), &take) {
             // Somebody else has, meanwhile.
             Err(e) if e.kind == ErrorKind::FamilyExists => Ok(()),
@@ -234,7 +244,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
         }
         if let Place::Schema(place) = &key.place
-            && matches!(**place, SchemaPlace::Free { .. })
+            && matches!(**place, SchemaPlace::Free { .. } | SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..))
             && self.goes_with_family(&dir, place, caller.pid)
         {
             return Ok(());
@@ -289,6 +299,9 @@ impl Fs {
                 SchemaPlace::Family(table, family) => self.drop_family(table, family, origin),
                 SchemaPlace::Index(table, index) => {
                     backend.alter_from(origin, &|catalogue| schema_index::remove(catalogue, table, index))
+                }
+                SchemaPlace::Constraint(table, family, name) => {
+                    backend.alter_from(origin, &|catalogue| schema_constraint::remove(catalogue, table, family, name))
                 }
                 // What is removed with its table, name by name, is shown again when it is made.
                 place if key.view == View::History => match self.tree.page(key, None, 1)?.is_empty() {

@@ -66,6 +66,7 @@ impl Fs {
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => self.declare_restored(table, family, true),
                 SchemaPlace::Index(table, index) => self.declare_index(table, index, Origin::default()),
+                place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, Origin::default()),
                 _ => Err(not_permitted("only families are made here")),
             },
             _ => Err(not_permitted("the history has no directories at this level")),

@@ -98,6 +98,7 @@ impl Fs {
                 empty: Empty::Absent,
                 time,
                 mtime: import_mtime(backend.as_ref(), time),
+                recipe: None,
                 record_max: LINE_MAX,
                 from: Position::default(),
             };

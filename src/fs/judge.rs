@@ -1,15 +1,21 @@
 //! What of a generated file's new text can be refused before it is whole.
 
+use super::Fs;
 use super::cell_io::no_family;
+use super::content::Content;
 use crate::model::attributes::{derive_rules, family_attribute, table_attribute};
-use crate::model::{Catalogue, ColumnKey, IndexSchema, Mutation, Origin, RowMutations, TableName};
+use crate::model::row_key::Recipe;
+use crate::model::{Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName};
 use crate::query::parse;
 use crate::tree::json;
-use crate::tree::place::{Place, SchemaPlace};
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::schema_constraint;
 use crate::{Error, ErrorKind, Result};
 
 /// Longer texts are judged when the file closes.
 const JUDGED_MAX: usize = 1 << 20;
+/// Longer values of cells likewise: each write looks at all of it.
+const START_MAX: u64 = 64 << 10;
 
 /// Refuses what can become nothing right, whatever is written behind it.
 pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Result<()> {
@@ -35,6 +41,12 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
                 let refused = |e: Error| Error::new(ErrorKind::IllegalArgument, e.message);
                 judged.condition.map_or(Ok(()), |filter| parse(&filter).map(drop).map_err(refused))
             }
+            (SchemaPlace::Recipe(_), Some(value)) => Recipe::parse(value.trim()).map(drop),
+            (SchemaPlace::ConstraintAttribute { table, family, constraint, name }, Some(value)) => {
+                let known = schema_constraint::of(catalogue, table, family, constraint);
+                let mut judged = known.cloned().unwrap_or_else(|| ConstraintSchema::new(constraint.as_str()));
+                judged.set_attribute(name, Some(value))
+            }
             _ => Ok(()),
         },
         _ => Ok(()),
@@ -49,6 +61,37 @@ fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, val
     let mut attributes = family.attributes.clone();
     attributes.insert(name.to_owned(), value.to_owned());
     derive_rules(&mut attributes, &family.metadata, &family.configuration).map(|_| ())
+}
+
+impl Fs {
+    /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
+    /// written in front of other bytes, or leaves a hole, is judged when the file closes.
+    pub(super) fn judge_write(&self, key: &NodeKey, content: &mut Content, offset: u64, data: &[u8]) -> Result<()> {
+        let Place::Cell(column) = &key.place else { return Ok(()) };
+        let catalogue = self.tree.backend.catalogue()?;
+        let table = catalogue.tables.get(&column.table);
+        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+        let end = content.len().max(offset.saturating_add(data.len() as u64));
+        let mut start = None;
+        for constraint in family.constraints.values() {
+            let rule = constraint.rule()?;
+            if !rule.is_of(&column.qualifier) {
+                continue;
+            }
+            let is_start = offset == content.len() && end <= START_MAX && rule.value_type.is_some();
+            if is_start && start.is_none() {
+                let before = usize::try_from(offset).unwrap_or(usize::MAX);
+                start = Some([content.read(0, before)?.as_slice(), data].concat());
+            }
+            let judged = start.as_deref().filter(|_| is_start);
+            if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
+                let text =
+                    format!("check {} of family {}, table {}: {why}", constraint.name, family.name, column.table);
+                return Err(Error::new(ErrorKind::Refused, text));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Refuses families that the table lacks.

@@ -166,7 +166,7 @@ impl Fs {
 
     fn unlink_schema(&self, key: &NodeKey, place: &SchemaPlace) -> Result<()> {
         if place.is_dir() {
-            return Err(not_permitted("a family, or an index, is removed with rmdir"));
+            return Err(not_permitted("a family, an index or a check is removed with rmdir"));
         }
         if !self.texts.remove(place) {
             if self.tree.facts(key)?.is_none() {

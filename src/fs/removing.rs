@@ -106,7 +106,9 @@ fn family_of(dir: &NodeKey) -> Option<(&TableName, &str)> {
     let Place::Schema(place) = &dir.place else { return None };
     match place.as_ref() {
         SchemaPlace::Family(table, family) => Some((table, family)),
-        SchemaPlace::Free { table, family: Some(family), .. } => Some((table, family)),
+        SchemaPlace::Free { table, family: Some(family), .. }
+        | SchemaPlace::Constraints(table, family)
+        | SchemaPlace::Constraint(table, family, _) => Some((table, family)),
         _ => None,
     }
 }

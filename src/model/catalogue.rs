@@ -102,6 +102,8 @@ pub enum AttributeOwner {
     Namespace(String),
     Table(TableId),
     Family(FamilyId),
+    /// A constraint of a family, by its name.
+    Constraint(FamilyId, String),
 }
 
 /// The maps of texts that an owner has.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::attributes::{family_defaults, parse_seconds};
-use super::{FamilySchema, IndexSchema, IndexState, TableSchema, TableState};
+use super::{ConstraintSchema, FamilySchema, IndexSchema, IndexState, TableSchema, TableState};
 
 /// Key of a table's configuration that holds its split points, in hexadecimal, with commas.
 pub const SPLITS: &str = "cellfs.splits";
@@ -54,7 +54,22 @@ pub fn lines(table: &TableSchema) -> Vec<String> {
         lines.push("SECONDARY INDEXES DESCRIPTION".to_owned());
         lines.extend(table.indexes.values().flat_map(|of| [index(of), String::new()]));
     }
+    let constraints: Vec<String> =
+        table.families.values().flat_map(|of| of.constraints.values().map(|c| constraint(of, c))).collect();
+    if !constraints.is_empty() {
+        lines.push("CHECKS DESCRIPTION".to_owned());
+        lines.extend(constraints.into_iter().flat_map(|text| [text, String::new()]));
+    }
     lines
+}
+
+/// `{NAME => 'c', FAMILY => 'f', TYPE => 'i64', ...}`, ours.
+pub fn constraint(family: &FamilySchema, constraint: &ConstraintSchema) -> String {
+    let mut parts = vec![pair("NAME", &constraint.name), pair("FAMILY", &family.name)];
+    for (name, text) in constraint.attributes() {
+        parts.push(pair(&name.to_ascii_uppercase(), &text.replace('\'', "''")));
+    }
+    format!("{{{}}}", parts.join(", "))
 }
 
 /// `{NAME => 'i', COLUMNS => 'f:q', ..., STATE => 'COMPLETE'}`, ours.

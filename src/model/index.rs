@@ -95,7 +95,7 @@ impl IndexSchema {
     pub fn attribute(&self, name: &str) -> Option<String> {
         match name {
             "columns" if !self.columns.is_empty() => {
-                let text = |column: &IndexColumn| column_text(&column.family, Some(&column.qualifier));
+                let text = |column: &IndexColumn| column_text(Some(&column.family), &column.qualifier);
                 Some(self.columns.iter().map(text).collect::<Vec<_>>().join(","))
             }
             "include" if !self.include.is_empty() => Some(columns_text(&self.include)),
@@ -140,7 +140,7 @@ impl IndexSchema {
         check_index_name(&self.name)?;
         let mut seen = BTreeSet::new();
         if let Some(twice) = self.columns.iter().find(|column| !seen.insert(*column)) {
-            let twice = column_text(&twice.family, Some(&twice.qualifier));
+            let twice = column_text(Some(&twice.family), &twice.qualifier);
             return Err(wrong(format!("index {}: column {twice} stands in it twice", self.name)));
         }
         if self.columns.len() > COLUMNS_MAX {
@@ -233,7 +233,7 @@ fn parse_bool(text: &str) -> Result<bool> {
     }
 }
 
-fn parts(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty())
 }
 
@@ -246,7 +246,7 @@ fn parse_column(text: &str) -> Result<(String, Option<Qualifier>)> {
     Ok((family.to_owned(), qualifier))
 }
 
-fn parse_indexed(text: &str) -> Result<Vec<IndexColumn>> {
+pub(super) fn parse_indexed(text: &str) -> Result<Vec<IndexColumn>> {
     let column = |text| {
         let (family, qualifier) = parse_column(text)?;
         let qualifier = qualifier.ok_or_else(|| wrong(format!("`{text}`: write FAMILY:QUALIFIER")))?;
@@ -269,15 +269,16 @@ fn parse_columns(text: &str) -> Result<Columns> {
     Ok(columns)
 }
 
-fn column_text(family: &str, qualifier: Option<&[u8]>) -> String {
-    let Some(qualifier) = qualifier else { return family.to_owned() };
-    format!("{family}:{}", to_string_binary(qualifier).replace(',', "\\x2C"))
+/// A column as lists have it; without a family its qualifier alone.
+pub(super) fn column_text(family: Option<&str>, qualifier: &[u8]) -> String {
+    let qualifier = to_string_binary(qualifier).replace(',', "\\x2C");
+    family.map_or_else(|| qualifier.clone(), |family| format!("{family}:{qualifier}"))
 }
 
 fn columns_text(columns: &Columns) -> String {
     let of = |(family, names): (&String, &Option<BTreeSet<Qualifier>>)| match names {
-        None => vec![column_text(family, None)],
-        Some(names) => names.iter().map(|name| column_text(family, Some(name))).collect(),
+        None => vec![family.clone()],
+        Some(names) => names.iter().map(|name| column_text(Some(family), name)).collect(),
     };
     columns.iter().flat_map(of).collect::<Vec<_>>().join(",")
 }

@@ -6,6 +6,7 @@ pub mod attributes;
 mod catalogue;
 mod cell;
 mod check;
+pub mod constraint;
 pub mod describe;
 mod draft;
 mod file;
@@ -20,6 +21,7 @@ mod schema;
 mod settings;
 mod text;
 mod time;
+mod value_type;
 
 pub use catalogue::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, Dropped, DroppedThing, NamespaceSchema,
@@ -27,6 +29,7 @@ pub use catalogue::{
 };
 pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueRef};
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
+pub use constraint::{CONSTRAINT_ATTRIBUTES, ConstraintSchema, Rule, check_constraint_name};
 pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
 pub use index::{By, INDEX_ATTRIBUTES, IndexColumn, IndexSchema, IndexState, check_index_name};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FamilyId, Timestamp};
+use super::{ConstraintSchema, FamilyId, Timestamp};
 
 /// KEEP_DELETED_CELLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,9 @@ pub struct FamilySchema {
     /// When it was declared.
     #[serde(default)]
     pub made_at: Timestamp,
+    /// By name.
+    #[serde(default)]
+    pub constraints: BTreeMap<String, ConstraintSchema>,
 }
 
 /// From when on nothing lacks, and what has taken the rest.
@@ -108,6 +111,7 @@ impl FamilySchema {
             rules: FamilyRules::default(),
             complete: None,
             made_at: Timestamp::ZERO,
+            constraints: BTreeMap::new(),
         }
     }
 

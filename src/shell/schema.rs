@@ -6,7 +6,7 @@ use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
 use crate::model::attributes::{family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults};
-use crate::model::{FamilySchema, TableName, TableSchema, check_family, give_attributes};
+use crate::model::{ConstraintSchema, FamilySchema, TableName, TableSchema, check_family, give_attributes};
 
 const SANITY: &str = "org.apache.hadoop.hbase.DoNotRetryIOException: ";
 const BYPASS: &str =
@@ -56,7 +56,26 @@ pub fn family(
         }
     }
     give_attributes(&mut family.attributes, given);
+    match options.take("CHECK") {
+        Some(Value::Hash(pairs)) => set_check(&mut family, Options::new(&pairs))?,
+        Some(_) => return refuse("CHECK is a hash: CHECK => {NAME => 'age', COLUMNS => 'age', TYPE => 'i64'}"),
+        None => {}
+    }
     Ok(family)
+}
+
+/// Declares a constraint, or sets attributes of the one of its name; an empty text (nil) unsets one. Ours.
+fn set_check(family: &mut FamilySchema, mut options: Options) -> Outcome<()> {
+    let Some(name) = options.take("NAME") else { return refuse("NAME parameter missing for CHECK") };
+    let name = name.to_text();
+    let known = family.constraints.get(&name).cloned();
+    let mut constraint = known.unwrap_or_else(|| ConstraintSchema::new(name.as_str()));
+    for (attribute, text) in options.texts() {
+        constraint.set_attribute(&attribute.to_lowercase(), Some(&text))?;
+    }
+    constraint.rule()?;
+    family.constraints.insert(name, constraint);
+    Ok(())
 }
 
 /// An empty text (nil) takes the key away.

@@ -8,6 +8,7 @@ use super::batch::{Prepared, Ready, RowCell, without_repeats};
 use super::engine::{Engine, family};
 use super::memtable::MemCell;
 use super::plan::{Planned, Planner};
+use super::secondary::constraint::Judged;
 use super::secondary::entry::Entry;
 use crate::backend::{Event, Versions};
 use crate::blob::Root;
@@ -41,7 +42,8 @@ impl Engine {
         let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let table = self.table(&catalogue, &name)?;
-        if !mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_))) {
+        let restores = mutations.iter().all(|mutation| matches!(mutation, Mutation::Restore(_)));
+        if !restores {
             self.writable(table)?;
         }
         let lock = self.lock_row(table, &row);
@@ -59,7 +61,7 @@ impl Engine {
         let mut events = events_of(table, &row, &plan.cells, origin);
         events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell }).collect();
-        let (seq, written) = self.commit(cells)?;
+        let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts })?;
         drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);
@@ -122,7 +124,7 @@ impl Engine {
 
     /// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows. The infos
     /// are those of the puts, in the order given.
-    pub fn commit(&self, cells: Vec<RowCell<'_>>) -> Result<(SeqNo, Vec<CellInfo>)> {
+    pub fn commit(&self, cells: Vec<RowCell<'_>>, judged: Judged) -> Result<(SeqNo, Vec<CellInfo>)> {
         let (cells, places) = without_repeats(cells);
         let mut batch = Vec::with_capacity(cells.len());
         for RowCell { table, row, cell } in cells {
@@ -131,6 +133,7 @@ impl Engine {
             let key = key::cell_key(row, &qualifier, timestamp, kind, SeqNo(0));
             batch.push(Ready { table, row, family, qualifier, timestamp, kind, tags, value, key });
         }
+        self.check_constraints(&batch, judged)?;
         let _unique = self.hold_unique(&batch)?;
         let entries = self.entries_of(&batch)?;
         // Order: dropped before what it borrows.

@@ -41,6 +41,10 @@ fn add_family<'c>(found: &mut Texts<'c>, family: &'c FamilySchema) {
     found.insert((owner.clone(), AttributeMap::Attributes), &family.attributes);
     found.insert((owner.clone(), AttributeMap::Metadata), &family.metadata);
     found.insert((owner, AttributeMap::Configuration), &family.configuration);
+    for constraint in family.constraints.values() {
+        let owner = AttributeOwner::Constraint(family.id, constraint.name.clone());
+        found.insert((owner, AttributeMap::Attributes), constraint.attributes());
+    }
 }
 
 /// Notes the time of what was set by a change, and forgets what is not set any more.

@@ -8,11 +8,13 @@ use super::engine::{Engine, known_table};
 use super::layout::Layout;
 use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
+use super::secondary::prove::{Proven, check_declared};
 use super::secondary::states::take_over;
 use super::{attribute_times, complete, dropped};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
 use crate::model::attributes::table_attribute;
+use crate::model::row_key::RECIPE;
 use crate::model::{
     Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema, TableState,
     Timestamp, check_family, check_namespace,
@@ -174,6 +176,7 @@ fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
         family.id = new_family_id(catalogue);
         family.forget_past();
     }
+    check_declared(None, &mut new)?;
     take_over(catalogue, None, &mut new)?;
     insert_table(catalogue, new)
 }
@@ -191,12 +194,16 @@ fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema, now: Timestamp) 
         // What a client gives does not count.
         family.forget_past();
     }
+    check_declared(Some(&old), &mut new)?;
     take_over(catalogue, Some(&old), &mut new)?;
     insert_table(catalogue, new)
 }
 
 /// Checks names and attributes, brings them into canonical form and derives the families' rules.
 pub fn insert_table(catalogue: &mut Catalogue, mut table: TableSchema) -> Result<()> {
+    if table.metadata.contains_key(RECIPE) {
+        table.recipe()?;
+    }
     for (name, text) in &mut table.attributes {
         *text = table_attribute(name, text)?;
     }
@@ -269,7 +276,11 @@ fn set_state(catalogue: &mut Catalogue, name: &TableName, state: TableState) -> 
 impl Engine {
     /// Checks, applies, makes durable and publishes a change.
     pub fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
-        self.change_catalogue(|catalogue, now| apply(catalogue, change, origin, now))
+        let proven = self.prove(&change)?;
+        self.change_catalogue(|catalogue, now| {
+            Proven::covers(proven.as_ref(), catalogue, &change)?;
+            apply(catalogue, change, origin, now)
+        })
     }
 
     /// A change that may or may not be found at the next start: nothing more is acknowledged that could depend on it.

@@ -2,6 +2,7 @@
 
 use super::catalogue::{check_new_name, insert_table, truncate};
 use super::engine::{Engine, known_table};
+use super::secondary::prove::check_required;
 use super::secondary::states::family_is_back;
 use crate::model::{
     Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, Origin, TableId, TableName, Timestamp,
@@ -47,6 +48,7 @@ pub fn set_family_aside(catalogue: &mut Catalogue, table: &TableName, name: &str
     let family = schema.families.remove(name).ok_or_else(|| {
         Error::new(ErrorKind::NoSuchFamily, format!("table {table} has no family {}", name.escape_debug()))
     })?;
+    check_required(known_table(catalogue, table)?, &schema)?;
     let until = end_of(&family, now);
     catalogue.dropped.push(Dropped { what: DroppedThing::Family(schema.id, family), at: now, until });
     catalogue.tables.insert(table.clone(), schema);

@@ -84,7 +84,7 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `indexing`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
+/// See the module. Lock order: `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
 /// `flushing`, `compacting`, the structure's, the log's.
 pub struct Engine {
     pub options: StoreOptions,
@@ -111,6 +111,7 @@ pub struct Engine {
     pub rows: Vec<Mutex<()>>,
     /// Of values that are to be unique; they share them by hash.
     pub unique: Vec<Mutex<()>>,
+    pub proving: super::secondary::prove::Proving,
     /// Held by the one who builds secondary indexes.
     pub indexing: Mutex<()>,
     /// Held by the one who flushes.

@@ -6,6 +6,7 @@ use super::apply::events_of;
 use super::batch::RowCell;
 use super::engine::Engine;
 use super::plan::Planner;
+use super::secondary::constraint::Judged;
 use crate::Result;
 use crate::env::sync::MutexGuard;
 use crate::model::{ManyRows, Mutation, RowKey, TableSchema, Timestamp, check_row};
@@ -52,7 +53,7 @@ impl Engine {
         if cells.is_empty() {
             return Ok(());
         }
-        let (seq, _) = self.commit(cells)?;
+        let (seq, _) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts })?;
         drop((locks, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);

@@ -19,6 +19,7 @@ use super::recover::{self, Recovered};
 use super::reserve::Sizes;
 use super::room::DiskRoom;
 use super::secondary::build::complete_entries;
+use super::secondary::prove::Proving;
 use super::secondary::states::doubt_others;
 use super::secondary::unique;
 use super::snapshots::families_of;
@@ -224,6 +225,7 @@ impl Made {
             recent: Recent::default(),
             rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             unique: (0..unique::STRIPES).map(|_| Mutex::new(())).collect(),
+            proving: Proving::default(),
             indexing: Mutex::new(()),
             flushing: Mutex::new(()),
             compacting: Mutex::new(()),
@@ -276,6 +278,7 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
         recent: Recent::default(),
         rows: Vec::new(),
         unique: Vec::new(),
+        proving: Proving::default(),
         indexing: Mutex::new(()),
         flushing: Mutex::new(()),
         compacting: Mutex::new(()),

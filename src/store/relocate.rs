@@ -4,6 +4,7 @@ use super::apply::INLINE;
 use super::batch::RowCell;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
+use super::secondary::constraint::Judged;
 use crate::backend::{Directory, Event};
 use crate::format::key;
 use crate::model::{
@@ -60,7 +61,7 @@ impl Engine {
         let plan = planner.plan(vec![Mutation::Delete(markers)])?;
         cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
         let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
-        let (seq, _) = self.commit(cells)?;
+        let (seq, _) = self.commit(cells, Judged::Newest)?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         let event = |of: &Directory| Event::Row {

@@ -5,6 +5,7 @@ use super::batch::RowCell;
 use super::cursor::Cursor;
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
+use super::secondary::constraint::Judged;
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::format::key;
 use crate::model::{
@@ -137,7 +138,7 @@ impl Engine {
             RowCell { table: to_table, row: &rename.to.row, cell: target },
             RowCell { table: from_table, row: &rename.from.row, cell: other },
         ];
-        let (seq, written) = self.commit(cells)?;
+        let (seq, written) = self.commit(cells, Judged::Puts)?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         self.announce(&events);
@@ -183,7 +184,7 @@ impl Engine {
         let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
         let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
         events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
-        let (seq, written) = self.commit(vec![RowCell { table, row: &column.row, cell: put }])?;
+        let (seq, written) = self.commit(vec![RowCell { table, row: &column.row, cell: put }], Judged::Nothing)?;
         drop((lock, declared));
         self.settle(seq, self.durability(table))?;
         self.announce(&events);

@@ -43,6 +43,7 @@ pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) 
         rules: FamilyRules::default(),
         complete: None,
         made_at: Timestamp::ZERO,
+        constraints: BTreeMap::new(),
     };
     schema.declare(family);
     insert_table(catalogue, schema)

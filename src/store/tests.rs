@@ -8,6 +8,7 @@ mod clock;
 mod columns;
 mod compaction;
 mod concurrent;
+mod constraints;
 mod damage;
 mod drafts;
 mod dropped;

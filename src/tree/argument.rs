@@ -6,6 +6,7 @@ use super::question::{Kind, Says, wrong};
 use super::spelling::escape_at_any;
 use super::times;
 use crate::Result;
+use crate::model::row_key::{Recipe, parse_fields_by};
 use crate::model::{Columns, Qualifier, TimeRange, Timestamp, check_family};
 
 /// Most versions of a column (HBase: an int).
@@ -32,7 +33,7 @@ pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
             crate::query::parse(&filter).map_err(|e| wrong(format!("`.filter/{}`: {}", shown(text), e.message)))?;
             Ok(Says::Filter(filter))
         }
-        Kind::At | Kind::Raw | Kind::By => Ok(Says::Nothing),
+        Kind::At | Kind::Raw | Kind::By | Kind::Key => Ok(Says::Nothing),
     }
 }
 
@@ -43,6 +44,13 @@ pub fn of_cells(kind: Kind, text: &[u8], family: &str) -> Result<Says> {
     }
     let qualifiers: BTreeSet<Qualifier> = text.split(|byte| *byte == b',').map(decode).collect();
     Ok(Says::Columns(Columns::from([(family.to_owned(), Some(qualifiers))])))
+}
+
+/// `host=cnn.com,time=...`: the first fields of a recipe, or all of them.
+pub fn of_fields(recipe: &Recipe, text: &[u8]) -> Result<Says> {
+    let fields = parse_fields_by(text, decode)?;
+    let is_whole = fields.len() == recipe.names().len();
+    Ok(Says::Keys { prefixes: recipe.prefixes(&fields)?, is_whole })
 }
 
 /// Each `%XX` is a byte.

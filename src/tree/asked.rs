@@ -155,6 +155,12 @@ impl Tree {
                 let step = Step { kind, text: text.to_vec(), says: Says::Nothing };
                 Ok(dir.asked(question.with_rows(step)?, Place::Asking(Arc::clone(base), Kind::Value)))
             }
+            Place::Table(table) if kind == Kind::Key => {
+                let catalogue = self.backend.catalogue()?;
+                let recipe = catalogue.tables.get(table).ok_or_else(|| absent(text))?.recipe()?;
+                let step = Step { kind, text: text.to_vec(), says: argument::of_fields(&recipe, text)? };
+                self.with_step(dir, table, question.with_rows(step)?)
+            }
             Place::Table(_) if kind == Kind::Value && Kind::of_values(text).is_some() => {
                 let kind = Kind::of_values(text).unwrap_or(kind);
                 Ok(dir.sibling(Place::Asking(Arc::clone(base), kind)))

@@ -55,6 +55,7 @@ impl Unmade {
     /// A family was declared: by its own directory in the schema, or by one in a row.
     pub fn family(&self, table: &TableName, family: &str, by_schema: bool) {
         self.add(free_maps(table, Some(family)));
+        self.add([SchemaPlace::Constraints(table.clone(), family.to_owned())]);
         if !by_schema {
             self.add([SchemaPlace::Family(table.clone(), family.to_owned())]);
         }
@@ -80,7 +81,8 @@ impl Unmade {
             SchemaPlace::Table(of)
             | SchemaPlace::TableAttributes(of)
             | SchemaPlace::Indexes(of)
-            | SchemaPlace::Family(of, _) => of == table,
+            | SchemaPlace::Family(of, _)
+            | SchemaPlace::Constraints(of, _) => of == table,
             SchemaPlace::Free { table: of, .. } => of == table,
             _ => false,
         };

@@ -2,6 +2,8 @@
 //!
 //! Pure: no step knows the store. The order of steps is of no account but to the names of directories.
 
+use std::borrow::Cow;
+
 use super::place::View;
 use crate::model::{By, ColumnSlice, Columns, Scan, TableName, TimeRange, Timestamp, after_prefix};
 use crate::{Error, ErrorKind, Result};
@@ -23,6 +25,8 @@ pub enum Kind {
     Raw,
     /// `.by`: its argument is the name of an index.
     By,
+    /// `.key`: fields of the table's recipe of keys.
+    Key,
     /// The values that a row has in its columns, behind the name of an index.
     Value,
     /// `.prefix`, `.from` and `.to` there: of the value of its first column.
@@ -32,7 +36,7 @@ pub enum Kind {
 }
 
 /// Their words in a table.
-const OF_ROWS: [(&str, Kind); 13] = [
+const OF_ROWS: [(&str, Kind); 14] = [
     (".prefix", Kind::Prefix),
     (".from", Kind::From),
     (".to", Kind::To),
@@ -46,6 +50,7 @@ const OF_ROWS: [(&str, Kind); 13] = [
     (".at", Kind::At),
     (".raw", Kind::Raw),
     (".by", Kind::By),
+    (".key", Kind::Key),
 ];
 
 /// Behind the name of an index.
@@ -91,6 +96,11 @@ pub enum Says {
     Times(TimeRange),
     /// In HBase's filter language.
     Filter(Vec<u8>),
+    /// What keys begin with that have some fields; the key that has all of them.
+    Keys {
+        prefixes: Vec<Vec<u8>>,
+        is_whole: bool,
+    },
     /// Of the columns of an index, from the first one on.
     Values(Vec<Vec<u8>>),
     /// It has none, or its view has what it says.
@@ -199,13 +209,14 @@ impl Question {
         if let (View::Plain, Some(moment)) = (view, self.moment) {
             read.time_range = TimeRange::until(moment);
         }
-        let mut filters = Vec::new();
+        let mut filters: Vec<Cow<'_, [u8]>> = Vec::new();
         for step in &self.rows {
             match (&step.says, step.kind) {
                 (Says::Columns(columns), _) => read.columns.clone_from(columns),
                 (Says::Number(most), Kind::Versions) => read.max_versions = u32::try_from(*most).unwrap_or(u32::MAX),
                 (Says::Times(range), _) => read.time_range = read.time_range.and(*range),
-                (Says::Filter(text), _) => filters.push(text.as_slice()),
+                (Says::Filter(text), _) => filters.push(text.into()),
+                (Says::Keys { prefixes, .. }, _) => filters.extend(any_of(prefixes).map(Cow::from)),
                 (_, Kind::Raw) => read.raw = true,
                 _ => {}
             }
@@ -269,12 +280,21 @@ fn joined(steps: &[Step], step: Step) -> Vec<Step> {
 }
 
 /// Filters may be given one after the other: all of them must pass.
-fn all_of(filters: &[&[u8]]) -> Option<Vec<u8>> {
+fn all_of(filters: &[Cow<'_, [u8]>]) -> Option<Vec<u8>> {
     match filters {
         [] => None,
         [one] => Some(one.to_vec()),
-        more => Some(more.iter().map(|text| [b"(", *text, b")"].concat()).collect::<Vec<_>>().join(&b" AND "[..])),
+        more => Some(more.iter().map(|text| [b"(", &**text, b")"].concat()).collect::<Vec<_>>().join(&b" AND "[..])),
     }
+}
+
+/// Several beginnings of keys, as a filter; one is a range.
+fn any_of(prefixes: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let quoted = |prefix: &Vec<u8>| {
+        let doubled = prefix.iter().flat_map(|byte| std::iter::repeat_n(*byte, if *byte == b'\'' { 2 } else { 1 }));
+        [b"PrefixFilter('", doubled.collect::<Vec<u8>>().as_slice(), b"')"].concat()
+    };
+    (prefixes.len() > 1).then(|| prefixes.iter().map(quoted).collect::<Vec<_>>().join(&b" OR "[..]))
 }
 
 fn check(steps: &[Step], kind: Kind) -> Result<()> {
@@ -305,6 +325,9 @@ fn pick(steps: &[Step]) -> Pick {
 fn slice(steps: &[Step]) -> ColumnSlice {
     let mut slice = ColumnSlice::default();
     for step in steps {
+        if let Says::Keys { prefixes, is_whole } = &step.says {
+            slice = slice.and(&reach(prefixes, *is_whole));
+        }
         let Says::Key(key) = &step.says else { continue };
         let other = match step.kind {
             Kind::Prefix => ColumnSlice { from: key.clone(), before: after_prefix(key) },
@@ -315,6 +338,16 @@ fn slice(steps: &[Step]) -> ColumnSlice {
         slice = slice.and(&other);
     }
     slice
+}
+
+/// From the first key with one of these beginnings to the last; the one key if they are whole.
+fn reach(prefixes: &[Vec<u8>], is_whole: bool) -> ColumnSlice {
+    match (prefixes, is_whole) {
+        ([key], true) => ColumnSlice::of(key),
+        ([first, .., last], _) => ColumnSlice { from: first.clone(), before: after_prefix(last) },
+        ([one], false) => ColumnSlice { from: one.clone(), before: after_prefix(one) },
+        ([], _) => ColumnSlice::default(),
+    }
 }
 
 /// The refusal of a path that makes no sense.

@@ -11,13 +11,22 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher24;
 
 use super::answer::{Answer, From};
+use super::place::View;
+use super::question::Question;
 use crate::Result;
-use crate::model::RowKey;
+use crate::backend::Backend;
+use crate::model::{RowKey, TableName};
 
 /// Blocks that are looked at first.
 const FIRST: u64 = 16;
 /// Draws for each row that is wanted, before all rows are looked at.
 const DRAWS: u64 = 16;
+
+/// Rows of a whole table, ascending, at most so many.
+pub fn of_table(backend: &dyn Backend, table: &TableName, most: u64) -> Result<BTreeSet<RowKey>> {
+    let question = Question::default();
+    rows(&Answer::new(backend, table, View::Plain, &question)?, most, 0)
+}
 
 /// See the module; at most so many.
 pub(super) fn rows(answer: &Answer<'_>, most: u64, seed: u64) -> Result<BTreeSet<RowKey>> {

@@ -7,16 +7,20 @@ use std::sync::Arc;
 
 use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
-use super::schema_index;
+use super::{schema_constraint, schema_index};
 use crate::model::attributes::{family_effect, table_effect};
+use crate::model::row_key::RECIPE;
 use crate::model::{
-    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, FamilySchema, INDEX_ATTRIBUTES,
-    TableName, TableSchema, give_attributes,
+    AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, INDEX_ATTRIBUTES, TableName,
+    TableSchema, give_attributes,
 };
 use crate::{Error, ErrorKind, Result};
 
 /// The directory of a table's own attributes.
 const TABLE_DIR: &str = ".table";
+
+/// The file of the recipe of its row keys: one of METADATA under another name.
+const RECIPE_FILE: &str = ".key";
 
 /// What `name` would stand for in the directory `dir`.
 pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
@@ -31,11 +35,18 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
         SchemaPlace::Indexes(_) | SchemaPlace::Index(..) => {
             schema_index::target(dir, &name)?.unwrap_or_else(|| scratch(name))
         }
+        SchemaPlace::Table(table) if text == RECIPE_FILE => SchemaPlace::Recipe(table.clone()),
+        SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => {
+            schema_constraint::target(dir, &name)?.unwrap_or_else(|| scratch(name))
+        }
         SchemaPlace::Table(table) => {
             crate::model::check_family(text)?;
             SchemaPlace::Family(table.clone(), name)
         }
         SchemaPlace::TableAttributes(table) => attribute_target(table, None, name).unwrap_or_else(scratch),
+        SchemaPlace::Family(table, family) if text == schema_constraint::DIR => {
+            SchemaPlace::Constraints(table.clone(), family.clone())
+        }
         SchemaPlace::Family(table, family) => {
             attribute_target(table, Some(family.clone()), name).unwrap_or_else(scratch)
         }
@@ -67,10 +78,16 @@ pub fn parent(place: &SchemaPlace) -> Option<SchemaPlace> {
     match place {
         SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => None,
         SchemaPlace::NamespaceProperty(namespace, _) => Some(SchemaPlace::Namespace(namespace.clone())),
-        SchemaPlace::TableAttributes(table) | SchemaPlace::Family(table, _) | SchemaPlace::Indexes(table) => {
-            Some(SchemaPlace::Table(table.clone()))
-        }
+        SchemaPlace::TableAttributes(table)
+        | SchemaPlace::Family(table, _)
+        | SchemaPlace::Recipe(table)
+        | SchemaPlace::Indexes(table) => Some(SchemaPlace::Table(table.clone())),
         SchemaPlace::Index(table, _) => Some(SchemaPlace::Indexes(table.clone())),
+        SchemaPlace::Constraints(table, family) => Some(SchemaPlace::Family(table.clone(), family.clone())),
+        SchemaPlace::Constraint(table, family, _) => Some(SchemaPlace::Constraints(table.clone(), family.clone())),
+        SchemaPlace::ConstraintAttribute { table, family, constraint, .. } => {
+            Some(SchemaPlace::Constraint(table.clone(), family.clone(), constraint.clone()))
+        }
         SchemaPlace::IndexAttribute { table, index, .. } => Some(SchemaPlace::Index(table.clone(), index.clone())),
         SchemaPlace::Free { table, family, .. } | SchemaPlace::Attribute { table, family, .. } => {
             Some(attributes(table, family))
@@ -88,6 +105,8 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
         SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => ".schema",
         SchemaPlace::TableAttributes(_) => TABLE_DIR,
         SchemaPlace::Indexes(_) => schema_index::DIR,
+        SchemaPlace::Recipe(_) => RECIPE_FILE,
+        SchemaPlace::Constraints(..) => schema_constraint::DIR,
         SchemaPlace::Free { map, .. } => map.dir_name(),
         SchemaPlace::NamespaceProperty(_, name)
         | SchemaPlace::Family(_, name)
@@ -95,6 +114,8 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
         | SchemaPlace::FreeKey { name, .. }
         | SchemaPlace::Index(_, name)
         | SchemaPlace::IndexAttribute { name, .. }
+        | SchemaPlace::Constraint(_, _, name)
+        | SchemaPlace::ConstraintAttribute { name, .. }
         | SchemaPlace::Scratch { name, .. } => name,
     }
     .as_bytes()
@@ -108,14 +129,19 @@ pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>
         SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) | SchemaPlace::Indexes(table) => {
             catalogue.tables.contains_key(table).then_some(Facts::Dir)
         }
-        SchemaPlace::Family(table, family) => {
+        SchemaPlace::Family(table, family) | SchemaPlace::Constraints(table, family) => {
             catalogue.tables.get(table).filter(|t| t.families.contains_key(family)).map(|_| Facts::Dir)
         }
         SchemaPlace::Free { table, family, map } => {
             free_map(catalogue, table, family.as_deref(), *map).map(|_| Facts::Dir)
         }
         SchemaPlace::Index(table, name) => schema_index::of(catalogue, table, name).map(|_| Facts::Dir),
+        SchemaPlace::Constraint(table, family, name) => {
+            schema_constraint::of(catalogue, table, family, name).map(|_| Facts::Dir)
+        }
         SchemaPlace::NamespaceProperty(..)
+        | SchemaPlace::ConstraintAttribute { .. }
+        | SchemaPlace::Recipe(_)
         | SchemaPlace::Attribute { .. }
         | SchemaPlace::FreeKey { .. }
         | SchemaPlace::IndexAttribute { .. } => value(catalogue, place).map(|value| {
@@ -151,6 +177,9 @@ pub fn implied(catalogue: &Catalogue, place: &SchemaPlace) -> Option<&'static st
 
 /// The key of an attribute in the catalogue, whether it is set or not.
 pub fn attribute_key(catalogue: &Catalogue, place: &SchemaPlace) -> Option<AttributeKey> {
+    if let SchemaPlace::Recipe(table) = place {
+        return attribute_key(catalogue, &recipe_key(table));
+    }
     let owner_of = |table: &TableName, family: &Option<String>| {
         let schema = catalogue.tables.get(table)?;
         Some(match family {
@@ -173,16 +202,30 @@ pub fn attribute_key(catalogue: &Catalogue, place: &SchemaPlace) -> Option<Attri
             let index = schema_index::of(catalogue, table, index)?;
             (AttributeOwner::Family(index.entries.id), AttributeMap::Attributes, name)
         }
+        SchemaPlace::ConstraintAttribute { table, family, constraint, name } => {
+            let id = catalogue.tables.get(table)?.families.get(family)?.id;
+            (AttributeOwner::Constraint(id, constraint.clone()), AttributeMap::Attributes, name)
+        }
         _ => return None,
     };
     Some(AttributeKey { owner, map, name: name.clone() })
 }
 
+/// The key of METADATA that a recipe is.
+fn recipe_key(table: &TableName) -> SchemaPlace {
+    let (table, map, name) = (table.clone(), FreeMap::Metadata, RECIPE.to_owned());
+    SchemaPlace::FreeKey { table, family: None, map, name }
+}
+
 /// The text of an attribute that is set.
 fn value<'a>(catalogue: &'a Catalogue, place: &SchemaPlace) -> Option<&'a String> {
     match place {
+        SchemaPlace::Recipe(table) => catalogue.tables.get(table)?.metadata.get(RECIPE),
         SchemaPlace::IndexAttribute { table, index, name } if INDEX_ATTRIBUTES.contains(&name.as_str()) => {
             schema_index::of(catalogue, table, index)?.entries.attributes.get(name)
+        }
+        SchemaPlace::ConstraintAttribute { table, family, constraint, name } => {
+            schema_constraint::of(catalogue, table, family, constraint)?.attributes().get(name)
         }
         SchemaPlace::NamespaceProperty(namespace, name) => catalogue.namespaces.get(namespace)?.properties.get(name),
         SchemaPlace::Attribute { table, family, name } => {
@@ -235,11 +278,19 @@ pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlac
             let mut names: Vec<String> = families.unwrap_or_default();
             names.push(TABLE_DIR.to_owned());
             let has_indexes = catalogue.tables.get(table).is_some_and(|table| !table.indexes.is_empty());
+            names.extend(value(catalogue, &SchemaPlace::Recipe(table.clone())).map(|_| RECIPE_FILE.to_owned()));
             names.extend(has_indexes.then(|| schema_index::DIR.to_owned()));
             named(names)
         }
         SchemaPlace::TableAttributes(table) => named(with_free_maps(catalogue, table, None)),
-        SchemaPlace::Family(table, family) => named(with_free_maps(catalogue, table, Some(family))),
+        SchemaPlace::Family(table, family) => {
+            let mut names = with_free_maps(catalogue, table, Some(family));
+            let constraints = SchemaPlace::Constraints(table.clone(), family.clone());
+            let has_any = !schema_constraint::list(catalogue, &constraints).is_empty();
+            names.extend(has_any.then(|| schema_constraint::DIR.to_owned()));
+            named(names)
+        }
+        SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => named(schema_constraint::list(catalogue, dir)),
         SchemaPlace::Free { table, family, map } => named(keys(free_map(catalogue, table, family.as_deref(), *map))),
         SchemaPlace::Indexes(_) | SchemaPlace::Index(..) => named(schema_index::list(catalogue, dir)),
         _ => Vec::new(),
@@ -249,6 +300,8 @@ pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlac
 /// As [`list`] in the history: with what is implied.
 pub fn list_history(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlace)> {
     let mut entries = list(catalogue, dir);
+    // METADATA has it.
+    entries.retain(|(_, place)| !matches!(place, SchemaPlace::Recipe(_)));
     if let SchemaPlace::Family(..) = dir {
         let names =
             IMPLIED.iter().filter_map(|(name, _)| Some(((*name).to_owned(), target(dir, name.as_bytes()).ok()?)));
@@ -275,6 +328,12 @@ pub fn set(catalogue: &Catalogue, place: &SchemaPlace, value: Option<String>) ->
     }
     if let SchemaPlace::IndexAttribute { table, index, name } = place {
         return schema_index::set(catalogue, table, (index, name), value.as_deref());
+    }
+    if let SchemaPlace::Recipe(table) = place {
+        return set(catalogue, &recipe_key(table), value);
+    }
+    if let SchemaPlace::ConstraintAttribute { table, family, constraint, name } = place {
+        return schema_constraint::set(catalogue, (table, family, constraint), name, value.as_deref());
     }
     let (SchemaPlace::Attribute { table, family, name } | SchemaPlace::FreeKey { table, family, name, .. }) = place
     else {
@@ -310,7 +369,7 @@ fn store(map: &mut BTreeMap<String, String>, name: &str, value: Option<String>) 
     };
 }
 
-fn table_schema(catalogue: &Catalogue, table: &TableName) -> Result<TableSchema> {
+pub(super) fn table_schema(catalogue: &Catalogue, table: &TableName) -> Result<TableSchema> {
     catalogue.tables.get(table).cloned().ok_or_else(|| gone(ErrorKind::NoSuchTable, table))
 }
 
@@ -328,31 +387,4 @@ pub fn complete_of(place: &Place) -> Option<Place> {
 /// The directory of a family's attributes.
 pub fn family_place(table: &TableName, family: &str) -> Place {
     Place::Schema(Arc::new(SchemaPlace::Family(table.clone(), family.to_owned())))
-}
-
-/// The change that declares a family with the defaults for people who use files.
-pub fn add_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
-    let mut schema = table_without(catalogue, table, family)?;
-    schema.declare(new_family(catalogue, family));
-    Ok(CatalogueChange::AlterTable(schema))
-}
-
-/// As [`add_family`], of one that came as a directory in a row: others may come so, too, if this one might.
-pub fn take_family(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<CatalogueChange> {
-    let mut schema = table_without(catalogue, table, family)?;
-    schema.families.insert(family.to_owned(), new_family(catalogue, family));
-    Ok(CatalogueChange::AlterTable(schema))
-}
-
-fn table_without(catalogue: &Catalogue, table: &TableName, family: &str) -> Result<TableSchema> {
-    let schema = table_schema(catalogue, table)?;
-    if schema.families.contains_key(family) {
-        let text = format!("family {family} of table {table} exists");
-        return Err(Error::new(ErrorKind::FamilyExists, text));
-    }
-    Ok(schema)
-}
-
-fn new_family(catalogue: &Catalogue, name: &str) -> FamilySchema {
-    FamilySchema::new(name, catalogue.settings.file_family_attributes())
 }

@@ -29,6 +29,14 @@ pub enum SchemaPlace {
     Index(TableName, String),
     /// An attribute of one: `columns` and its like.
     IndexAttribute { table: TableName, index: String, name: String },
+    /// `.schema/FAMILY/.check`: the constraints of a family.
+    Constraints(TableName, String),
+    /// `.check/NAME`: table, family, name.
+    Constraint(TableName, String, String),
+    /// An attribute of one: `type` and its like.
+    ConstraintAttribute { table: TableName, family: String, constraint: String, name: String },
+    /// `.schema/.key`: the recipe of the row keys.
+    Recipe(TableName),
     /// An unlisted scratch file in one of these directories.
     Scratch { parent: Arc<SchemaPlace>, name: String },
 }
@@ -59,6 +67,8 @@ impl SchemaPlace {
                 | SchemaPlace::Attribute { .. }
                 | SchemaPlace::FreeKey { .. }
                 | SchemaPlace::IndexAttribute { .. }
+                | SchemaPlace::ConstraintAttribute { .. }
+                | SchemaPlace::Recipe(_)
                 | SchemaPlace::Scratch { .. }
         )
     }

@@ -74,6 +74,7 @@ fn family(declared: &Value, id: u32) -> FamilySchema {
         rules,
         complete: None,
         made_at: cellfs::model::Timestamp::ZERO,
+        constraints: Default::default(),
     }
 }
 

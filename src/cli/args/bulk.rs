@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ScanArgs;
+use super::{KeyArgs, ScanArgs};
 use crate::bulk::Format;
 
 /// A format of a file. Its values are told in the help of the commands.
@@ -38,8 +38,10 @@ pub struct ExportArgs {
     /// Write to FILE, which is replaced once all of it is written; standard output if it is left out
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub key: KeyArgs,
     /// Every version that is stored, also deleted ones that are kept, and tombstones, as jsonl
-    #[arg(long, conflicts_with_all = ["raw", "reversed", "limit", "versions", "timestamp", "timerange", "filter"])]
+    #[arg(long, conflicts_with_all = ["raw", "reversed", "limit", "versions", "timestamp", "timerange", "filter", "key"])]
     pub history: bool,
 }
 
@@ -64,6 +66,8 @@ pub struct ImportArgs {
     /// Of what says no timestamp; now, but later than all that is in the table, if it is left out
     #[arg(long)]
     pub timestamp: Option<i64>,
+    #[command(flatten)]
+    pub key: KeyArgs,
     /// What becomes of a line that cannot be taken: stop, skip, or a file that it is appended to
     #[arg(long, value_name = "stop|skip|FILE", default_value = "stop")]
     pub on_error: OsString,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::KeyArgs;
+
 #[derive(Args)]
 pub struct IncrArgs {
     /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
@@ -23,6 +25,8 @@ pub struct IncrArgs {
     /// Time to live of the cell, milliseconds
     #[arg(long)]
     pub ttl: Option<u64>,
+    #[command(flatten)]
+    pub key: KeyArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
 }
@@ -45,6 +49,8 @@ pub struct AppendArgs {
     /// Time to live of the cell, milliseconds
     #[arg(long)]
     pub ttl: Option<u64>,
+    #[command(flatten)]
+    pub key: KeyArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
 }

@@ -9,6 +9,7 @@ use crate::shell::regions::regions;
 use crate::shell::schema;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
+use crate::tree::schema_constraint::no_check;
 
 pub(super) fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     if apply(session, arguments)? {
@@ -78,16 +79,28 @@ fn alter_part(session: &mut Session<'_>, table: &mut TableSchema, mut options: O
             set_coprocessors(table, &mut options);
             schema::set_table_attributes(table, &mut options)?;
         }
-        (Some(method @ ("delete" | "table_att_unset" | "table_conf_unset")), None) => {
+        (Some(method @ ("delete" | "delete_check" | "table_att_unset" | "table_conf_unset")), None) => {
             return refuse(format!("NAME parameter missing for {method} method"));
         }
         (Some("delete"), Some(name)) => {
             table.families.remove(&name.to_text());
         }
+        (Some("delete_check"), Some(name)) => delete_check(table, &name.to_text(), &mut options)?,
         (Some(method @ ("table_att_unset" | "table_conf_unset")), Some(name)) => unset(table, method, &name)?,
         (Some(other), _) => return refuse(format!("Unknown method: {other}")),
     }
     ignored(session, &options)
+}
+
+/// Drops a constraint of a family; ours.
+fn delete_check(table: &mut TableSchema, family: &str, options: &mut Options) -> Outcome<()> {
+    let Some(check) = options.take("CHECK") else { return refuse("CHECK parameter missing for delete_check method") };
+    let name = table.name.clone();
+    let Some(family) = table.families.get_mut(family) else { return refuse(format!("{name} has no family {family}")) };
+    match family.constraints.remove(&check.to_text()) {
+        Some(_) => Ok(()),
+        None => refuse(no_check(&name, family, &check.to_text()).message),
+    }
 }
 
 fn ignored(session: &mut Session<'_>, options: &Options) -> Outcome<()> {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::constraint::Judged;
 use super::entry::{TIME, cut, decode, entry_row};
 use super::states::index_with;
 use super::unique::shown;
@@ -115,7 +116,8 @@ impl Engine {
         self.write_entries(table, index, batch)
     }
 
-    fn go_on(&self) -> Result<()> {
+    /// `Overtaken` once the store is closed.
+    pub(super) fn go_on(&self) -> Result<()> {
         self.log.check_poison()?;
         match self.signals.state.lock().stop {
             true => Err(Error::new(ErrorKind::Overtaken, "the store is closed")),
@@ -178,7 +180,7 @@ impl Engine {
             let cell = Planned { family, qualifier, timestamp, kind, tags, value: value_of };
             RowCell { table, row: value, cell }
         });
-        self.commit(cells.collect()).map(drop)
+        self.commit(cells.collect(), Judged::Nothing).map(drop)
     }
 
     /// Whether values of a unique index that has all its entries are in one row each.

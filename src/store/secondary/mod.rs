@@ -12,9 +12,11 @@
 //! Must not know of paths or printing.
 
 pub mod build;
+pub mod constraint;
 pub mod entry;
 pub mod gate;
 pub mod lookup;
+pub mod prove;
 pub mod stale;
 pub mod states;
 pub mod unique;

@@ -55,6 +55,7 @@ fn import(backend: &Arc<dyn Backend>, table: &TableName, format: Format, text: &
         empty: Empty::Absent,
         time: import_time(backend.as_ref(), table).unwrap(),
         mtime: None,
+        recipe: None,
         record_max: 64 << 20,
         from: Position::default(),
     };

@@ -3,6 +3,7 @@
 mod backup;
 mod cache;
 mod cells;
+mod checks;
 mod commands;
 mod complete;
 mod config;
@@ -18,6 +19,7 @@ mod indexes;
 mod info;
 mod inline;
 mod kept;
+mod keys;
 mod large;
 mod lifecycle;
 mod limits;

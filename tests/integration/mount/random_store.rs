@@ -37,6 +37,7 @@ fn family(name: &str, attributes: &[(&str, &str)]) -> FamilySchema {
         rules: FamilyRules::default(),
         complete: None,
         made_at: cellfs::model::Timestamp::ZERO,
+        constraints: Default::default(),
     }
 }
 

@@ -1,0 +1,119 @@
+//! key encode, decode; rows that are given by fields, and scans in the order of fields.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{Map, Value as Json};
+
+use super::args::{KeyAction, KeyArgs};
+use super::output::{CellPrinter, Output};
+use super::{Answer, advise, given};
+use crate::Result;
+use crate::backend::Backend;
+use crate::model::row_key::{Fields, Recipe, fields_text, parse_fields};
+use crate::model::{Piece, RowKey, RowResult, Scan, TableName, json_bytes, to_string_binary};
+
+/// Rows of a salt that are read at once and wait for those of the others.
+const WAITING: u64 = 16;
+
+pub fn key(action: KeyAction, json: bool) -> Result<Answer> {
+    let mut output = Output::new();
+    match action {
+        KeyAction::Advise { store, table, sample } => return advise::advise(&store, &table, sample, json),
+        KeyAction::Encode { recipe, fields } => {
+            let key = Recipe::parse(&recipe)?.encode(&parse_fields(fields.as_bytes())?)?;
+            if json { output.json(&json_bytes(&key))? } else { output.line(&to_string_binary(&key))? }
+        }
+        KeyAction::Decode { recipe, key } => {
+            let fields = Recipe::parse(&recipe)?.decode(&given::bytes(&key))?;
+            if json { output.json(&Json::Object(object(&fields)))? } else { output.line(&fields_text(&fields))? }
+        }
+    }
+    output.finish()?;
+    Ok(Answer::Yes)
+}
+
+/// Fields as a JSON object.
+fn object(fields: &Fields) -> Map<String, Json> {
+    fields.iter().map(|(name, value)| (name.clone(), json_bytes(value))).collect()
+}
+
+/// The recipe of a table.
+pub fn recipe(backend: &dyn Backend, table: &TableName) -> Result<Recipe> {
+    let catalogue = backend.catalogue()?;
+    catalogue.tables.get(table).ok_or_else(|| super::tables::no_table(table))?.recipe()
+}
+
+impl KeyArgs {
+    /// The key of a row that is given as it is, or by its fields.
+    pub fn row(&self, backend: &dyn Backend, table: &TableName, text: &OsStr) -> Result<RowKey> {
+        match self.key {
+            true => recipe(backend, table)?.encode(&parse_fields(text.as_bytes())?),
+            false => Ok(given::bytes(text)),
+        }
+    }
+}
+
+/// Prints the rows of a scan in the order of their fields, as pages of each salt come: it holds a few rows of each.
+/// Rows whose keys the recipe does not make are told, and left out.
+pub fn scan(backend: &dyn Backend, scan: Scan, fields: &OsStr, mut printer: CellPrinter) -> Result<Answer> {
+    let recipe = recipe(backend, &scan.table)?;
+    let given = if fields.is_empty() { Fields::new() } else { parse_fields(fields.as_bytes())? };
+    let is_whole = given.len() == recipe.names().len();
+    let prefixes = recipe.prefixes(&given)?;
+    let mut lanes: Vec<Lane> = prefixes.iter().map(|prefix| Lane::new(&scan, prefix, is_whole)).collect();
+    let (mut left, mut others) = (scan.limit.unwrap_or(u64::MAX), 0_u64);
+    while left > 0 {
+        for lane in &mut lanes {
+            lane.fill(backend)?;
+        }
+        // Without the salt.
+        let key = |lane: &Lane| lane.rows.front().map(|row| row.row[recipe.spread_len().min(row.row.len())..].to_vec());
+        let heads = lanes.iter().enumerate().filter_map(|(at, lane)| Some((key(lane)?, at)));
+        let next = if scan.reversed { heads.max() } else { heads.min() };
+        let Some(row) = next.and_then(|(_, at)| lanes[at].rows.pop_front()) else { break };
+        let Ok(shown) = recipe.decode(&row.row) else {
+            others += 1;
+            continue;
+        };
+        printer.take(&Piece::Row(fields_text(&shown).into_bytes()))?;
+        row.cells.into_iter().try_for_each(|cell| printer.take(&Piece::Cell(cell)))?;
+        left -= 1;
+    }
+    if others > 0 {
+        super::complain(&format!("{others} rows have keys that the recipe of table {} does not make", scan.table));
+    }
+    printer.finish()
+}
+
+/// The rows of one salt, page by page.
+struct Lane {
+    scan: Scan,
+    rows: VecDeque<RowResult>,
+    ended: bool,
+}
+
+impl Lane {
+    fn new(scan: &Scan, prefix: &[u8], is_whole: bool) -> Self {
+        let of = Scan { limit: Some(WAITING), ..scan.clone() };
+        let mut scan = if scan.reversed { of.with_prefix_reversed(prefix) } else { of.with_prefix(prefix) };
+        if is_whole {
+            (scan.start, scan.start_inclusive) = (prefix.to_vec(), true);
+            (scan.stop, scan.stop_inclusive) = (prefix.to_vec(), true);
+        }
+        Self { scan, rows: VecDeque::new(), ended: false }
+    }
+
+    fn fill(&mut self, backend: &dyn Backend) -> Result<()> {
+        if self.ended || !self.rows.is_empty() {
+            return Ok(());
+        }
+        self.rows = backend.scan(&self.scan)?.collect::<Result<_>>()?;
+        self.ended = (self.rows.len() as u64) < WAITING;
+        if let Some(last) = self.rows.back() {
+            (self.scan.start, self.scan.start_inclusive) = (last.row.clone(), false);
+        }
+        Ok(())
+    }
+}
