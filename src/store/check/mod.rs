@@ -1,5 +1,6 @@
 //! `check` and `repair`: what of a store is as it was written, and what can be mended.
 
+mod entries;
 mod logs;
 mod repair;
 mod rewrite;
@@ -156,6 +157,8 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     add_log(&mut live, &mut checker, (&**env, &dir.join("log"), &store), (state.covered, noted.synced), &blobs)?;
     checker.blobs(&dir.join("blobs"), &blobs, &live)?;
     checker.log(&**env, &dir.join("log"), &store, (state.covered, noted.synced))?;
+    let stored = entries::as_stored(&Arc::new(state), &files, (&**env, &dir.join("log"), &store))?;
+    checker.entries(&stored, &blobs)?;
     Ok(checker.into())
 }
 
@@ -233,7 +236,8 @@ impl Engine {
             tell_lost(&mut checker, &**env, dir)?;
             // Memtables and files are held, so that nothing goes while it is looked at. Order: the memtables first: what
             // is flushed in between is in both.
-            let tables = self.tables();
+            let snapshot = self.snapshot();
+            let tables = Arc::clone(&snapshot.tables);
             let (state, files) = self.structure.held();
             checker.name_by(&state);
             checker.expect(&files);
@@ -251,6 +255,7 @@ impl Engine {
             }
             checker.blobs(&dir.join("blobs"), &self.values.blobs, &live)?;
             let covered = || self.layout().state.covered;
+            checker.entries(&snapshot, &self.values.blobs)?;
             checker.open_log(&**env, self.structure.store(), &self.log, &covered)?;
             checker.summary
         };

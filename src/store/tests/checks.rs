@@ -248,3 +248,50 @@ fn what_a_compaction_has_taken_out_is_no_loss() {
     store.close().unwrap();
     assert_eq!(findings(&env).0.damages, 0, "{:#?}", findings(&env).1);
 }
+
+#[test]
+fn a_check_tells_rows_that_an_index_lacks() {
+    let env = SimEnv::new();
+    let mut settings = options(&env);
+    settings.broken = Some(crate::store::Broken::WritesNoEntries);
+    let store = Store::open(settings).unwrap();
+    let mut wanted = schema(FILES);
+    wanted.indexes.insert("i".into(), super::secondary::index("f:q"));
+    store.alter(CatalogueChange::CreateTable(wanted), Origin(0)).unwrap();
+    put(&store, "a", "q", b"one");
+    put(&store, "b", "q", &[b'x'; 40_000]);
+    put(&store, "b", "other", b"one");
+    store.flush(None).unwrap();
+    for n in 0..20 {
+        put(&store, "c", "q", format!("{n}").as_bytes());
+    }
+    store.flush(None).unwrap();
+    let told = |found: &[Finding]| -> Vec<String> { found.iter().map(ToString::to_string).collect() };
+    let mut open_found = Vec::new();
+    let summary = store.check(&mut |event| {
+        if let CheckEvent::Finding(finding) = event {
+            open_found.push(finding);
+        }
+        Ok(())
+    });
+    assert_eq!(summary.unwrap().damages, 11, "{:?}", told(&open_found));
+    store.close().unwrap();
+    let (summary, found) = findings(&env);
+    assert_eq!(summary.damages, 11);
+    let text = told(&found);
+    assert!(text[0].starts_with("index i of table t: it has no entry of `one`"), "{text:?}");
+    assert!(text[0].ends_with("(row a, column f:q)") && text[1].contains("row b"), "{text:?}");
+    assert!(text[10].contains("22 versions have no entry"), "{text:?}");
+    let repaired = check::repair(options(&env), &mut |_| Ok(())).unwrap();
+    assert!(repaired.before.damages > 0);
+    let store = open(&env);
+    store.flush(None).unwrap();
+    assert_eq!(super::secondary::rows_by(&store, b"one"), ["a"]);
+    // Its entries are in the log alone.
+    put(&store, "d", "q", b"two");
+    assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
+    store.sync().unwrap();
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    assert_eq!(findings(&env).0.damages, 0);
+}
