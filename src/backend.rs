@@ -22,7 +22,7 @@ pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
 pub use kept::{Existing, Restoration, SnapshotInfo};
 pub use run::{RowPiece, VersionRun};
 
-pub use numbers::{ColumnNumbers, FamilyColumns, FamilyNumbers};
+pub use numbers::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
 
 /// Results of a scan, in order; after an `Err` there is nothing more.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
@@ -349,6 +349,9 @@ pub trait Backend: Send + Sync {
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>>;
     /// What is stored under each qualifier of a table's families; likewise.
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>>;
+    /// The same of some qualifiers of a family, ascending, counted by a walk over all of it; fewer than the limit, or than
+    /// [`COLUMNS_PAGE`], only at the end.
+    fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>>;
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
     /// Whether changes of cells are taken without waiting for room or for the disk's sync.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Qualifier, Timestamp};
+use crate::model::{Qualifier, TableName, Timestamp};
 
 /// What is stored of a family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,20 @@ pub struct FamilyColumns {
     /// Ascending; `None`: there are, or were, too many to count each.
     pub columns: Option<Vec<ColumnNumbers>>,
 }
+
+/// Qualifiers of a family behind one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnsPage {
+    pub table: TableName,
+    pub family: String,
+    /// `None`: from the first one on.
+    pub after: Option<Qualifier>,
+    /// Most of them.
+    pub limit: usize,
+}
+
+/// Most qualifiers of a page: what is held of them.
+pub const COLUMNS_PAGE: usize = 10_000;
 
 /// The stored puts of one qualifier, over all rows; versions that no compaction has dropped yet among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Answer;
 use super::output::{Output, json_bytes};
 use crate::Result;
-use crate::backend::{Backend, ColumnNumbers};
+use crate::backend::{Backend, COLUMNS_PAGE, ColumnNumbers, ColumnsPage};
 use crate::model::{TableName, to_string_binary};
 
 /// Prints what is stored under each qualifier of a table.
@@ -16,25 +16,10 @@ pub fn print(backend: &dyn Backend, table: &TableName, json: bool) -> Result<Ans
         output.line(&line("COLUMN", ["CELLS", "BYTES", "OLDEST", "NEWEST"].map(str::to_owned)))?;
     }
     for family in &families {
-        let Some(columns) = &family.columns else {
-            uncounted(&mut output, &family.family, json)?;
-            continue;
-        };
-        for column in columns {
-            let ColumnNumbers { qualifier, cells, bytes, oldest, newest } = column;
-            if json {
-                output.json(&json!({
-                    "family": family.family,
-                    "qualifier": json_bytes(qualifier),
-                    "cells": cells,
-                    "bytes": bytes,
-                    "oldest": oldest.0,
-                    "newest": newest.0,
-                }))?;
-            } else {
-                let name = format!("{}:{}", family.family, to_string_binary(qualifier));
-                let numbers = [cells.to_string(), bytes.to_string(), oldest.to_string(), newest.to_string()];
-                output.line(&line(&name, numbers))?;
+        match &family.columns {
+            Some(columns) => columns.iter().try_for_each(|column| one(&mut output, &family.family, column, json))?,
+            None => {
+                pages(backend, table, &family.family, &mut |column| one(&mut output, &family.family, column, json))?
             }
         }
     }
@@ -42,11 +27,40 @@ pub fn print(backend: &dyn Backend, table: &TableName, json: bool) -> Result<Ans
     Ok(Answer::Yes)
 }
 
-fn uncounted(output: &mut Output, family: &str, json: bool) -> Result<()> {
-    match json {
-        true => output.json(&json!({ "family": family, "uncounted": "more than 10,000 qualifiers" })),
-        false => output.line(&format!("{family}: more than 10,000 qualifiers, not counted one by one")),
+/// Qualifiers of a family that are too many to be counted beforehand.
+fn pages(
+    backend: &dyn Backend,
+    table: &TableName,
+    family: &str,
+    each: &mut dyn FnMut(&ColumnNumbers) -> Result<()>,
+) -> Result<()> {
+    let (table, family, limit) = (table.clone(), family.to_owned(), COLUMNS_PAGE);
+    let mut page = ColumnsPage { table, family, after: None, limit };
+    loop {
+        let columns = backend.columns_page(&page)?;
+        columns.iter().try_for_each(&mut *each)?;
+        match columns.last() {
+            Some(last) if columns.len() == limit => page.after = Some(last.qualifier.clone()),
+            _ => return Ok(()),
+        }
     }
+}
+
+fn one(output: &mut Output, family: &str, column: &ColumnNumbers, json: bool) -> Result<()> {
+    let ColumnNumbers { qualifier, cells, bytes, oldest, newest } = column;
+    if json {
+        return output.json(&json!({
+            "family": family,
+            "qualifier": json_bytes(qualifier),
+            "cells": cells,
+            "bytes": bytes,
+            "oldest": oldest.0,
+            "newest": newest.0,
+        }));
+    }
+    let name = format!("{family}:{}", to_string_binary(qualifier));
+    let numbers = [cells.to_string(), bytes.to_string(), oldest.to_string(), newest.to_string()];
+    output.line(&line(&name, numbers))
 }
 
 fn line(name: &str, [cells, bytes, oldest, newest]: [String; 4]) -> String {

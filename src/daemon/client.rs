@@ -14,8 +14,9 @@ use super::pieces::{RemoteRows, more_pieces};
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::{Hello, PART, Request, Response, send};
 use crate::backend::{
-    Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom,
-    PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns,
+    FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status,
+    Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
@@ -369,6 +370,10 @@ impl Backend for Client {
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
         expect!(self, Request::TableColumns(table.clone()), Response::TableColumns(columns) => columns)
+    }
+
+    fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
+        expect!(self, Request::ColumnsPage(page.clone()), Response::ColumnsPage(columns) => columns)
     }
 
     fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {

@@ -60,7 +60,7 @@ fn name(request: &Request) -> &'static str {
         Request::Check => "check",
         Request::Numbers => "stats",
         Request::Changes(_) => "changes",
-        Request::TableNumbers(_) | Request::TableColumns(_) => "describe",
+        Request::TableNumbers(_) | Request::TableColumns(_) | Request::ColumnsPage(_) => "describe",
         Request::Snapshots | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_) | Request::Restore(_) => {
             "snapshot"
         }

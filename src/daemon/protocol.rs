@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::numbers::DaemonNumbers;
 use crate::backend::{
-    ChangesPage, ChangesQuery, CompactionKind, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope,
-    RenameCell, Restoration, RowListing, SnapshotInfo, Status, VersionRun, Versions,
+    ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns, FamilyNumbers,
+    HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, SnapshotInfo, Status, VersionRun, Versions,
 };
 use crate::error::printable;
 use crate::model::{
@@ -72,6 +72,7 @@ pub enum Request {
     Status,
     TableNumbers(TableName),
     TableColumns(TableName),
+    ColumnsPage(ColumnsPage),
     Changes(ChangesQuery),
     Snapshots,
     CreateSnapshot(String, Option<TableName>),
@@ -150,6 +151,7 @@ pub enum Response {
     Status(Box<Status>),
     TableNumbers(Vec<FamilyNumbers>),
     TableColumns(Vec<FamilyColumns>),
+    ColumnsPage(Vec<ColumnNumbers>),
     Changes(ChangesPage),
     Snapshots(Vec<SnapshotInfo>),
     Numbers(Box<DaemonNumbers>),

@@ -296,6 +296,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         })),
         Request::Status => Response::Status(Box::new(backend.status()?)),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
+        Request::ColumnsPage(page) => Response::ColumnsPage(backend.columns_page(&page)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),
         Request::Changes(query) => Response::Changes(backend.changes(&query)?),
         Request::Snapshots => Response::Snapshots(backend.snapshots()?),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Access, Background, Store};
 use crate::backend::{
-    Backend, ChangesPage, ChangesQuery, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom,
-    PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun,
-    Versions,
+    Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns,
+    FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status,
+    Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -284,6 +284,10 @@ impl Backend for Store {
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
         self.engine.table_columns(table)
+    }
+
+    fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
+        self.steady(&page.table, || self.engine.columns_page(page))
     }
 
     fn value_limit(&self) -> u64 {

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::cursor::Lent;
-use super::engine::{Engine, known_table};
+use super::cursor::{Cursor, FAR, Lent};
+use super::engine::{Engine, family, known_table};
 use super::layout::Layout;
 use super::memtable::{FamilyTable, MemCell, MemValue, Memtables};
-use crate::Result;
-use crate::backend::{ColumnNumbers, FamilyColumns, FamilyNumbers};
+use crate::backend::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
 use crate::format::key;
 use crate::model::{FamilyId, FamilySchema, Qualifier, TableName, Timestamp};
+use crate::{Error, ErrorKind, Result};
 
 /// Qualifiers of a family that are told one by one.
 const COLUMNS_MAX: usize = 10_000;
+/// Cells after which a walk takes a new snapshot, so that memtables and files can go.
+const PAGE_CELLS: usize = 100_000;
 
 impl Engine {
     /// Numbers of each family of a table, in the order of their names.
@@ -84,6 +86,50 @@ impl Engine {
             debug_assert!(counted.is_ok());
         }
         Ok((all.len() <= COLUMNS_MAX).then(|| all.into_values().collect()))
+    }
+
+    /// See [`crate::backend::Backend::columns_page`]. Holds the page: of the qualifiers that are met the first ones.
+    pub fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
+        let catalogue = self.catalogue.load();
+        let family = family(known_table(&catalogue, &page.table)?, &page.family)?;
+        let limit = page.limit.clamp(1, COLUMNS_PAGE);
+        let mut found: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
+        let mut from = Vec::new();
+        loop {
+            let snapshot = self.snapshot();
+            let mut cursor = Cursor::new(&snapshot, family.id, &from, FAR, 1024)?;
+            for _ in 0..PAGE_CELLS {
+                let Some(key) = cursor.key() else { return Ok(found.into_values().collect()) };
+                let place = key::row_prefix_len(key).and_then(|len| key::qualifier_of(key, len));
+                let (Some(qualifier), Some((timestamp, kind, _))) = (place, key::decode_suffix(key)) else {
+                    return Err(Error::new(ErrorKind::Corrupt, "a stored cell has a key that is none"));
+                };
+                let bytes = cursor.cell().map_or(0, |cell| cell.len());
+                cursor.advance()?;
+                let is_behind = page.after.as_ref().is_none_or(|after| qualifier > *after);
+                if !kind.is_put() || !is_behind {
+                    continue;
+                }
+                // One that was left out was behind all that are in, and stays so: none is counted in part.
+                let is_left_out =
+                    found.len() == limit && found.last_key_value().is_some_and(|(last, _)| qualifier > *last);
+                if is_left_out {
+                    continue;
+                }
+                let (oldest, newest) = (timestamp, timestamp);
+                let none = || ColumnNumbers { qualifier: qualifier.clone(), cells: 0, bytes: 0, oldest, newest };
+                let sum = found.entry(qualifier.clone()).or_insert_with(none);
+                (sum.cells, sum.bytes) = (sum.cells + 1, sum.bytes + bytes);
+                (sum.oldest, sum.newest) = (sum.oldest.min(timestamp), sum.newest.max(timestamp));
+                if found.len() > limit {
+                    found.pop_last();
+                }
+            }
+            match cursor.key() {
+                Some(key) => from = key.to_vec(),
+                None => return Ok(found.into_values().collect()),
+            }
+        }
     }
 
     /// Bytes of extents that reads can reach, about: without what newer versions hide.

@@ -7,7 +7,7 @@ use super::complete;
 use super::escape::{Level, Spelling};
 use super::place::{Place, TableNoun};
 use super::resolve::{Facts, absent, text};
-use crate::backend::{Backend, FamilyNumbers, RowListing};
+use crate::backend::{Backend, COLUMNS_PAGE, ColumnsPage, FamilyNumbers, RowListing};
 use crate::model::{TableName, TimeRange, describe};
 use crate::{ErrorKind, Result};
 
@@ -116,14 +116,22 @@ fn qualifiers(backend: &dyn Backend, table: &TableName) -> Result<String> {
     let mut content = "column\tcells\tbytes\toldest\tnewest\n".to_owned();
     for family in backend.table_columns(table)? {
         let name = shown(Level::Family, family.family.as_bytes());
-        let Some(columns) = family.columns else {
-            let _ = writeln!(content, "# {name}: too many qualifiers to count each");
-            continue;
+        let is_counted = family.columns.is_some();
+        let columns = match family.columns {
+            Some(columns) => columns,
+            None => {
+                let (table, family, after) = (table.clone(), family.family.clone(), None);
+                backend.columns_page(&ColumnsPage { table, family, after, limit: COLUMNS_PAGE })?
+            }
         };
+        let is_cut = !is_counted && columns.len() == COLUMNS_PAGE;
         for column in columns {
             let qualifier = shown(Level::Qualifier, &column.qualifier);
             let (cells, bytes, oldest, newest) = (column.cells, column.bytes, column.oldest, column.newest);
             let _ = writeln!(content, "{name}:{qualifier}\t{cells}\t{bytes}\t{oldest}\t{newest}");
+        }
+        if is_cut {
+            let _ = writeln!(content, "# {name}: there are more; `cellfs describe --columns` shows all of them");
         }
     }
     Ok(content)

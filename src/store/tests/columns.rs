@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::super::cursor::{Cursor, FAR};
 use super::*;
-use crate::backend::{ColumnNumbers, CompactionKind};
+use crate::backend::{ColumnNumbers, ColumnsPage, CompactionKind};
 use crate::format::key;
 
 /// Qualifiers of a family that are told one by one.
@@ -132,4 +132,34 @@ fn too_many_qualifiers_are_not_counted_until_they_are_gone() {
     put(&store, "r", "new", b"value");
     store.flush(None).unwrap();
     assert_eq!(counted(&store).map(|columns| columns.len()), Some(1));
+}
+
+#[test]
+fn qualifiers_are_counted_page_by_page() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    for n in 0..300 {
+        put(&store, &format!("r{}", n % 7), &format!("q{:03}", (n * 37) % 100), &vec![b'x'; n % 5]);
+        if n % 90 == 0 {
+            store.flush(None).unwrap();
+        }
+    }
+    unlink(&store, "r1", "q037");
+    let (_, wanted) = stored(&store);
+    let wanted: Vec<ColumnNumbers> = wanted.into_values().collect();
+    for limit in [1, 7, 99, 100, 101] {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = ColumnsPage { table: table(), family: "f".into(), after, limit };
+            let columns = store.columns_page(&page).unwrap();
+            let ended = columns.len() < limit;
+            after = columns.last().map(|column| column.qualifier.clone());
+            found.extend(columns);
+            if ended {
+                break;
+            }
+        }
+        assert_eq!(found, wanted, "{limit}");
+    }
 }
