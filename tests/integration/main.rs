@@ -6,6 +6,7 @@ mod case;
 mod commands;
 mod differential;
 mod embedded;
+mod examples;
 mod format;
 mod hbase;
 mod help;
