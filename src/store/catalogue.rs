@@ -49,6 +49,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         CatalogueChange::DropTable { name } => dropped::drop_for_good(catalogue, &name)?,
         CatalogueChange::SetTableAside { name } => dropped::set_table_aside(catalogue, &name, now)?,
         CatalogueChange::SetFamilyAside { table, family } => {
+            dropped::check_goes(catalogue, &table, &family)?;
             dropped::set_family_aside(catalogue, &table, &family, now)?;
         }
         CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
@@ -183,6 +184,7 @@ fn create_table(catalogue: &mut Catalogue, mut new: TableSchema) -> Result<()> {
 
 /// Families that are not in the new schema are dropped so that they can be brought back.
 fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema, now: Timestamp) -> Result<()> {
+    check_declared(Some(known_table(catalogue, &new.name)?), &mut new)?;
     let name = new.name.clone();
     let stays = |family: &&String| new.families.contains_key(*family);
     let gone: Vec<String> = known_table(catalogue, &name)?.families.keys().filter(|f| !stays(f)).cloned().collect();
@@ -194,7 +196,6 @@ fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema, now: Timestamp) 
         // What a client gives does not count.
         family.forget_past();
     }
-    check_declared(Some(&old), &mut new)?;
     take_over(catalogue, Some(&old), &mut new)?;
     insert_table(catalogue, new)
 }

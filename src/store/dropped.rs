@@ -42,13 +42,20 @@ pub fn set_cells_aside(catalogue: &mut Catalogue, name: &TableName, now: Timesta
     truncate(catalogue, name)
 }
 
+/// Refuses that a family goes which has a required column of another.
+pub fn check_goes(catalogue: &Catalogue, table: &TableName, name: &str) -> Result<()> {
+    let old = known_table(catalogue, table)?;
+    let mut without = old.clone();
+    without.families.remove(name);
+    check_required(old, &without)
+}
+
 /// Drops a family and keeps its cells for a while.
 pub fn set_family_aside(catalogue: &mut Catalogue, table: &TableName, name: &str, now: Timestamp) -> Result<()> {
     let mut schema = known_table(catalogue, table)?.clone();
     let family = schema.families.remove(name).ok_or_else(|| {
         Error::new(ErrorKind::NoSuchFamily, format!("table {table} has no family {}", name.escape_debug()))
     })?;
-    check_required(known_table(catalogue, table)?, &schema)?;
     let until = end_of(&family, now);
     catalogue.dropped.push(Dropped { what: DroppedThing::Family(schema.id, family), at: now, until });
     catalogue.tables.insert(table.clone(), schema);
