@@ -27,7 +27,8 @@ pub fn list_past(env: &dyn Env, dir: &Path) -> Result<Vec<u64>> {
 /// A covered file goes, or is of the past from now on. After a power cut it may be what it was before.
 pub fn retire(env: &dyn Env, dir: &Path, number: u64, keep: bool) -> std::io::Result<()> {
     let path = path_of(dir, number);
-    match keep {
+    // Order: what is kept is on the disk before. What was flushed from it is there without it, but nobody could tell of it.
+    match keep && env.open(&path).and_then(|file| file.sync()).is_ok() {
         true => env.rename(&path, &past_path(dir, number)),
         false => env.remove(&path),
     }

@@ -189,6 +189,8 @@ impl Engine {
             source.upto = upto;
             upto = upto.min(source.before);
         }
+        // A power cut may bring back one whose records are in a later file.
+        sources.retain(|source| source.before < source.upto);
         Ok(sources)
     }
 

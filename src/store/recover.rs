@@ -49,8 +49,19 @@ struct Files {
     damaged: Vec<u64>,
 }
 
+/// Tells of a file that makes no sense. One of which nothing is needed may have been removed before a power cut, which
+/// brought its name back and not its contents.
+fn tell_damaged(files: &Files, (number, text): (u64, String), covered: SeqNo, damages: &mut Damages) {
+    let later = files.read.iter().map(|file| file.header).filter(|header| header.number > number);
+    match later.map(|header| header.before).min() {
+        Some(upto) if upto <= covered => log::info!("{text}; nothing of it is needed"),
+        _ => damages.add(&text),
+    }
+}
+
 /// Reads all files of the log.
-fn read_files(env: &dyn Env, dir: &Path, store: &StoreId, damages: &mut Damages) -> Result<Files> {
+fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, damages: &mut Damages) -> Result<Files> {
+    let mut told = Vec::new();
     let mut files = Files::default();
     for number in cells::list(env, dir)? {
         let path = cells::path_of(dir, number);
@@ -67,17 +78,18 @@ fn read_files(env: &dyn Env, dir: &Path, store: &StoreId, damages: &mut Damages)
             Ok(None) if cells::is_void(env, dir, number)? => files.empty.push(number),
             // It is left for whoever can make something of it.
             Ok(None) => {
-                damages.add(&format!("{}: it is no file of this log, or damaged all over", path.display()));
+                told.push((number, format!("{}: it is no file of this log, or damaged all over", path.display())));
                 files.damaged.push(number);
             }
             Err(e) if e.kind == crate::ErrorKind::Corrupt => {
-                damages.add(&e.message);
+                told.push((number, e.message));
                 files.damaged.push(number);
             }
             // What it has may be there all the same: nothing that was acknowledged is said to be absent.
             Err(e) => return Err(e),
         }
     }
+    told.into_iter().for_each(|one| tell_damaged(&files, one, covered, damages));
     Ok(files)
 }
 
@@ -198,7 +210,7 @@ pub fn recover(
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
     let state = Arc::clone(&structure.layout().state);
-    let Files { read: files, empty, damaged } = read_files(&**env, &dir, &store, damages)?;
+    let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
     let old: Vec<(FileHeader, PathBuf)> = files.iter().map(|file| (file.header, file.path.clone())).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
     let greatest = greatest(&files).max(synced).max(state.covered);

@@ -122,8 +122,12 @@ fn one_store(seed: u64) {
 
 #[test]
 fn every_change_is_told_once_and_in_order() {
-    let seed = rand::random_range(0..u64::from(u32::MAX));
+    let given = std::env::var("CELLFS_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| rand::random_range(0..u64::from(u32::MAX)));
+    println!("seeds {seed} to {}", seed + 29);
     (seed..seed + 30).for_each(one_store);
+    // A removed file came back after a power cut: all of it was in a later one; or it had no contents any more.
+    [1_716_638_146, 165_670_256, 1_643_364_472].into_iter().for_each(one_store);
 }
 
 #[test]
