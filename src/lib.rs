@@ -28,6 +28,7 @@ pub mod error;
 pub mod format;
 pub mod fs;
 pub mod fuse;
+pub mod hbase;
 pub mod journal;
 pub mod log;
 pub mod model;

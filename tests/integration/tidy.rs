@@ -14,6 +14,7 @@ const ROOMS: &[(&str, u32)] = &[
     ("tree", 5),
     ("bulk", 6),
     ("store", 6),
+    ("hbase", 6),
     ("backend", 7),
     ("journal", 9),
     ("log", 9),

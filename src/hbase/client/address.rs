@@ -1,0 +1,144 @@
+//! How a cluster is named: `hbase://zk1,zk2:2181/hbase`, `hbase+rpc://master1,master2:16000`; `?timeout=SECONDS` behind.
+
+use std::time::Duration;
+
+use super::connection::Server;
+use super::error::{Error, Kind, Result};
+
+const BY_ZOOKEEPER: &str = "hbase://";
+const BY_MASTERS: &str = "hbase+rpc://";
+const ZOOKEEPER_PORT: u16 = 2181;
+const MASTER_PORT: u16 = 16000;
+/// Where HBase keeps its nodes unless it is told otherwise.
+const ZNODE: &str = "/hbase";
+/// How long an operation may take, all tries together.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const MOST_SECONDS: u64 = 3600;
+
+/// Who tells where the master and hbase:meta are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Registry {
+    ZooKeeper { ensemble: Vec<Server>, znode: String },
+    Masters(Vec<Server>),
+}
+
+/// The address of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub registry: Registry,
+    pub timeout: Duration,
+}
+
+/// Whether a text is meant as an address, rather than a path.
+pub fn is_address(text: &str) -> bool {
+    text.starts_with(BY_ZOOKEEPER) || text.starts_with(BY_MASTERS)
+}
+
+impl Address {
+    pub fn parse(text: &str) -> Result<Self> {
+        let (place, options) = text.split_once('?').map_or((text, None), |(place, options)| (place, Some(options)));
+        let registry = if let Some(rest) = place.strip_prefix(BY_ZOOKEEPER) {
+            let (hosts, znode) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+            let znode = znode.trim_end_matches('/');
+            let znode = if znode.is_empty() { ZNODE } else { znode };
+            if znode.contains("//") {
+                return Err(wrong(text, "the node of ZooKeeper has an empty part"));
+            }
+            Registry::ZooKeeper { ensemble: servers(text, hosts, ZOOKEEPER_PORT)?, znode: znode.to_owned() }
+        } else if let Some(rest) = place.strip_prefix(BY_MASTERS) {
+            let hosts = rest.strip_suffix('/').unwrap_or(rest);
+            if hosts.contains('/') {
+                return Err(wrong(text, "masters have no path behind them"));
+            }
+            Registry::Masters(servers(text, hosts, MASTER_PORT)?)
+        } else {
+            return Err(wrong(text, "it begins with neither hbase:// nor hbase+rpc://"));
+        };
+        Ok(Self { registry, timeout: options.map_or(Ok(TIMEOUT), |options| timeout(text, options))? })
+    }
+}
+
+fn wrong(text: &str, why: &str) -> Error {
+    let shown = text.escape_debug();
+    let form = "write hbase://zk1,zk2:2181/hbase (ZooKeeper and its node) or hbase+rpc://master:16000";
+    Error::new(Kind::Address, format!("{shown} is no address of a cluster: {why}; {form}"))
+}
+
+fn timeout(text: &str, options: &str) -> Result<Duration> {
+    let seconds = options.strip_prefix("timeout=").and_then(|seconds| seconds.parse().ok());
+    let seconds = seconds.filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| wrong(text, "behind ? only timeout=SECONDS may stand, 1 to 3600"))
+}
+
+/// Hosts with their ports; who has none takes that of the last one, as in HBase's `hbase.zookeeper.quorum`.
+fn servers(text: &str, hosts: &str, usual: u16) -> Result<Vec<Server>> {
+    let split: Vec<(String, Option<u16>)> = hosts.split(',').map(|one| host(text, one)).collect::<Result<_>>()?;
+    let last = split.last().and_then(|(_, port)| *port).unwrap_or(usual);
+    Ok(split.into_iter().map(|(host, port)| Server { host, port: port.unwrap_or(last) }).collect())
+}
+
+fn host(text: &str, one: &str) -> Result<(String, Option<u16>)> {
+    let (host, port) = match one.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => one.split_once(':').map_or((one, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(wrong(text, "a host is missing"));
+    }
+    let parsed = port.map(|port| port.parse::<u16>().ok().filter(|port| *port > 0));
+    match parsed {
+        Some(None) => Err(wrong(text, "a port is a number from 1 to 65535")),
+        Some(port) => Ok((host.to_owned(), port)),
+        None => Ok((host.to_owned(), None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(host: &str, port: u16) -> Server {
+        Server { host: host.into(), port }
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        let zookeeper = |ensemble: &[Server], znode: &str| Registry::ZooKeeper {
+            ensemble: ensemble.to_vec(),
+            znode: znode.to_owned(),
+        };
+        for (text, registry) in [
+            ("hbase://a", zookeeper(&[server("a", 2181)], "/hbase")),
+            ("hbase://a,b:2182", zookeeper(&[server("a", 2182), server("b", 2182)], "/hbase")),
+            ("hbase://a:1,b:2/x/y/", zookeeper(&[server("a", 1), server("b", 2)], "/x/y")),
+            ("hbase://[::1]:2181/hbase", zookeeper(&[server("::1", 2181)], "/hbase")),
+            ("hbase+rpc://m1,m2", Registry::Masters(vec![server("m1", 16000), server("m2", 16000)])),
+            ("hbase+rpc://m:7/", Registry::Masters(vec![server("m", 7)])),
+        ] {
+            assert_eq!(Address::parse(text).unwrap(), Address { registry, timeout: TIMEOUT }, "{text}");
+        }
+        assert_eq!(Address::parse("hbase://a/h?timeout=5").unwrap().timeout, Duration::from_secs(5));
+    }
+
+    #[test]
+    fn wrong_addresses_are_refused_with_a_sentence() {
+        for text in [
+            "hbase://",
+            "hbase://a,",
+            "hbase://a:x",
+            "hbase://a:0",
+            "hbase://a:70000",
+            "hbase+rpc://m/x",
+            "hbase://a//b",
+            "hbase://a?timeout=0",
+            "hbase://a?x=1",
+            "http://a",
+            "hbase:///hbase",
+            "hbase://a b",
+        ] {
+            let error = Address::parse(text).unwrap_err();
+            assert_eq!(error.kind, Kind::Address, "{text}");
+            assert!(error.text.contains("hbase+rpc://master:16000"), "{}", error.text);
+        }
+    }
+}

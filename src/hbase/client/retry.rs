@@ -1,0 +1,102 @@
+//! How long an operation may take, and how long to wait between its tries.
+
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, Instant};
+
+use super::error::{Error, Kind};
+
+/// HBase's table of pauses (HConstants.RETRY_BACKOFF), in units of [`PAUSE`].
+const BACKOFF: [u32; 13] = [1, 2, 3, 5, 10, 20, 40, 100, 100, 100, 100, 200, 200];
+/// `hbase.client.pause`.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The pause of an overloaded server is so many times longer.
+const OVERLOADED: u32 = 3;
+
+/// A number that nobody else takes: each is the hash of nothing under a key of its own.
+pub fn random() -> u64 {
+    // No server takes zero, which stands for none.
+    std::hash::RandomState::new().build_hasher().finish().max(1)
+}
+
+/// The tries of one operation.
+pub struct Tries {
+    what: String,
+    until: Instant,
+    allowed: Duration,
+    tried: usize,
+}
+
+impl Tries {
+    /// An operation that may take so long, all tries together.
+    pub fn new(what: impl Into<String>, allowed: Duration) -> Self {
+        Self { what: what.into(), until: Instant::now() + allowed, allowed, tried: 0 }
+    }
+
+    /// What is left of its time.
+    pub fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Its time begins anew: it has made progress.
+    pub fn renew(&mut self) {
+        (self.until, self.tried) = (Instant::now() + self.allowed, 0);
+    }
+
+    /// How often it has failed.
+    pub fn failures(&self) -> usize {
+        self.tried
+    }
+
+    /// After a failure: waits for the next try, or gives the error that ends the operation.
+    pub fn again(&mut self, error: Error) -> Result<(), Error> {
+        if !error.may_pass() {
+            return Err(error);
+        }
+        let pause = pause(self.tried, error.kind);
+        self.tried += 1;
+        if pause >= self.left() {
+            let (tries, allowed) = (self.tried, self.allowed);
+            let text =
+                format!("{} failed {tries} times within {allowed:?}, the last time so: {}", self.what, error.text);
+            return Err(Error::new(Kind::TimedOut, text));
+        }
+        log::debug!("{}: {}; again in {pause:?}", self.what, error.text);
+        std::thread::sleep(pause);
+        Ok(())
+    }
+}
+
+/// Of the n-th failure; a region that has moved is asked for at once.
+fn pause(tried: usize, kind: Kind) -> Duration {
+    if tried == 0 && kind == Kind::Location || kind == Kind::Scanner {
+        return Duration::from_millis(2);
+    }
+    let factor = BACKOFF[tried.min(BACKOFF.len() - 1)];
+    let pause = PAUSE * factor * if kind == Kind::Overloaded { OVERLOADED } else { 1 };
+    // One in a hundred, so that many clients do not come back at once.
+    pause + pause.mul_f64((random() % 100) as f64 / 10_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_as_hbase_has_them_and_the_time_is_held() {
+        let near = |tried, kind, ms: u64| {
+            let found = pause(tried, kind);
+            assert!((ms..=ms + ms / 90 + 1).contains(&(found.as_millis() as u64)), "{tried}: {found:?}");
+        };
+        near(0, Kind::Passing, 100);
+        near(4, Kind::Lost, 1000);
+        near(40, Kind::Location, 20_000);
+        near(1, Kind::Overloaded, 600);
+        let mut tries = Tries::new("a try", Duration::from_millis(250));
+        let failed = || Error::new(Kind::Unreachable, "nobody");
+        tries.again(failed()).unwrap();
+        let end = tries.again(failed()).unwrap_err();
+        assert_eq!(end.kind, Kind::TimedOut);
+        assert!(end.text.contains("a try failed 2 times") && end.text.ends_with("nobody"), "{}", end.text);
+        assert_eq!(tries.again(Error::new(Kind::Refused, "no")).unwrap_err().kind, Kind::Refused);
+    }
+}
