@@ -151,7 +151,7 @@ fn refuse(mut stream: UnixStream, text: &str) {
 fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
-    let watched = || Ok(Watched { stream: stream.try_clone().map_err(setup)?, place, heard: 0 });
+    let watched = || Ok::<_, Error>(Watched { stream: stream.try_clone().map_err(setup)?, place, heard: 0 });
     let (mut input, mut output) = (watched()?, watched()?);
     let first = PollTimeout::try_from(READ_TIMEOUT).unwrap_or(PollTimeout::MAX);
     let mut asked = is_asked(stream, first);

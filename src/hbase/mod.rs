@@ -1,3 +1,107 @@
 //! Apache HBase as a store: a client of its own, and the backend's contract on it.
+//!
+//! Must not know mounts, nor how addresses come to it. What a cluster cannot give is refused with a sentence that says
+//! what to do.
 
+mod altering;
+mod backend;
 pub mod client;
+mod convert;
+mod described;
+mod filters;
+mod keeping;
+mod kept;
+mod listing;
+mod reading;
+mod renaming;
+mod times;
+mod values;
+mod writing;
+
+use sha2::{Digest, Sha256};
+
+use crate::backend::{Event, Subscriber};
+use crate::env::sync::RwLock;
+use crate::env::{Env, RealEnv};
+use crate::model::Timestamp;
+use crate::{Error, ErrorKind, Result};
+pub use client::is_address;
+use client::{Address, Cluster, Config};
+
+/// The oldest release that has all that is asked of it (ClientMetaService, conditions with filters).
+const OLDEST: (u32, u32) = (2, 4);
+
+/// A cluster as a store.
+pub struct HBase {
+    cluster: Cluster,
+    described: described::Described,
+    values: values::Values,
+    given: times::Given,
+    env: RealEnv,
+    hash_key: [u8; 16],
+    subscribers: RwLock<Vec<Subscriber>>,
+}
+
+/// The address in one form: without what may be left out. Refuses one that is wrong.
+pub fn check_address(text: &str) -> Result<()> {
+    Address::parse(text).map(drop).map_err(Error::from)
+}
+
+impl HBase {
+    /// Connects to the cluster at an address, as `user`.
+    pub fn open(address: &str, user: &str) -> Result<Self> {
+        let config = Config { address: Address::parse(address)?, user: user.to_owned() };
+        let cluster = Cluster::new(config);
+        let at = |e: client::Error| Error::from(e.at(address));
+        let id = cluster.id().map_err(at)?;
+        let version = cluster.status().map_err(at)?.hbase_version.map(|found| found.version).unwrap_or_default();
+        check_version(&version).map_err(|e| e.context(address))?;
+        let digest = Sha256::digest(id.as_bytes());
+        let mut hash_key = [0; 16];
+        hash_key.copy_from_slice(&digest[..16]);
+        Ok(Self {
+            cluster,
+            described: described::Described::default(),
+            values: values::Values::default(),
+            given: times::Given::default(),
+            env: RealEnv::default(),
+            hash_key,
+            subscribers: RwLock::default(),
+        })
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.env.now()
+    }
+
+    /// Tells of what was changed from here; what others change is not told by a cluster.
+    fn announce(&self, events: &[Event]) {
+        let subscribers = self.subscribers.read().clone();
+        events.iter().for_each(|event| subscribers.iter().for_each(|told| told(event)));
+    }
+}
+
+fn check_version(version: &str) -> Result<()> {
+    let mut parts = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if found >= OLDEST {
+        return Ok(());
+    }
+    let text = format!("the cluster runs HBase {version}; cellfs needs {}.{} or later", OLDEST.0, OLDEST.1);
+    Err(Error::new(ErrorKind::Unsupported, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_that_are_too_old_are_refused() {
+        for version in ["2.4.0", "2.6.4", "3.0.0-beta-1", "2.5.10-hadoop3"] {
+            check_version(version).unwrap();
+        }
+        for version in ["1.7.2", "2.3.7", "", "unknown"] {
+            assert!(check_version(version).unwrap_err().message.contains("2.4 or later"), "{version}");
+        }
+    }
+}

@@ -98,7 +98,8 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
 pub fn refuse_without_journal(env: &dyn Env, dir: &Path) -> Result<()> {
     let io = |e: std::io::Error| io(dir, "list", &e);
     let edits = env.list(&dir.join("edits")).map_err(io)?;
-    let has = |name: &str, extension: &str| Ok(!numbers(env, &dir.join(name), extension).map_err(io)?.is_empty());
+    let has =
+        |name: &str, extension: &str| Ok::<_, Error>(!numbers(env, &dir.join(name), extension).map_err(io)?.is_empty());
     if edits.is_empty() && (has("segments", ".seg")? || has("blobs", ".blob")? || has("log", ".log")?) {
         let text = format!(
             "{} is empty: the journal, which says what the store has, is gone. Put it back from a backup",

@@ -9,9 +9,8 @@ use super::connection::{Answer, Priority, Service};
 use super::error::{Error, Kind, Result};
 use super::proto::admin::{
     ClusterStatus, ClusterStatusResponse, CreateTableRequest, DeleteNamespaceRequest, GetTableDescriptorsRequest,
-    GetTableDescriptorsResponse, GetTableStateRequest, GetTableStateResponse, ListNamespacesResponse,
-    ModifyTableRequest, NamespaceRequest, ProcedureRequest, ProcedureResponse, Started, TableRequest,
-    TruncateTableRequest,
+    GetTableDescriptorsResponse, ListNamespacesResponse, ModifyTableRequest, NamespaceRequest, ProcedureRequest,
+    ProcedureResponse, Started, TableRequest, TruncateTableRequest,
 };
 use super::proto::schema::{Empty, NamespaceDescriptor, TableName, TableSchema};
 use super::retry::{Tries, random};
@@ -36,7 +35,7 @@ impl Cluster {
             match self.master_once((method, message), &tries) {
                 Err(e) if e.kind == Kind::Lost && !is_repeatable => {
                     let text = format!("{}; whether the master has done it is not known", e.text);
-                    return Err(Error::new(Kind::Refused, text));
+                    return Err(Error::new(Kind::Doubtful, text));
                 }
                 Err(e) => tries.again(e)?,
                 answered => return answered,
@@ -99,13 +98,6 @@ impl Cluster {
         let request = GetTableDescriptorsRequest { include_sys_tables: Some(false), ..Default::default() };
         let answer = self.master_call(("GetTableDescriptors", &request), true)?;
         Ok(answer.message::<GetTableDescriptorsResponse>()?.table_schema)
-    }
-
-    /// Whether a table is, or is to be, disabled.
-    pub fn is_disabled(&self, table: &TableName) -> Result<bool> {
-        let request = GetTableStateRequest { table_name: table.clone() };
-        let answer = self.master_call(("GetTableState", &request), true)?;
-        Ok(matches!(answer.message::<GetTableStateResponse>()?.table_state.state, 1 | 2))
     }
 
     /// Makes a table, with a region up to each of the keys and one behind the last.

@@ -130,7 +130,9 @@ impl Cluster {
 
     fn connection(&self, server: &Server, service: Service, timeout: Duration) -> Result<Arc<Connection>> {
         let slot = Arc::clone(self.connections.lock().entry((server.clone(), service)).or_default());
-        let mut slot = slot.lock();
+        // Whoever else connects there may be waiting for a server that is silent.
+        let busy = || Error::new(Kind::Unreachable, format!("nobody could connect to {server} within {timeout:?}"));
+        let mut slot = slot.try_lock_for(timeout).ok_or_else(busy)?;
         if let Some(connection) = slot.as_ref().filter(|connection| connection.is_whole()) {
             return Ok(Arc::clone(connection));
         }

@@ -22,6 +22,10 @@ use super::proto::rpc::{ConnectionHeader, RequestHeader, ResponseHeader, UserInf
 const MOST_ANSWER: usize = 160 << 20;
 /// How long a connection may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server that takes nothing for so long is given up.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// So many milliseconds a refusal may take to be read.
+const LAST_WORDS: u32 = 200;
 /// Magic, version 0, and the code of callers without tickets.
 const PREAMBLE: [u8; 6] = *b"HBas\x00\x50";
 
@@ -112,8 +116,7 @@ impl Connection {
         let unreachable = |e: std::io::Error| Error::new(Kind::Unreachable, format!("connect to {server}: {e}"));
         let mut stream = connect(server, timeout).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
-        // A server that takes nothing more holds its callers no longer than this.
-        stream.set_write_timeout(Some(timeout.max(CONNECT_TIMEOUT))).map_err(unreachable)?;
+        stream.set_write_timeout(Some(WRITE_TIMEOUT)).map_err(unreachable)?;
         let header = header(service, user).encode_to_vec();
         let mut hello = PREAMBLE.to_vec();
         hello.extend(u32::try_from(header.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -140,7 +143,9 @@ impl Connection {
         let (sender, answer) = bounded(1);
         match &mut *self.waiting.lock() {
             Ok(waiting) => drop(waiting.insert(id, sender)),
-            Err(e) => return Err(Error::new(Kind::Unreachable, e.text.clone())),
+            // Not sent: a connection that broke may be made anew, one that was refused may not.
+            Err(e) if e.may_pass() => return Err(Error::new(Kind::Unreachable, e.text.clone())),
+            Err(e) => return Err(e.clone()),
         }
         let timeout = u32::try_from(call.timeout.as_millis()).unwrap_or(u32::MAX);
         let header = RequestHeader {
@@ -152,9 +157,11 @@ impl Connection {
             timeout: Some(timeout),
         };
         if let Err(e) = self.send(&header, call.message) {
-            let error = Error::new(Kind::Lost, format!("send to {}: {e}", self.server));
-            self.break_off(&error);
-            return Err(error);
+            return Err(self.refused().unwrap_or_else(|| {
+                let error = Error::new(Kind::Lost, format!("send to {}: {e}", self.server));
+                self.break_off(&error);
+                error
+            }));
         }
         answer.recv_timeout(call.timeout).unwrap_or_else(|_| {
             if let Ok(waiting) = &mut *self.waiting.lock() {
@@ -163,6 +170,17 @@ impl Connection {
             let text = format!("{} did not answer {} within {:?}", self.server, call.method, call.timeout);
             Err(Error::new(Kind::Lost, text))
         })
+    }
+
+    /// What a server has said before it hung up: that may still be on its way through the reader.
+    fn refused(&self) -> Option<Error> {
+        for _ in 0..LAST_WORDS {
+            if let Err(e) = &*self.waiting.lock() {
+                return (!e.may_pass()).then(|| e.clone());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
     }
 
     fn send(&self, header: &RequestHeader, message: &[u8]) -> std::io::Result<()> {
@@ -287,4 +305,82 @@ fn parse(body: Vec<u8>) -> Result<(Option<u32>, Result<Answer>)> {
     }
     let (message, cells) = (start..start + len, start + len..start + len + cells);
     Ok((id, Ok(Answer { body, message, cells })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hbase::client::proto::data::ScanResponse;
+
+    /// What a server of 2.6.4 sent: the end of a scan that was asked for four cells of two rows.
+    const SCANNED: &str = concat!(
+        "0608021a0208701e0802080210b5858080f0f8bbca3e180120e0d40330003800380040005807000000170000000f00000000",
+        "0001720166710000018bcfe5680008000000190000000f000000020001720166710000018bcfe56800047631000000170000",
+        "000f0000000000017301666e0000018bcfe5680104000000190000000f000000020001730166710000018bcfe56800047631",
+    );
+
+    #[test]
+    fn a_recorded_answer_is_taken_apart() {
+        let (id, answer) = parse(hex::decode(SCANNED).unwrap()).unwrap();
+        assert_eq!(id, Some(2));
+        let answer = answer.unwrap();
+        let message: ScanResponse = answer.message().unwrap();
+        assert_eq!((message.cells_per_result, message.partial_flag_per_result), (vec![2, 2], vec![false, false]));
+        assert_eq!((message.more_results, message.more_results_in_region), (Some(true), Some(false)));
+        assert_eq!((message.scanner_id, message.ttl), (Some(4_509_492_764_882_240_181), Some(60_000)));
+        assert_eq!(answer.cells().unwrap().len(), 4);
+    }
+
+    /// As a server does that wants tickets (ServerRpcConnection.processPreamble): it answers no call, and hangs up.
+    #[test]
+    fn a_server_that_wants_tickets_is_told_apart() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Server { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
+        let refusing = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut preamble = [0; 6];
+            stream.read_exact(&mut preamble).unwrap();
+            let exception = crate::hbase::client::proto::rpc::ExceptionResponse {
+                exception_class_name: Some("org.apache.hadoop.hbase.security.AccessDeniedException".into()),
+                stack_trace: Some(
+                    "org.apache.hadoop.hbase.security.AccessDeniedException: Authentication is required".into(),
+                ),
+                do_not_retry: Some(true),
+                server_overloaded: None,
+            };
+            let header = ResponseHeader { call_id: Some(u32::MAX), exception: Some(exception), cell_block_meta: None };
+            let header = header.encode_length_delimited_to_vec();
+            stream.write_all(&u32::try_from(header.len()).unwrap().to_be_bytes()).unwrap();
+            stream.write_all(&header).unwrap();
+            // Order: bytes that nobody has read would make the hang-up a reset, which may overtake the refusal.
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            let _ = stream.read_to_end(&mut Vec::new());
+            preamble
+        });
+        let connection = Connection::open(&server, Service::Client, "somebody", CONNECT_TIMEOUT).unwrap();
+        let call = Call { method: "Get", message: &[], priority: Priority::Normal, timeout: CONNECT_TIMEOUT };
+        let refused = connection.call(&call).map(|_| ()).unwrap_err();
+        assert_eq!(refused.kind, Kind::Kerberos, "{refused}");
+        assert!(!connection.is_whole());
+        // The server waits for our end.
+        drop(connection);
+        assert_eq!(refusing.join().unwrap(), PREAMBLE);
+    }
+
+    #[test]
+    fn answers_that_are_cut_off_or_changed_are_errors_and_no_faults() {
+        let whole = hex::decode(SCANNED).unwrap();
+        for end in 0..whole.len() {
+            assert!(parse(whole[..end].to_vec()).is_err(), "{end}");
+        }
+        for at in 0..whole.len() {
+            for value in [0, 0x7F, 0xFF] {
+                let mut wrong = whole.clone();
+                wrong[at] = value;
+                if let Ok((_, Ok(answer))) = parse(wrong) {
+                    let _ = (answer.message::<ScanResponse>(), answer.cells());
+                }
+            }
+        }
+    }
 }

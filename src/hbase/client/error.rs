@@ -52,6 +52,8 @@ pub enum Kind {
     Constraint,
     /// Any other refusal that stays one.
     Refused,
+    /// Whether it was done is not known, and it must not be asked for twice.
+    Doubtful,
 }
 
 /// A failure, with the text of the server where it came from one.
@@ -146,6 +148,8 @@ fn kind_of(name: &str, said: &str) -> Option<Kind> {
         "NoSuchColumnFamilyException" | "InvalidFamilyOperationException" => Kind::NoFamily,
         "SnapshotDoesNotExistException" => Kind::NoSnapshot,
         "SnapshotExistsException" => Kind::SnapshotExists,
+        // A fault of the server's own comes again.
+        _ if name == "NullPointerException" || said.contains("NullPointerException") => Kind::Refused,
         "AccessDeniedException" if said.contains("uthentication") => Kind::Kerberos,
         "AccessDeniedException" => Kind::AccessDenied,
         "RequestTooBigException" => Kind::TooLarge,

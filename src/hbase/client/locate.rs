@@ -245,16 +245,6 @@ impl Cluster {
     }
 
     /// The state of a table as hbase:meta has it: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
-    pub fn table_state(&self, table: &TableName) -> Result<i32> {
-        let mut tries = self.tries("asking for the state of a table");
-        loop {
-            match self.state_once(table, &tries) {
-                Err(e) => tries.again(e)?,
-                state => return state,
-            }
-        }
-    }
-
     fn state_once(&self, table: &TableName, tries: &Tries) -> Result<i32> {
         let meta = self.meta_region(tries)?;
         let column = vec![Column { family: b"table".to_vec(), qualifier: vec![b"state".to_vec()] }];
@@ -269,15 +259,70 @@ impl Cluster {
         Ok(TableState::decode(&cell.value[..]).map_err(Error::protocol)?.state)
     }
 
+    /// The states of all tables, by `namespace:name` (the namespace `default` left out): 0 enabled, 1
+    /// disabled, 2 disabling, 3 enabling.
+    pub fn table_states(&self) -> Result<HashMap<Vec<u8>, i32>> {
+        let column = vec![Column { family: b"table".to_vec(), qualifier: vec![b"state".to_vec()] }];
+        let mut scanner = Scanner::new(self, meta_table(), Scan { column, ..Scan::default() }, None);
+        let mut states = HashMap::new();
+        while let Some(part) = scanner.next()? {
+            for cell in part.cells {
+                let state = TableState::decode(&cell.value[..]).map_err(Error::protocol)?.state;
+                states.insert(cell.row, state);
+            }
+        }
+        Ok(states)
+    }
+
     /// After a row's region was not found where it should be: whether that will last.
-    pub(super) fn check_enabled(&self, table: &TableName) -> Result<()> {
-        match self.table_state(table)? {
-            1 | 2 => {
+    pub(super) fn check_enabled(&self, table: &TableName, tries: &Tries) -> Result<()> {
+        match self.state_once(table, tries) {
+            Ok(1 | 2) => {
                 let shown = table_key(table);
                 let text = format!("table {} is disabled", String::from_utf8_lossy(&shown));
                 Err(Error::new(Kind::TableDisabled, text))
             }
+            Err(e) if e.kind == Kind::NoTable => Err(e),
+            // What cannot be asked now says nothing.
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row of hbase:meta of a table of one region, as a server of 2.6.4 sent it.
+    const ROW: &str = concat!(
+        "0000007b0000004e0000002500347265632c2c313739353435363730333533302e3736303331356562623962376136306539",
+        "3861393836386637636538636138662e04696e666f726567696f6e696e666f000001a2098f1d81045042554608aab8bccca0",
+        "34120e0a0764656661756c7412037265631a00220028003000380000000064000000540000000800347265632c2c31373935",
+        "3435363730333533302e37363033313565626239623761363065393861393836386637636538636138662e04696e666f7365",
+        "716e756d447572696e674f70656e000001a2098f1d81040000000000000002000000610000004a0000000f00347265632c2c",
+        "313739353435363730333533302e37363033313565626239623761363065393861393836386637636538636138662e04696e",
+        "666f736572766572000001a2098f1d81046c6f63616c686f73743a313730323000000063000000530000000800347265632c",
+        "2c313739353435363730333533302e37363033313565626239623761363065393861393836386637636538636138662e0469",
+        "6e666f7365727665727374617274636f6465000001a2098f1d8104000001a2095913c50000006b000000460000001d003472",
+        "65632c2c313739353435363730333533302e3736303331356562623962376136306539386139383638663763653863613866",
+        "2e04696e666f736e000001a2098f1cd6046c6f63616c686f73742c31373032302c3137393534353331363234333700000055",
+        "000000490000000400347265632c2c313739353435363730333533302e373630333135656262396237613630653938613938",
+        "36386637636538636138662e04696e666f7374617465000001a2098f1d81044f50454e",
+    );
+
+    #[test]
+    fn a_recorded_row_of_meta_is_a_region() {
+        let mut cells = super::super::cell::decode(&hex::decode(ROW).unwrap()).unwrap();
+        let region = region_of(&cells).unwrap().unwrap();
+        assert_eq!(region.name, b"rec,,1795456703530.760315ebb9b7a60e98a9868f7ce8ca8f.");
+        assert_eq!(region.server, Server { host: "localhost".into(), port: 17020 });
+        assert_eq!((region.start(), region.end()), (&b""[..], &b""[..]));
+        assert_eq!(region.info.table_name, TableName { namespace: b"default".to_vec(), qualifier: b"rec".to_vec() });
+        assert!(region.contains(b"any"));
+        // One that is being opened has no server yet.
+        cells.retain(|cell| cell.qualifier != b"server");
+        assert_eq!(region_of(&cells).unwrap_err().kind, Kind::Location);
+        cells.retain(|cell| cell.qualifier != b"regioninfo");
+        assert_eq!(region_of(&cells).unwrap(), None);
     }
 }

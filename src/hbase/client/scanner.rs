@@ -99,7 +99,7 @@ impl<'a> Scanner<'a> {
                 Err(e) => {
                     self.open = None;
                     if e.kind == Kind::Location && tries.failures() >= 2 {
-                        self.cluster.check_enabled(&self.table)?;
+                        self.cluster.check_enabled(&self.table, &tries)?;
                     }
                     tries.again(e)?;
                 }
@@ -133,6 +133,8 @@ impl<'a> Scanner<'a> {
         let rows = self.limit.map_or(ROWS, |limit| u32::try_from(limit).unwrap_or(ROWS).min(ROWS));
         let request = ScanRequest {
             number_of_rows: Some(rows),
+            // The server closes the scanner by itself once it has given them.
+            limit_of_rows: self.limit.and_then(|limit| u32::try_from(limit).ok()),
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
             ..request
@@ -195,11 +197,15 @@ impl<'a> Scanner<'a> {
             let goes_on = response.partial_flag_per_result.get(at).copied().unwrap_or(false);
             self.take_result(result, goes_on);
         }
-        let is_region_over = response.more_results_in_region == Some(false);
+        let is_over = response.more_results == Some(false);
+        let is_region_over = is_over || response.more_results_in_region == Some(false);
         if let Some(id) = response.scanner_id.filter(|_| self.open.is_none() && !is_region_over) {
             self.open = Some(Open { region: Arc::clone(region), id, next_call: 1 });
         }
-        if self.limit == Some(0) || response.more_results == Some(false) {
+        if self.limit == Some(0) || is_over {
+            if is_region_over {
+                self.open = None;
+            }
             self.finish();
         } else if is_region_over {
             self.leave(region);

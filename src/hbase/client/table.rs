@@ -50,9 +50,9 @@ fn with_nonces(mutations: &mut [MutationProto]) {
     }
 }
 
-fn unknown(error: &Error) -> Error {
+fn doubtful(error: &Error) -> Error {
     let text = format!("{}; whether the change was made is not known: look before you try again", error.text);
-    Error::new(Kind::Lost, text)
+    Error::new(Kind::Doubtful, text)
 }
 
 fn of_exception(exception: &NameBytesPair) -> Error {
@@ -74,17 +74,13 @@ impl Cluster {
             let done = self.locate(table, row, &tries).and_then(|region| {
                 act(&region, &tries).map_err(|e| {
                     self.blame(&region, &e);
-                    if is_repeatable || e.is_undone() || !e.may_pass() {
-                        e
-                    } else {
-                        Error::new(Kind::Refused, unknown(&e).text)
-                    }
+                    if is_repeatable || e.is_undone() || !e.may_pass() { e } else { doubtful(&e) }
                 })
             });
             match done {
                 Err(e) => {
                     if e.kind == Kind::Location && tries.failures() >= DOUBTFUL {
-                        self.check_enabled(table)?;
+                        self.check_enabled(table, &tries)?;
                     }
                     tries.again(e)?;
                 }
@@ -201,7 +197,7 @@ impl Cluster {
                 (done, Some(e)) => {
                     open.retain(|at| !done.contains(at));
                     if e.kind == Kind::Location && tries.failures() >= DOUBTFUL {
-                        self.check_enabled(table)?;
+                        self.check_enabled(table, &tries)?;
                     }
                     if !done.is_empty() {
                         tries.renew();

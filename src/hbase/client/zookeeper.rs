@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn nodes_of_hbase_are_opened_and_others_are_not() {
-        assert_eq!(message(b"\xFF\0\0\0\x03abcPBUFxyz"), Some(&b"xyz"[..]));
+        // The node hbaseid as it was read from a server.
+        let node = b"\xff\0\0\0\x14master:17000\xdc\x1a0\xe7\x17gR\xcePBUF\n$41b1d9ff-2341-42d1-9b32-0c5cc65cede6";
+        assert_eq!(message(node), Some(&b"\n$41b1d9ff-2341-42d1-9b32-0c5cc65cede6"[..]));
         assert_eq!(message(b"PBUFxyz"), Some(&b"xyz"[..]));
         for wrong in [&b""[..], b"\xFF", b"\xFF\0\0\0\x09abcPBUF", b"\xFF\xFF\xFF\xFF\xFFPBUF", b"xyz"] {
             assert_eq!(message(wrong), None, "{wrong:?}");

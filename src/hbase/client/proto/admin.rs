@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::schema::{NamespaceDescriptor, RegionInfo, RegionSpecifier, ServerName, TableName, TableSchema, TableState};
+use super::schema::{NamespaceDescriptor, RegionInfo, RegionSpecifier, ServerName, TableName, TableSchema};
 
 #[derive(Clone, PartialEq, Message)]
 pub struct CreateTableRequest {
@@ -101,18 +101,6 @@ pub struct GetTableDescriptorsRequest {
 pub struct GetTableDescriptorsResponse {
     #[prost(message, repeated, tag = "1")]
     pub table_schema: Vec<TableSchema>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct GetTableStateRequest {
-    #[prost(message, required, tag = "1")]
-    pub table_name: TableName,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct GetTableStateResponse {
-    #[prost(message, required, tag = "1")]
-    pub table_state: TableState,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,0 +1,208 @@
+//! The store's contract on a cluster: each call goes to the part that does it.
+
+use std::sync::Arc;
+
+use super::HBase;
+use super::convert::unsupported;
+use super::renaming::across_rows;
+use super::writing::VALUE_LIMIT;
+use crate::Result;
+use crate::backend::{
+    Backend, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom,
+    PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+};
+use crate::model::{
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileAttributes, Get, ManyRows,
+    Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
+};
+
+impl Backend for HBase {
+    fn catalogue(&self) -> Result<Arc<Catalogue>> {
+        self.described.catalogue(&self.cluster)
+    }
+
+    fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        self.change(change, origin)
+    }
+
+    fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
+        self.get_row(get, take)
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
+        self.rows(scan)
+    }
+
+    fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
+        self.scan_rows(scan, take)
+    }
+
+    fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
+        self.change_row(mutations, condition)
+    }
+
+    fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
+        self.change_rows(rows)
+    }
+
+    fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
+        self.newest_version(column, range)
+    }
+
+    fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.value_part(cell, offset, len)
+    }
+
+    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+        self.row_keys(listing)
+    }
+
+    fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
+        self.family_names((table, row), range, which)
+    }
+
+    fn list_columns(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        after: Option<&[u8]>,
+        range: TimeRange,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.columns_after((table, row, family), after, range, limit)
+    }
+
+    fn list_versions(
+        &self,
+        column: &ColumnKey,
+        which: Versions,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CellInfo>> {
+        self.versions(column, which, before, limit)
+    }
+
+    fn may_expire(&self, table: &TableName) -> Result<bool> {
+        let catalogue = self.catalogue()?;
+        let expires = |family: &crate::model::FamilySchema| family.rules.ttl_ms.is_some();
+        Ok(catalogue.tables.get(table).is_some_and(|table| table.families.values().any(expires)))
+    }
+
+    fn list_history(
+        &self,
+        table: &TableName,
+        row: &[u8],
+        family: &str,
+        from: Option<&HistoryFrom>,
+        limit: usize,
+    ) -> Result<Vec<(Qualifier, CellInfo)>> {
+        self.history((table, row, family), from, limit)
+    }
+
+    fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+        self.around(column, timestamp, count)
+    }
+
+    fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        self.rename(rename)
+    }
+
+    fn rename_directory(&self, _from: &Directory, _to: &Directory, _origin: Origin) -> Result<()> {
+        across_rows()
+    }
+
+    fn leave(&self, directory: &Directory) -> Result<()> {
+        self.announce(&[Event::Left { directory: directory.clone() }]);
+        Ok(())
+    }
+
+    fn kept_attributes(&self, _column: &ColumnKey) -> Result<FileAttributes> {
+        // HBase keeps none.
+        Ok(FileAttributes::default())
+    }
+
+    fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        change: &AttributeChange,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        self.set_on(column, cell, change, origin)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // What a cluster acknowledges is in its log.
+        Ok(())
+    }
+
+    fn flush(&self, table: Option<&TableName>) -> Result<()> {
+        self.flush_tables(table)
+    }
+
+    fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
+        self.compact_table(table, family, kind)
+    }
+
+    fn purge(&self, scope: &PurgeScope) -> Result<()> {
+        self.purge_table(scope)
+    }
+
+    fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        self.list_snapshots()
+    }
+
+    fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        self.take_snapshot(name, table)
+    }
+
+    fn delete_snapshot(&self, name: &str) -> Result<()> {
+        self.drop_snapshot(name)
+    }
+
+    fn snapshot(&self, _name: &str) -> Result<Arc<dyn Backend>> {
+        unsupported("HBase reads no snapshot where it lies: restore it under another name and read that table")
+    }
+
+    fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
+        self.bring_back(restoration, origin)
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.numbers()
+    }
+
+    fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
+        self.numbers_of(table)
+    }
+
+    fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
+        self.numbers_of(table).map(|_| Vec::new())
+    }
+
+    fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
+        self.numbers_of(&page.table).map(|_| Vec::new())
+    }
+
+    fn value_limit(&self) -> u64 {
+        VALUE_LIMIT
+    }
+
+    fn is_prompt(&self) -> bool {
+        // A server may be slow, or away.
+        false
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock()
+    }
+
+    fn hash_key(&self) -> [u8; 16] {
+        self.hash_key
+    }
+
+    fn subscribe(&self, subscriber: Subscriber) {
+        self.subscribers.write().push(subscriber);
+    }
+}

@@ -1,0 +1,169 @@
+//! Snapshots, compactions and numbers of a cluster.
+
+use super::HBase;
+use super::altering::known;
+use super::client::Kind;
+use super::convert::{table_name, unsupported};
+use crate::backend::{CompactionKind, Event, Existing, FamilyNumbers, PurgeScope, Restoration, SnapshotInfo, Status};
+use crate::model::{KeepDeleted, Origin, TableName, Timestamp};
+use crate::{Error, ErrorKind, Result};
+
+/// What `df` shows as the size of a cluster's disks, which it does not tell: enough for whoever asks before writing.
+const ROOM: u64 = 1 << 50;
+
+impl HBase {
+    pub(super) fn list_snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        let mut list: Vec<SnapshotInfo> = self
+            .cluster
+            .snapshots()?
+            .into_iter()
+            .map(|snapshot| {
+                let table = snapshot.table.and_then(|table| TableName::parse(&table).ok());
+                SnapshotInfo {
+                    name: snapshot.name,
+                    made_at: Timestamp(snapshot.creation_time.unwrap_or_default()),
+                    tables: table.iter().cloned().collect(),
+                    table,
+                    // A cluster does not say.
+                    cells: 0,
+                    bytes: 0,
+                    damage: None,
+                }
+            })
+            .collect();
+        list.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(list)
+    }
+
+    pub(super) fn take_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        let Some(table) = table else {
+            return unsupported("a snapshot of HBase is one of one table: name the table");
+        };
+        known(&*self.described.catalogue(&self.cluster)?, table)?;
+        self.cluster.snapshot(name, &table_name(table))?;
+        self.announce(&[Event::Snapshot { name: name.to_owned() }]);
+        Ok(())
+    }
+
+    pub(super) fn drop_snapshot(&self, name: &str) -> Result<()> {
+        self.cluster.delete_snapshot(name).map_err(|e| absent(e, name))?;
+        self.announce(&[Event::Snapshot { name: name.to_owned() }]);
+        Ok(())
+    }
+
+    pub(super) fn bring_back(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
+        let name = &restoration.snapshot;
+        let snapshots = self.list_snapshots()?;
+        let snapshot = snapshots.into_iter().find(|snapshot| snapshot.name == *name);
+        let snapshot = snapshot.ok_or_else(|| no_snapshot(name))?;
+        let [(from, to)] = &restoration.tables[..] else {
+            return unsupported("a snapshot of HBase has one table: restore that one");
+        };
+        if snapshot.table.as_ref() != Some(from) {
+            return Err(Error::new(ErrorKind::NoSuchTable, format!("snapshot {name} has no table {from}")));
+        }
+        let catalogue = self.described.ask(&self.cluster)?;
+        let existing = catalogue.tables.get(to);
+        if existing.is_some() && restoration.existing == Existing::Refuse {
+            return Err(Error::new(ErrorKind::TableExists, format!("Table already exists: {to}")));
+        }
+        let done = self.restore_over(name, (from, to), existing);
+        self.described.forget();
+        done?;
+        self.announce(&[Event::Table { table: to.clone(), origin }, Event::Replaced { table: to.clone() }]);
+        Ok(())
+    }
+
+    fn restore_over(
+        &self,
+        name: &str,
+        (from, to): (&TableName, &TableName),
+        existing: Option<&crate::model::TableSchema>,
+    ) -> Result<()> {
+        let target = table_name(to);
+        if let Some(table) = existing.filter(|_| !self.described.drop_pending(to)) {
+            self.disable(table)?;
+            if from == to {
+                self.cluster.restore_snapshot(name, &target)?;
+                return Ok(self.cluster.enable_table(&target)?);
+            }
+            self.cluster.delete_table(&target)?;
+        }
+        Ok(self.cluster.restore_snapshot(name, &target)?)
+    }
+
+    pub(super) fn flush_tables(&self, table: Option<&TableName>) -> Result<()> {
+        let catalogue = self.described.catalogue(&self.cluster)?;
+        let all = || catalogue.tables.keys().collect::<Vec<_>>();
+        let tables = table.map_or_else(all, |table| vec![table]);
+        for table in tables {
+            known(&catalogue, table)?;
+            if !self.described.is_pending(table) {
+                self.cluster.flush(&table_name(table))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn compact_table(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
+        let catalogue = self.described.catalogue(&self.cluster)?;
+        let schema = known(&catalogue, table)?;
+        if let Some(family) = family.filter(|family| !schema.families.contains_key(*family)) {
+            return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {table} has no family {family}")));
+        }
+        Ok(self.cluster.compact(&table_name(table), family.map(str::as_bytes), kind == CompactionKind::Major)?)
+    }
+
+    /// A major compaction, where that takes what is deleted.
+    pub(super) fn purge_table(&self, scope: &PurgeScope) -> Result<()> {
+        let catalogue = self.described.catalogue(&self.cluster)?;
+        let schema = known(&catalogue, &scope.table)?;
+        let asked = |name: &String| scope.family.as_ref().is_none_or(|family| family == name);
+        let mut families = schema.families.iter().filter(|(name, _)| asked(name));
+        if let Some((name, _)) = families.find(|(_, family)| family.rules.keep_deleted != KeepDeleted::False) {
+            let text = format!(
+                "family {name} keeps deleted cells, and HBase takes none of them before that ends: set \
+                 KEEP_DELETED_CELLS to FALSE, then run cellfs compact --major"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        self.flush_tables(Some(&scope.table))?;
+        self.compact_table(&scope.table, scope.family.as_deref(), CompactionKind::Major)
+    }
+
+    pub(super) fn numbers(&self) -> Result<Status> {
+        let status = self.cluster.status()?;
+        let loads = || status.live_servers.iter().flat_map(|server| &server.server_load.region_loads);
+        let sum = |of: fn(&super::client::proto::admin::RegionLoad) -> Option<u32>| {
+            loads().map(|load| u64::from(of(load).unwrap_or(0))).sum::<u64>()
+        };
+        let (files, bytes) = (sum(|load| load.storefiles), sum(|load| load.storefile_size_mb) << 20);
+        let dead = status.dead_servers.len();
+        Ok(Status {
+            segments: files,
+            segment_bytes: bytes,
+            live_bytes: bytes,
+            memtable_bytes: sum(|load| load.mem_store_size_mb) << 20,
+            last_error: (dead > 0).then(|| format!("{dead} region servers of the cluster are dead")),
+            disk_total: ROOM,
+            disk_free: ROOM,
+            disk_available: ROOM,
+            disk_writable: ROOM,
+            ..Status::default()
+        })
+    }
+
+    /// What the servers say of a table's files: by region, not by family, and without a count of cells.
+    pub(super) fn numbers_of(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
+        known(&*self.described.catalogue(&self.cluster)?, table)?;
+        unsupported("a cluster does not count the cells of its tables; `cellfs count` and `.count` scan them")
+    }
+}
+
+fn no_snapshot(name: &str) -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no snapshot {name}"))
+}
+
+fn absent(e: super::client::Error, name: &str) -> Error {
+    if e.kind == Kind::NoSnapshot { no_snapshot(name) } else { e.into() }
+}
