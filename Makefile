@@ -21,7 +21,7 @@ ZSHDIR = $(SHAREDIR)/zsh/site-functions
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 
-.PHONY: demo demo-stop test test-hbase simulate torture fuzz bench build setup-test install uninstall deb audit
+.PHONY: demo demo-stop test test-hbase test-cluster simulate torture fuzz bench build setup-test install uninstall deb audit
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
@@ -55,6 +55,10 @@ fuzz: setup-test
 test-hbase: setup-test
 	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
+
+# The client, mounts and commands on a real HBase, which is fetched and started for it.
+test-cluster: setup-test
+	cargo test --release --locked --test integration -- --nocapture cluster::
 
 # Everything that a store does, interleaved by fresh seeds, for SECONDS_EACH seconds on disks that are healthy, small or
 # fail. A failure prints its seed: CELLFS_SEED=N RUST_LOG=trace shows every call of it.

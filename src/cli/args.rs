@@ -170,7 +170,8 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct MountArgs {
-    /// Directory of the store
+    /// Directory of the store; or the address of a cluster of HBase, hbase://ZOOKEEPER,..:2181/hbase or
+    /// hbase+rpc://MASTER,..:16000, which all commands take in the place of STORE
     pub store: PathBuf,
     /// Where to mount it: an empty directory
     pub mount_point: PathBuf,

@@ -118,6 +118,10 @@ fn verdict(summary: &CheckSummary) -> String {
 
 pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&args.store)?;
+    if locate::is_cluster(&directory) {
+        let text = "a cluster checks its own files: run `hbase hbck` there";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     if !Store::exists(&directory) && !directory.join("segments").is_dir() {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no store in {}", directory.display())));
     }

@@ -17,20 +17,29 @@ const END_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the daemon may take to see that its mount is gone, before it is told.
 const UNASKED: Duration = Duration::from_secs(3);
 
+/// How long the kernel believes what it was told of a cluster, which does not say what others change.
+const CLUSTER_CACHE: Duration = Duration::from_secs(1);
+
+/// Each of them may wait for a server.
+const CLUSTER_THREADS: usize = 16;
+
 pub fn mount(args: MountArgs) -> Result<Answer> {
     if let Some(wanted) = mount_options::remount(&args.options) {
         return change(&args, &wanted);
     }
     // Order: relative paths mean nothing to a daemon.
     let store = locate::absolute(&args.store)?;
-    Store::admit(&store)?;
+    let is_cluster = locate::is_cluster(&store);
+    if !is_cluster {
+        Store::admit(&store)?;
+    }
     let mount_point = locate::absolute(&args.mount_point)?;
     let mut request = MountRequest {
         settings: MountSettings {
             source: store.clone(),
             allow_other: false,
             read_only: false,
-            threads: 2,
+            threads: if is_cluster { CLUSTER_THREADS } else { 2 },
             no_exec: false,
         },
         options: Options {
@@ -38,7 +47,8 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
             gid: nix::unistd::getegid().as_raw(),
             file_mask: 0o022,
             dir_mask: 0o022,
-            spill_dir: store.clone(),
+            spill_dir: if is_cluster { std::env::temp_dir() } else { store.clone() },
+            cache_time: if is_cluster { CLUSTER_CACHE } else { Options::default().cache_time },
             ..Options::default()
         },
         store: StoreOptions::new(&store),
@@ -53,8 +63,13 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         mount_options::apply(&mut request, option)?;
     }
     mount_options::check(&request)?;
-    let is_read_only = store.exists() && Store::is_read_only(&store)?;
+    let is_read_only = !is_cluster && store.exists() && Store::is_read_only(&store)?;
     start(request)?;
+    if is_cluster && !args.foreground {
+        super::complain(
+            "HBase keeps no mtimes, modes and empty directories; moves go within a row, else by copying; see cellfs-tree(7), ON A CLUSTER",
+        );
+    }
     if is_read_only && !args.foreground {
         let shown = store.display();
         super::complain(&format!(
@@ -111,7 +126,7 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     // Order: a daemon that does not answer us would not answer the kernel either.
     let dead = silent.is_some() || daemon.is_none() && locate::is_dead(&mount.mount_point);
     let detach = if args.lazy || dead { Detach::Now } else { Detach::WhenIdle };
-    let is_removed = !Store::exists(&mount.source);
+    let is_removed = !locate::is_cluster(&mount.source) && !Store::exists(&mount.source);
     unmount(&mount.mount_point, detach)?;
     if is_removed {
         let store = mount.source.display();

@@ -29,12 +29,22 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         output.finish()?;
         return Ok(answer);
     }
-    let mounted = hello
-        .map_or_else(|| "not mounted".to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
+    let alone = if locate::is_cluster(&directory) { "a cluster" } else { "not mounted" };
+    let mounted =
+        hello.map_or_else(|| alone.to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
     line("store", format!("{} ({mounted})", directory.display()))?;
     if let Some(error) = status.poisoned {
         line("POISONED", format!("this store takes no changes any more: {error}"))?;
+    }
+    if locate::is_cluster(&directory) {
+        line("files", format!("{} ({} bytes)", status.segments, status.segment_bytes))?;
+        line("memory", format!("{} bytes not flushed", status.memtable_bytes))?;
+        if let Some(error) = status.last_error {
+            line("last error", error)?;
+        }
+        output.finish()?;
+        return Ok(answer);
     }
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
     let (bytes, live) = (status.segment_bytes, status.live_bytes);

@@ -42,6 +42,10 @@ struct Source {
 
 pub fn top(args: &TopArgs) -> Result<Answer> {
     let (mount, below) = mount_of(&args.path)?;
+    if crate::daemon::locate::is_cluster(&mount.source) {
+        let text = "the mount of a cluster listens to no commands: see its .info/requests";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     let client = Client::connect(&mount.source)?.ok_or_else(|| {
         let text = format!("{} is not served any more", mount.mount_point.display());
         Error::new(ErrorKind::Disconnected, text)

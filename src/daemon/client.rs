@@ -37,7 +37,9 @@ impl Client {
     /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none. Kind `TimedOut`
     /// when it is there and does not answer.
     pub fn connect(store: &Path) -> Result<Option<Self>> {
-        let Some(mut line) = Line::to(store)? else { return Ok(None) };
+        // What mounts a cluster listens to no commands: they ask the cluster.
+        let line = if super::locate::is_cluster(store) { None } else { Line::to(store)? };
+        let Some(mut line) = line else { return Ok(None) };
         // Order: held before it answers, so that the number is still that of the process which does.
         let process = line.peer().and_then(|(pid, user)| Process::hold(pid, user));
         let hello = line.greet()?;

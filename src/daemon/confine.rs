@@ -63,6 +63,8 @@ const REFUSED: [i64; 33] = [
 pub struct Confinement {
     /// Directories in which everything is allowed: the store, where unfinished values lie too.
     pub writable: Vec<PathBuf>,
+    /// What is read beside that.
+    pub readable: Vec<PathBuf>,
     /// Root works in a store of another user.
     pub of_another: Owner,
 }
@@ -101,6 +103,7 @@ impl Confinement {
                 .add_rules(path_beneath_rules(&self.writable, all))?
                 .add_rules(path_beneath_rules(TEMPORARY, all))?
                 .add_rules(path_beneath_rules(READ, AccessFs::from_read(abi)))?
+                .add_rules(path_beneath_rules(&self.readable, AccessFs::from_read(abi)))?
                 .restrict_self()
         };
         match rules() {

@@ -2,21 +2,21 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
 
-use super::client::Client;
 use super::confine::{Confinement, Owner};
 use super::crowd::Changes;
 use super::dead;
 use super::ending::{self, Ending};
-use super::locate;
+use super::locate::{self, is_cluster};
 use super::made::Made;
 use super::numbers::Commands;
+use super::open::Opened;
 use super::request::MountRequest;
 use super::server::{self, Control};
 use super::service::Service;
@@ -25,12 +25,15 @@ use crate::backend::Backend;
 use crate::env::HeldDir;
 use crate::fs::{Fs, Invalidations};
 use crate::fuse::{Detach, Mounted, unmount};
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
 
 /// Mounts; returns when the mount answers, or in the foreground when it has ended.
 pub fn mount(mut request: MountRequest) -> Result<()> {
     check_mount_point(&request)?;
+    if is_cluster(&request.store.path) {
+        return mount_cluster(request);
+    }
     super::read_only::adapt(&mut request)?;
     let store = &request.store.path;
     if request.settings.read_only && !Store::exists(store) {
@@ -43,6 +46,20 @@ pub fn mount(mut request: MountRequest) -> Result<()> {
     let held = request.store.env.claim_dir(store).and_then(|()| request.store.env.hold(store));
     let held = held.map_err(|e| Error::io(format!("use the store in {}", store.display()), &e));
     held.and_then(|held| start(request, &held)).inspect_err(|_| made.undo())
+}
+
+/// As [`mount`], of a cluster: there is no directory of a store. Commands ask the cluster themselves.
+fn mount_cluster(mut request: MountRequest) -> Result<()> {
+    request.serves_commands = false;
+    if request.foreground {
+        if let Some(log) = &request.log {
+            ending::redirect_log(log)?;
+        }
+        return serve(request, Box::new(|_| ()));
+    }
+    let log = request.log.get_or_insert_with(|| super::read_only::NOWHERE.into());
+    let log = ending::open_log(log, log)?;
+    daemonize(request, log)
 }
 
 /// A daemon's log in its store.
@@ -59,7 +76,6 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
         }
         return serve(request, Box::new(|_| ()));
     }
-    let (mut reader, writer) = pipe()?;
     let log = match &request.log {
         Some(path) => ending::open_log(path, path)?,
         None => {
@@ -70,6 +86,12 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
             log
         }
     };
+    daemonize(request, log)
+}
+
+/// Serves in a daemon whose standard error goes to `log`; returns when the mount answers.
+fn daemonize(request: MountRequest, log: File) -> Result<()> {
+    let (mut reader, writer) = pipe()?;
     match Daemonize::new().working_directory("/").umask(0o077).stderr(log).execute() {
         Outcome::Parent(Ok(_)) => {
             drop(writer);
@@ -203,12 +225,12 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let opening = Instant::now();
     let store = {
         let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
-        Arc::new(open_store(&request.store)?)
+        Opened::new(&request.store)?
     };
     told::recovery(&request.store, opening);
     // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
     clear_mount_point(&request)?;
-    let backend: Arc<dyn Backend> = Arc::clone(&store) as Arc<dyn Backend>;
+    let backend = store.backend();
     let invalidations = Invalidations::default();
     let confinement = confinement_of(&request)?;
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
@@ -250,7 +272,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     service.stopping();
     server::remove(&directory);
     changes.finish();
-    told::end(&mount_point, served.and(close(store)))
+    told::end(&mount_point, served.and(store.close()))
 }
 
 /// Two threads may see the end of one unmount differently.
@@ -264,9 +286,24 @@ fn ended(mount_point: &Path, error: Error) -> Result<()> {
     }
 }
 
+/// What names of hosts are looked up in.
+const NAMES: [&str; 7] = [
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/nsswitch.conf",
+    "/etc/host.conf",
+    "/etc/gai.conf",
+    "/run/systemd/resolve",
+    "/run/nscd",
+];
+
 /// What the threads that serve may reach.
 fn confinement_of(request: &MountRequest) -> Result<Confinement> {
     let store = &request.store;
+    if is_cluster(&store.path) {
+        let (writable, readable) = (vec![request.options.spill_dir.clone()], NAMES.map(PathBuf::from).to_vec());
+        return Ok(Confinement { writable, readable, of_another: Owner::Own });
+    }
     let shown = store.path.display();
     let held = store.env.hold(&store.path).and_then(|held| Ok((held.owner()?.0, held)));
     let (user, _held) = held.map_err(|e| Error::io(format!("look at {shown}"), &e))?;
@@ -276,7 +313,7 @@ fn confinement_of(request: &MountRequest) -> Result<Confinement> {
     if !request.serves_commands {
         writable.push(store.path.clone());
     }
-    Ok(Confinement { writable, of_another })
+    Ok(Confinement { writable, readable: Vec::new(), of_another })
 }
 
 /// Tells `ready` and the service manager once the mount has answered a question of ours.
@@ -296,90 +333,10 @@ fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Servi
     thread.map(drop).map_err(|e| Error::io("start the thread that tries the mount", &e))
 }
 
-/// Opens the store of a mount: a command that has it is waited for, a daemon is not.
-fn open_store(options: &StoreOptions) -> Result<Store> {
-    let started = Instant::now();
-    loop {
-        match Store::open(options.clone()) {
-            Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => {
-                if let Ok(Some(daemon)) = Client::connect(&options.path) {
-                    return Err(in_use(&options.path, &daemon));
-                }
-                std::thread::sleep(INTERVAL);
-            }
-            opened => return opened,
-        }
-    }
-}
-
-fn in_use(store: &Path, daemon: &Client) -> Error {
-    let (pid, mount_point) = (daemon.pid(), daemon.hello().shown_mount_point());
-    let text =
-        format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
-    Error::new(ErrorKind::Locked, text)
-}
-
 /// What a large listing has needed goes back to the system although nobody asks for anything afterwards. After the
 /// fork, which ends other threads.
 fn give_back_idle_memory() {
     if let Err(e) = tikv_jemalloc_ctl::background_thread::write(true) {
         log::debug!("memory is given back only while the daemon is used: {e}");
     }
-}
-
-/// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
-/// of the process.
-fn close(store: Arc<Store>) -> Result<()> {
-    store.sync()?;
-    Arc::try_unwrap(store).map_or(Ok(()), Store::close)
-}
-
-/// How long a store that is locked and does not listen is asked again, and how often.
-const PATIENCE: Duration = Duration::from_secs(5);
-const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Opens a store for one command: through its daemon where it is mounted, else directly.
-pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
-    let directory = locate::store_directory(path)?;
-    let shown = directory.display();
-    if let Err(e) = std::fs::metadata(directory.join("format"))
-        && e.kind() == std::io::ErrorKind::PermissionDenied
-    {
-        return Err(Error::io(format!("open the store in {shown}"), &e));
-    }
-    if !Store::exists(&directory) && absent == Absent::Refuse {
-        let text = format!(
-            "there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create --make` makes one"
-        );
-        return Err(Error::new(ErrorKind::NotFound, text));
-    }
-    // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not
-    // listen is asked again for a while.
-    let started = Instant::now();
-    loop {
-        if directory.exists() {
-            match Client::connect(&directory) {
-                Ok(Some(client)) => return Ok(Arc::new(client)),
-                // It has ended between the connection and its greeting; its service manager may start it again.
-                Err(e) if e.kind == ErrorKind::Disconnected && started.elapsed() < PATIENCE => {
-                    std::thread::sleep(INTERVAL);
-                    continue;
-                }
-                Err(e) => return Err(e),
-                Ok(None) => {}
-            }
-        }
-        match Store::open(StoreOptions::new(&directory)) {
-            Ok(store) => return Ok(Arc::new(store)),
-            Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => std::thread::sleep(INTERVAL),
-            Err(e) => return Err(e),
-        }
-    }
-}
-
-/// What to do where there is no store yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
-    Make,
-    Refuse,
 }

@@ -1,9 +1,9 @@
-//! From a path that a user gives to a store: its directory, or a mount point of it.
+//! From a path that a user gives to a store: its directory, a mount point of it, or the address of a cluster.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// A mount of this filesystem, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,14 +81,17 @@ pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
     Ok(mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
 }
 
+/// Whether what stands in place of a path is the address of a cluster.
+pub fn is_cluster(path: &Path) -> bool {
+    path.to_str().is_some_and(crate::hbase::is_address)
+}
+
 /// The path without symbolic links and relative parts, as far as it exists. Nothing is asked of a mount in it: its daemon
 /// may be gone, or stopped, and then whoever asks waits for ever.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
-    if let Some(text) = path.to_str()
-        && ["hbase://", "hbase+rpc://"].iter().any(|scheme| text.starts_with(scheme))
-    {
-        let text = format!("{text} is the address of a cluster, and this release serves stores in directories alone");
-        return Err(Error::new(ErrorKind::Unsupported, text));
+    if is_cluster(path) {
+        crate::hbase::check_address(&path.to_string_lossy())?;
+        return Ok(path.to_owned());
     }
     let absolute = std::path::absolute(path).map_err(|e| Error::io(path.display(), &e))?;
     let mounts = mounts().unwrap_or_default();
@@ -112,7 +115,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(absolute)
 }
 
-/// The directory of the store that a path names: itself, or the source of the mount that it is in.
+/// The directory of the store (or the cluster) that a path names: itself, or the source of the mount that it is in.
 pub fn store_directory(path: &Path) -> Result<PathBuf> {
     let path = absolute(path)?;
     Ok(mount_around(&path)?.map_or(path, |mount| mount.source))

@@ -10,6 +10,7 @@ mod line;
 pub mod locate;
 mod made;
 mod numbers;
+mod open;
 mod parts;
 mod pieces;
 mod process;
@@ -20,6 +21,7 @@ mod server;
 mod service;
 mod told;
 
-pub use lifecycle::{Absent, mount, open_backend};
+pub use lifecycle::mount;
 pub use numbers::DaemonNumbers;
+pub use open::{Absent, open_backend};
 pub use request::MountRequest;

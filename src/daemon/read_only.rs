@@ -6,7 +6,7 @@ use crate::Result;
 use crate::store::Store;
 
 /// Where a daemon's log goes that has no file.
-const NOWHERE: &str = "/dev/null";
+pub(super) const NOWHERE: &str = "/dev/null";
 
 /// Fits the request to the store's filesystem.
 pub fn adapt(request: &mut MountRequest) -> Result<()> {

@@ -22,8 +22,7 @@ pub struct Oracle {
 impl Oracle {
     /// Starts one; `Err` says in a sentence why there is none.
     pub fn start() -> Result<Self, String> {
-        let home = home()?;
-        compile(&home)?;
+        let home = prepare()?;
         let (process, requests, answers) = launch(&home)?;
         Ok(Self { home, process, requests, answers })
     }
@@ -51,6 +50,16 @@ impl Drop for Oracle {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Fetches HBase and compiles what the tests add to it; where that lies.
+pub fn prepare() -> Result<PathBuf, String> {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    // Two at once would write the same files.
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let home = home()?;
+    compile(&home)?;
+    Ok(home)
 }
 
 /// `CELLFS_HBASE_DIR`, else `~/.cache/cellfs-hbase`; with a folder of its own for this program.

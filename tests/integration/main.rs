@@ -3,6 +3,7 @@
 
 mod bulk;
 mod case;
+mod cluster;
 mod commands;
 mod differential;
 mod embedded;

@@ -1,0 +1,83 @@
+//! Commands on the address of a cluster.
+
+use super::server::Cluster;
+use super::tree::cellfs;
+
+/// Runs a command that is to end well; what it printed.
+fn well(args: &[&str]) -> String {
+    let (out, said, done) = cellfs(args);
+    assert!(done, "{args:?}: {said}");
+    out
+}
+
+#[test]
+fn commands_take_an_address_in_the_place_of_a_store() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    let table = "commands_table";
+    cellfs(&["drop", at, table]);
+    well(&["create", at, table, "f", "g,VERSIONS=3"]);
+    assert!(well(&["list", at]).lines().any(|line| line.contains(table)));
+    for (row, value) in [("r1", "one"), ("r2", "two"), ("r3", "three")] {
+        well(&["put", at, table, row, "f:q", value]);
+    }
+    assert!(well(&["get", at, table, "r2"]).contains("two"));
+    let scan = well(&["scan", at, table]);
+    assert_eq!(["one", "two", "three"].map(|value| scan.contains(value)), [true; 3], "{scan}");
+    assert!(well(&["count", at, table]).contains('3'));
+    assert!(well(&["describe", at, table]).contains("VERSIONS=3"));
+    well(&["incr", at, table, "r1", "f:n", "5"]);
+    assert!(well(&["incr", at, table, "r1", "f:n", "2"]).contains('7'));
+    well(&["append", at, table, "r1", "f:q", "!"]);
+    assert!(well(&["get", at, table, "r1", "f:q"]).contains("one!"));
+    well(&["delete", at, table, "r1", "f:q"]);
+    assert!(!well(&["get", at, table, "r1"]).contains("one"));
+    well(&["flush", at, table]);
+    well(&["compact", at, table]);
+    assert!(well(&["status", at]).contains("cluster"));
+    well(&["truncate", at, table]);
+    assert_eq!(cellfs(&["scan", at, table]).0, "");
+    well(&["drop", at, table]);
+    let (_, said, done) = cellfs(&["get", at, table, "r1"]);
+    assert!(!done && said.contains(table), "{said}");
+}
+
+#[test]
+fn snapshots_are_taken_and_brought_back() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    for table in ["commands_kept", "commands_clone"] {
+        cellfs(&["drop", at, table]);
+    }
+    cellfs(&["snapshot", "delete", at, "commands_snapshot"]);
+    well(&["create", at, "commands_kept", "f"]);
+    well(&["put", at, "commands_kept", "r", "f:q", "before"]);
+    well(&["snapshot", "create", at, "commands_snapshot", "--table", "commands_kept"]);
+    assert!(well(&["snapshot", "list", at]).contains("commands_snapshot"));
+    well(&["put", at, "commands_kept", "r", "f:q", "after"]);
+    well(&["snapshot", "clone", at, "commands_snapshot", "commands_kept", "commands_clone"]);
+    assert!(well(&["get", at, "commands_clone", "r"]).contains("before"));
+    well(&["drop", at, "commands_kept"]);
+    well(&["drop", at, "commands_clone"]);
+    well(&["snapshot", "delete", at, "commands_snapshot"]);
+    let (_, said, done) = cellfs(&["snapshot", "create", at, "whole"]);
+    assert!(!done && said.contains("one of one table"), "{said}");
+}
+
+#[test]
+fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    cellfs(&["drop", at, "commands_refused"]);
+    well(&["create", at, "commands_refused", "f"]);
+    for (args, word) in [
+        (&["config", at, "value_limit", "5"][..], "hbase-site.xml"),
+        (&["check", at][..], "hbck"),
+        (&["alter", at, "commands_refused", "{NAME=>'f',PURGE_DELETED_AFTER=>'5'}"][..], "PURGE_DELETED_AFTER"),
+        (&["undrop", at, "commands_refused"][..], "snapshot"),
+    ] {
+        let (_, said, done) = cellfs(args);
+        assert!(!done && said.contains(word), "{args:?}: {said}");
+    }
+    well(&["drop", at, "commands_refused"]);
+}

@@ -1,0 +1,122 @@
+//! A real HBase for tests, started by `tests/hbase/server.sh` and killed when the last test that uses it ends.
+//!
+//! `CELLFS_CLUSTER` names one that runs already; then none is started, and tests that kill theirs still start their own.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use crate::hbase;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A cluster of one process.
+pub struct Cluster {
+    pub address: String,
+    own: Option<Own>,
+}
+
+struct Own {
+    directory: tempfile::TempDir,
+    home: PathBuf,
+    ports: (u16, u16),
+    process: Mutex<Child>,
+}
+
+static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+
+/// Ports that are free now: of the master, with that of its region server 20 above, and of ZooKeeper.
+fn free_ports() -> (u16, u16) {
+    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let first = 20_000 + (std::process::id() % 500) as u16 * 40;
+    let master = (0..200).map(|n| first + n * 40).find(|port| free(*port) && free(port + 20) && free(port + 1));
+    let master = master.expect("free ports");
+    (master, master + 1)
+}
+
+impl Cluster {
+    /// The one that all tests share that leave it whole.
+    pub fn shared() -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(cluster) = shared.upgrade() {
+            return cluster;
+        }
+        let cluster = Arc::new(match std::env::var("CELLFS_CLUSTER") {
+            Ok(address) => Self { address, own: None },
+            Err(_) => Self::start(),
+        });
+        *shared = Arc::downgrade(&cluster);
+        cluster
+    }
+
+    /// One that a test may kill.
+    pub fn start() -> Self {
+        let home = hbase::prepare().expect("HBase can be fetched");
+        let directory = tempfile::tempdir().unwrap();
+        let ports = free_ports();
+        let process = launch(directory.path(), &home, ports);
+        let address = format!("hbase://127.0.0.1:{}/hbase", ports.1);
+        let cluster = Self { address, own: Some(Own { directory, home, ports, process: process.into() }) };
+        cluster.wait(1);
+        cluster
+    }
+
+    /// The port of the master.
+    pub fn master_port(&self) -> Option<u16> {
+        self.own.as_ref().map(|own| own.ports.0)
+    }
+
+    /// As a power cut would.
+    pub fn kill(&self) {
+        let own = self.own.as_ref().expect("a cluster of one's own");
+        let mut process = own.process.lock().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Starts it again after [`Cluster::kill`]; waits until it is up where that is wanted.
+    pub fn start_again(&self) {
+        let own = self.own.as_ref().expect("a cluster of one's own");
+        let starts = self.log().matches("STARTING service HMaster").count();
+        *own.process.lock().unwrap() = launch(own.directory.path(), &own.home, own.ports);
+        self.wait(starts + 1);
+    }
+
+    fn log(&self) -> String {
+        let own = self.own.as_ref().expect("a cluster of one's own");
+        std::fs::read_to_string(own.directory.path().join("log")).unwrap_or_default()
+    }
+
+    fn wait(&self, starts: usize) {
+        let started = Instant::now();
+        while self.log().matches("Master has completed initialization").count() < starts {
+            let own = self.own.as_ref().expect("a cluster of one's own");
+            let ended = own.process.lock().unwrap().try_wait().unwrap();
+            assert!(ended.is_none() && started.elapsed() < PATIENCE, "HBase does not start: {}", self.log());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn launch(directory: &Path, home: &Path, (master, zookeeper): (u16, u16)) -> Child {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hbase/server.sh"))
+        .arg(directory)
+        .args([master.to_string(), zookeeper.to_string()])
+        .arg(home.join("classpath"))
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("server.sh can be run")
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if let Some(own) = &self.own {
+            let mut process = own.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // It may have been killed already.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
