@@ -54,8 +54,7 @@ impl HBase {
         let cluster = Cluster::new(config);
         let at = |e: client::Error| Error::from(e.at(address));
         let id = cluster.id().map_err(at)?;
-        let version = cluster.status().map_err(at)?.hbase_version.map(|found| found.version).unwrap_or_default();
-        check_version(&version).map_err(|e| e.context(address))?;
+        check_version(&cluster.version().map_err(at)?).map_err(|e| e.context(address))?;
         let digest = Sha256::digest(id.as_bytes());
         let mut hash_key = [0; 16];
         hash_key.copy_from_slice(&digest[..16]);

@@ -8,9 +8,9 @@ use super::cluster::Cluster;
 use super::connection::{Answer, Priority, Service};
 use super::error::{Error, Kind, Result};
 use super::proto::admin::{
-    ClusterStatus, ClusterStatusResponse, CreateTableRequest, DeleteNamespaceRequest, GetTableDescriptorsRequest,
-    GetTableDescriptorsResponse, ListNamespacesResponse, ModifyTableRequest, NamespaceRequest, ProcedureRequest,
-    ProcedureResponse, Started, TableRequest, TruncateTableRequest,
+    ClusterStatus, ClusterStatusRequest, ClusterStatusResponse, CreateTableRequest, DeleteNamespaceRequest,
+    GetTableDescriptorsRequest, GetTableDescriptorsResponse, ListNamespacesResponse, ModifyTableRequest,
+    NamespaceRequest, ProcedureRequest, ProcedureResponse, Started, TableRequest, TruncateTableRequest,
 };
 use super::proto::schema::{Empty, NamespaceDescriptor, TableName, TableSchema};
 use super::retry::{Tries, random};
@@ -82,9 +82,20 @@ impl Cluster {
         }
     }
 
-    /// Numbers of the cluster, its release among them.
+    /// Numbers of the cluster.
     pub fn status(&self) -> Result<ClusterStatus> {
-        let answer = self.master_call(("GetClusterStatus", &Empty {}), true)?;
+        self.status_of(Vec::new())
+    }
+
+    /// The release that the cluster runs.
+    pub fn version(&self) -> Result<String> {
+        // Of a large cluster the whole of its status is large.
+        let version = self.status_of(vec![0])?.hbase_version.map(|found| found.version);
+        version.ok_or_else(|| Error::protocol("the cluster does not say its release"))
+    }
+
+    fn status_of(&self, options: Vec<i32>) -> Result<ClusterStatus> {
+        let answer = self.master_call(("GetClusterStatus", &ClusterStatusRequest { options }), true)?;
         Ok(answer.message::<ClusterStatusResponse>()?.cluster_status)
     }
 

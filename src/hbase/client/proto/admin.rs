@@ -259,6 +259,13 @@ pub struct ClusterStatus {
     pub master: Option<ServerName>,
 }
 
+/// What is wanted of a cluster's status: 0 its release; none: everything.
+#[derive(Clone, PartialEq, Message)]
+pub struct ClusterStatusRequest {
+    #[prost(int32, repeated, packed = "false", tag = "1")]
+    pub options: Vec<i32>,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct ClusterStatusResponse {
     #[prost(message, required, tag = "1")]
