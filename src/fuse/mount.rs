@@ -90,8 +90,10 @@ fn mount_directly(fs: &Arc<Fs>, path: &Path, settings: &MountSettings) -> Result
 
 fn config(settings: &MountSettings) -> Config {
     let mut config = Config::default();
+    // fusermount3 reads options between commas, which addresses of clusters have.
+    let source = settings.source.display().to_string().replace('\\', "\\\\").replace(',', "\\,");
     config.mount_options = vec![
-        MountOption::FSName(settings.source.display().to_string()),
+        MountOption::FSName(source),
         MountOption::Subtype("cellfs".to_owned()),
         MountOption::DefaultPermissions,
         MountOption::NoSuid,

@@ -5,6 +5,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -27,13 +28,19 @@ struct Own {
 
 static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
 
-/// Ports that are free now: of the master, with that of its region server 20 above, and of ZooKeeper.
+/// Ports that are free now and that no other cluster of this process was given: of the master, with that of its region
+/// server 20 above, and of ZooKeeper.
 fn free_ports() -> (u16, u16) {
+    static GIVEN: AtomicU16 = AtomicU16::new(0);
     let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let first = 20_000 + (std::process::id() % 500) as u16 * 40;
-    let master = (0..200).map(|n| first + n * 40).find(|port| free(*port) && free(port + 20) && free(port + 1));
-    let master = master.expect("free ports");
-    (master, master + 1)
+    let first = 20_000 + (std::process::id() % 280) as u16 * 40;
+    loop {
+        let master = first + GIVEN.fetch_add(1, Ordering::Relaxed) * 40;
+        assert!(master < 32_000, "no free ports");
+        if free(master) && free(master + 1) && free(master + 20) {
+            return (master, master + 1);
+        }
+    }
 }
 
 impl Cluster {
