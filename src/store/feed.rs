@@ -13,7 +13,7 @@ use super::engine::Engine;
 use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
 use crate::env::EnvFile;
 use crate::env::sync::Mutex;
-use crate::log::{FoundCell, HEADER, Record, Tail, header_of, list_past, past_path};
+use crate::log::{FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
 use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
 use crate::{Error, ErrorKind, Result};
 
@@ -105,16 +105,6 @@ fn bytes_of(committed: &Committed) -> u64 {
     committed.changes.iter().map(|change| of(change) as u64 + 64).sum()
 }
 
-/// The next record of a file that counts; `upto`: what was looked at by now.
-fn next_of(tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
-    match tail.next_record() {
-        Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
-        // What a crash has left behind what counts; not every number has a record.
-        Err(e) if e.kind == ErrorKind::Corrupt && upto.max(source.before) >= source.upto => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
 impl Engine {
     /// See [`crate::backend::Backend::changes`].
     pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
@@ -141,7 +131,7 @@ impl Engine {
         while let Some(source) = sources.get(at) {
             let Some(mut tail) = self.tail_of(source, offset)? else { return Ok(None) };
             let mut is_over = false;
-            while let Some(record) = next_of(&mut tail, source, page.upto)? {
+            while let Some(record) = self.next_of(&mut tail, source, page.upto)? {
                 let is_full = given >= PAGE_BYTES || looked + tail.offset - offset >= LOOK_BYTES;
                 if record.seq > limit || is_full {
                     (tail.offset, is_over, page.is_last) = (record.offset, true, !is_full);
@@ -200,7 +190,11 @@ impl Engine {
             return Ok(Some(*before));
         }
         let Some(file) = self.open_source(number, path)? else { return Ok(None) };
-        let before = header_of(&*file, number, self.structure.store())?.map(|header| header.before);
+        let before = match header_of(&*file, number, self.structure.store())? {
+            Some(header) => Some(header.before),
+            // A power cut has left records without it.
+            None => self.walk_file(&*file, number, None)?.map(|walk| walk.header.before),
+        };
         if let Some(before) = before {
             self.feed.befores.lock().put(number, before);
         }
@@ -225,6 +219,40 @@ impl Engine {
         let len = || file.len().map_err(|e| Error::io(format!("measure {}", source.path.display()), &e));
         let end = source.end.map_or_else(len, Ok)?;
         Ok(Some(Tail::new(file, source.number, *self.structure.store(), offset, end)))
+    }
+
+    /// The next record of a file that counts; `upto`: what was looked at by now.
+    fn next_of(&self, tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
+        match tail.next_record() {
+            Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
+            // What a crash has left behind what counts.
+            Err(e) if e.kind == ErrorKind::Corrupt && !self.has_more(source, upto)? => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether a file, which is damaged, has a record that counts behind a number, whole or not. Not every number has one.
+    fn has_more(&self, source: &Source, upto: SeqNo) -> Result<bool> {
+        if upto.max(source.before) >= source.upto {
+            return Ok(false);
+        }
+        let Some(file) = self.open_source(source.number, &source.path)? else { return Ok(true) };
+        let Some(mut walk) = self.walk_file(&*file, source.number, source.end)? else { return Ok(true) };
+        let mut numbers = std::iter::from_fn(|| walk.next_found()).map(|found| match found {
+            Ok(record) => Some(record.seq),
+            Err(damage) => damage.seq,
+        });
+        // What nobody can tell the number of is torn: of what was synced a head is left.
+        Ok(numbers.any(|seq| seq.is_some_and(|seq| upto < seq && seq <= source.upto)))
+    }
+
+    /// All that can be read of a file. Memory: a file of the log.
+    fn walk_file(&self, file: &dyn EnvFile, number: u64, end: Option<u64>) -> Result<Option<Walk<'_>>> {
+        let failed = |e: std::io::Error| Error::io(format!("read log file {number}"), &e);
+        let len = end.map_or_else(|| file.len().map_err(failed), Ok)?;
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+        file.read_at(&mut bytes, 0).map_err(failed)?;
+        Walk::of(bytes, number, self.structure.store())
     }
 
     /// The file, and the offset in it, from which on all records after a number are.
