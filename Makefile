@@ -56,9 +56,10 @@ test-hbase: setup-test
 	CELLFS_HBASE_SEED=$$(date +%s) CELLFS_HBASE_HISTORIES=$${CELLFS_HBASE_HISTORIES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture histories_agree_with_hbase
 
-# The client, mounts and commands on a real HBase, which is fetched and started for it.
+# The client, mounts and commands on a real HBase, which is fetched and started for it: what `make test` does in short.
 test-cluster: setup-test
-	cargo test --release --locked --test integration -- --nocapture cluster::
+	CELLFS_CLUSTER_ROUNDS=$${CELLFS_CLUSTER_ROUNDS:-3} CELLFS_CLUSTER_CASES=$${CELLFS_CLUSTER_CASES:-1000} \
+	    cargo test --release --locked --test integration -- --nocapture cluster::
 
 # Everything that a store does, interleaved by fresh seeds, for SECONDS_EACH seconds on disks that are healthy, small or
 # fail. A failure prints its seed: CELLFS_SEED=N RUST_LOG=trace shows every call of it.
@@ -84,6 +85,7 @@ bench: setup-test
 	cargo bench --locked --bench store
 	cargo bench --locked --bench parts
 	cargo bench --locked --bench index
+	cargo bench --locked --bench bulk
 
 UNITS = cellfs@.service cellfs-backup@.service cellfs-backup@.timer
 PAGES = $(notdir $(wildcard man/*.[1-9]))

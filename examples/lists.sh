@@ -36,7 +36,7 @@ for user in u00042 u00007; do
     ask "wide: the first columns of a row, however long it is" ls -U "$MNT/default/wide/$user/f/.first/30"
     answers 30
 done
-argue "thirty rows of many cost no more than a little above thirty cells" "$tall" 200
+argue "thirty rows of many cost less than three cells a row" "$tall" $((3 * 30))
 
 title "A value in the middle of the long list"
 BEFORE=$(cells_read)

@@ -5,7 +5,9 @@
 mod alter;
 mod changes;
 mod kept;
+mod load;
 mod numbers;
+mod regions;
 mod run;
 
 use std::sync::Arc;
@@ -20,9 +22,10 @@ use crate::model::{
 use crate::{Error, ErrorKind, Result};
 pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
 pub use kept::{Existing, Restoration, SnapshotInfo};
-pub use run::{RowPiece, VersionRun};
-
+pub use load::BulkLoad;
 pub use numbers::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
+pub use regions::{ClusterNumbers, Region, RegionChange, ServerNumbers};
+pub use run::{RowPiece, VersionRun};
 
 /// Results of a scan, in order; after an `Err` there is nothing more.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<RowResult>> + Send + 'a>;
@@ -227,6 +230,10 @@ pub trait Backend: Send + Sync {
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
         rows.each().try_for_each(|row| self.mutate(row, None).map(|_| ()))
     }
+    /// A bulk load into a table; `None`: the table, or this store, takes none now, and all is written the usual way.
+    fn bulk_load(&self, _table: &TableName) -> Result<Option<Box<dyn BulkLoad>>> {
+        Ok(None)
+    }
     /// A large value for a cell of a family, written piece by piece before the cell is put; it begins as that of a
     /// stored version, or empty. `None`: such a value is given as a whole.
     fn draft(&self, _table: &TableName, _family: &str, _base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {
@@ -352,6 +359,18 @@ pub trait Backend: Send + Sync {
     /// The same of some qualifiers of a family, ascending, counted by a walk over all of it; fewer than the limit, or than
     /// [`COLUMNS_PAGE`], only at the end.
     fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>>;
+    /// The regions of a table, in order; `None`: a table is one piece here.
+    fn regions(&self, _table: &TableName) -> Result<Option<Vec<Region>>> {
+        Ok(None)
+    }
+    /// What the servers say of themselves; `None`: there are none.
+    fn cluster_numbers(&self) -> Result<Option<ClusterNumbers>> {
+        Ok(None)
+    }
+    /// Changes where rows are served; `Unsupported` where there are no servers.
+    fn change_regions(&self, _change: &RegionChange) -> Result<bool> {
+        Err(Error::new(ErrorKind::Unsupported, "it is about the servers of a cluster; a store has none"))
+    }
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
     /// Whether changes of cells are taken without waiting for room or for the disk's sync.

@@ -4,6 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What a handle is told whose write was refused, and again at its close: the reason was told before.
+pub const WRITE_REFUSED: &str = "a write to this file was refused: nothing of it is stored; open it again";
+/// As [`WRITE_REFUSED`], of a close.
+pub const CLOSE_REFUSED: &str = "what its close was refused is not stored";
+
 /// What kind of thing went wrong; decides errno, exit status and the HBase exception that is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ErrorKind {
@@ -107,6 +112,22 @@ pub struct Error {
 
 /// Result with the crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl ErrorKind {
+    /// Whether it is what a row or a cell has that is refused: others may be taken.
+    pub fn is_of_what_is_put(self) -> bool {
+        matches!(
+            self,
+            Self::IllegalArgument
+                | Self::FailedSanityCheck
+                | Self::Constraint
+                | Self::Refused
+                | Self::ValueTooLarge
+                | Self::NoSuchFamily
+                | Self::AlreadyExists
+        )
+    }
+}
 
 impl Error {
     /// An error of `kind`; `message` says what failed, where, and what to do.

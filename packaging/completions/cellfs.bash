@@ -34,6 +34,9 @@ _cellfs() {
             cellfs,config)
                 cmd="cellfs__subcmd__config"
                 ;;
+            cellfs,copy)
+                cmd="cellfs__subcmd__copy"
+                ;;
             cellfs,count)
                 cmd="cellfs__subcmd__count"
                 ;;
@@ -162,6 +165,9 @@ _cellfs() {
                 ;;
             cellfs__subcmd__help,config)
                 cmd="cellfs__subcmd__help__subcmd__config"
+                ;;
+            cellfs__subcmd__help,copy)
+                cmd="cellfs__subcmd__help__subcmd__copy"
                 ;;
             cellfs__subcmd__help,count)
                 cmd="cellfs__subcmd__help__subcmd__count"
@@ -365,7 +371,7 @@ _cellfs() {
 
     case "${cmd}" in
         cellfs)
-            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="-h -V --json --other-owner --help --version mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import copy count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -479,6 +485,40 @@ _cellfs() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__copy)
+            opts="-h -V --table --as --start --stop --state --verify --make --json --other-owner --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --table)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --start)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stop)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -705,7 +745,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__export)
-            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --by-key --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --format --output --key --history --json --other-owner --help --version"
+            opts="-o -h -V --start --stop --prefix --reversed --limit --raw --by --value-from --value-to --value-prefix --versions --timestamp --timerange --filter --format --schema --output --key --history --by-key --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -724,10 +764,6 @@ _cellfs() {
                     return 0
                     ;;
                 --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --by-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -764,7 +800,11 @@ _cellfs() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv parquet" -- "${cur}"))
+                    return 0
+                    ;;
+                --schema)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -772,6 +812,10 @@ _cellfs() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -831,7 +875,7 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help)
-            opts="mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import count snapshot flush compact stats top profile log mv bench demo check shell help"
+            opts="mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import copy count snapshot flush compact stats top profile log mv bench demo check shell help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -915,6 +959,20 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__help__subcmd__config)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cellfs__subcmd__help__subcmd__copy)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1559,14 +1617,18 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__import)
-            opts="-h -V --format --columns --keep-empty --timestamp --key --on-error --resume --json --other-owner --help --version"
+            opts="-h -V --format --schema --columns --keep-empty --timestamp --key --on-error --resume --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "jsonl json csv tsv" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "jsonl json csv tsv parquet" -- "${cur}"))
+                    return 0
+                    ;;
+                --schema)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --columns)

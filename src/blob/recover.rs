@@ -40,7 +40,9 @@ impl Blobs {
             written = written.and_then(|()| file.write_at(&file_header(&files.store, number), 0));
         }
         written.map_err(|e| files.io("write", number, &e))?;
-        file.sync().map_err(|e| files.poison(files.io("sync", number, &e)))?;
+        // With its name: who made it may have ended before that was on the disk.
+        let synced = file.sync().and_then(|()| files.env.sync_dir(&files.dir));
+        synced.map_err(|e| files.poison(files.io("sync", number, &e)))?;
         files.naming.sealed(number, bytes, table.next())?;
         let state = BlobState { number, bytes, chunks: table.next(), dead: Vec::new() };
         self.adopt(Blob::new(&state, true, None));

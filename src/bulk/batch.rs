@@ -65,6 +65,15 @@ impl Batch {
         self.waiting.is_empty()
     }
 
+    /// A record is about a row that goes another way; whether it is another than that of the record before.
+    pub fn comes_to(&mut self, row: &RowKey) -> bool {
+        let is_new = *row != self.last_row;
+        if is_new {
+            self.last_row.clone_from(row);
+        }
+        is_new
+    }
+
     /// Adds what a record says; whether its row is another than that of the record before.
     pub fn add(&mut self, changes: Changes, line: u64, text: &[u8]) -> bool {
         let is_new = changes.row != self.last_row;

@@ -93,7 +93,9 @@ impl Writer for Delimited {
         Ok(())
     }
 
-    fn end(&mut self, _out: &mut Out) {}
+    fn end(&mut self, _out: &mut Out) -> Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +129,7 @@ mod tests {
             Piece::End,
         ];
         pieces.iter().for_each(|piece| writer.piece(piece, &mut out).unwrap());
-        writer.end(&mut out);
+        writer.end(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

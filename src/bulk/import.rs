@@ -7,11 +7,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Format;
+use super::bad::{Bad, Counted, TellBad, refusal};
 use super::batch::Batch;
+use super::load::{Loads, Taken};
+use super::parquet::read::Rows;
 use super::read::change::{Changes, Fault, Terms};
 use super::read::delimited::{Columns, Empty};
 use super::read::records::{Reader, shape};
-use super::read::split::{Span, Splitter};
+use super::read::split::{Shape, Span, Splitter};
+use super::target::families_of;
 use crate::backend::Backend;
 use crate::model::row_key::{Recipe, parse_fields};
 use crate::model::{FileTime, TableName, Timestamp};
@@ -26,7 +30,7 @@ pub struct Plan {
     pub empty: Empty,
     /// Of what says no timestamp itself.
     pub time: Timestamp,
-    /// Of the same, where the timestamp is none that somebody has chosen: see [`import_mtime`].
+    /// Of the same, where the timestamp is none that somebody has chosen: see [`super::import_mtime`].
     pub mtime: Option<FileTime>,
     /// Rows are given by the fields of this recipe.
     pub recipe: Option<Recipe>,
@@ -53,30 +57,16 @@ pub struct Tally {
     pub bad: u64,
 }
 
-/// A record that is not taken.
-pub struct Bad<'r> {
-    pub line: u64,
-    pub fault: Fault,
-    /// Its bytes, without the line feed.
-    pub record: &'r [u8],
-}
+/// Line, or row, and bytes of a record.
+type Record<'r> = (u64, &'r [u8]);
 
-impl Bad<'_> {
-    /// Line, column and reason.
-    pub fn sentence(&self) -> String {
-        match self.fault.column {
-            Some(column) => format!("line {}, column {column}: {}", self.line, self.fault.reason),
-            None => format!("line {}: {}", self.line, self.fault.reason),
-        }
-    }
-}
-
-/// Told of each bad record; an error ends the import, when what came before is written.
-pub type TellBad<'t> = &'t mut dyn FnMut(&Bad<'_>) -> Result<()>;
+/// What a record says; `None`: the names of the columns.
+type Judged = std::result::Result<Option<Changes>, Fault>;
 
 /// See the module.
 pub struct Import {
     backend: Arc<dyn Backend>,
+    counted: Counted,
     table: TableName,
     splitter: Splitter,
     reader: Reader,
@@ -84,6 +74,7 @@ pub struct Import {
     recipe: Option<Recipe>,
     record_max: usize,
     batch: Batch,
+    loads: Loads,
     families: BTreeSet<String>,
     /// The families were asked for since a batch was written.
     has_looked: bool,
@@ -92,19 +83,8 @@ pub struct Import {
     batched: Position,
     /// All before it is in the store.
     done: Position,
-}
-
-/// The timestamp of an import that begins now: the clock's, but later than all that is stored, so that what is
-/// imported is what is read.
-pub fn import_time(backend: &dyn Backend, table: &TableName) -> Result<Timestamp> {
-    families_of(backend, table)?;
-    Ok(Timestamp(backend.moment(table)?.0.saturating_add(1).min(Timestamp::MAX.0)))
-}
-
-/// What the files of an import have for their mtime whose timestamp runs ahead of the clock: the clock's time.
-pub fn import_mtime(backend: &dyn Backend, time: Timestamp) -> Option<FileTime> {
-    let now = backend.now();
-    (time > now).then(|| now.into())
+    /// Byte of the stream where it began.
+    began: u64,
 }
 
 impl Import {
@@ -112,6 +92,7 @@ impl Import {
     pub fn new(backend: Arc<dyn Backend>, plan: Plan) -> Result<Self> {
         let mut import = Self {
             terms: Terms { time: plan.time, mtime: plan.mtime, value_limit: backend.value_limit() },
+            counted: if plan.format == Format::Parquet { Counted::Rows } else { Counted::Lines },
             splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)),
             backend,
             table: plan.table,
@@ -119,11 +100,13 @@ impl Import {
             recipe: plan.recipe,
             record_max: plan.record_max,
             batch: Batch::default(),
+            loads: Loads::default(),
             families: BTreeSet::new(),
             has_looked: false,
             tally: Tally::default(),
             batched: plan.from,
             done: plan.from,
+            began: plan.from.bytes,
         };
         import.look()?;
         import.check_columns().map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
@@ -163,8 +146,29 @@ impl Import {
         Ok(())
     }
 
+    /// The next rows of a file, at most so many; whether there may be more. What is whole is written in batches.
+    pub fn feed_rows(&mut self, rows: &mut Rows, most: usize, tell: TellBad<'_>) -> Result<bool> {
+        for _ in 0..most {
+            let row = match rows.next(&self.terms) {
+                None => return Ok(false),
+                Some(Ok(row)) => row,
+                Some(Err(e)) => return self.write(tell).and(Err(e)),
+            };
+            let changes = row.changes.and_then(|changes| self.judged(changes));
+            self.take(changes.map(Some), (row.number, &row.text), tell)?;
+            // About what it would have as text.
+            self.batched.bytes += row.text.len() as u64;
+            self.batched.lines = row.number;
+        }
+        Ok(true)
+    }
+
     /// Writes what is whole. Its rows may go on.
     pub fn write(&mut self, tell: TellBad<'_>) -> Result<()> {
+        if self.loads.is_open() {
+            let stored = self.loads.finish();
+            return self.note_stored(stored.map(|_| Some(self.batched)));
+        }
         self.batch.end_row();
         self.write_batch(tell)
     }
@@ -173,7 +177,7 @@ impl Import {
     pub fn write_all(&mut self, tell: TellBad<'_>) -> Result<()> {
         if let Some(span) = self.splitter.rest() {
             let changes = self.read(&span);
-            self.take(changes, &span, tell)?;
+            self.take_span(changes, &span, tell)?;
         }
         self.write(tell)
     }
@@ -190,7 +194,7 @@ impl Import {
     fn record(&mut self, span: &Span, tell: TellBad<'_>) -> Result<()> {
         if !self.splitter.bytes()[span.range.clone()].trim_ascii().is_empty() {
             let changes = self.read(span);
-            self.take(changes, span, tell)?;
+            self.take_span(changes, span, tell)?;
         }
         self.note_batched();
         Ok(())
@@ -205,57 +209,105 @@ impl Import {
     /// `None`: it was the line of names.
     fn read(&mut self, span: &Span) -> std::result::Result<Option<Changes>, Fault> {
         let text = &self.splitter.bytes()[span.range.clone()];
-        let mut changes = self.reader.read(text, &self.terms)?;
-        if let (Some(changes), Some(recipe)) = (&mut changes, &self.recipe) {
+        match self.reader.read(text, &self.terms)? {
+            Some(changes) => self.judged(changes).map(Some),
+            None => self.check_columns().map_err(Fault::whole).map(|()| None),
+        }
+    }
+
+    /// What a record says, with its key made, if its families are there.
+    fn judged(&mut self, mut changes: Changes) -> std::result::Result<Changes, Fault> {
+        if let Some(recipe) = &self.recipe {
             let key = parse_fields(&changes.row).and_then(|fields| recipe.encode(&fields));
             changes.row = key.map_err(|e| Fault::whole(e.message))?;
         }
-        match &changes {
-            Some(changes) => {
-                let mut families = changes.changes.iter().map(super::read::change::Change::family);
-                if let Some(lacking) = families.find(|family| !self.families.contains(*family)).map(str::to_owned) {
-                    self.look_again(&lacking)?;
-                }
-            }
-            None => self.check_columns().map_err(Fault::whole)?,
+        let mut families = changes.changes.iter().map(super::read::change::Change::family);
+        if let Some(lacking) = families.find(|family| !self.families.contains(*family)).map(str::to_owned) {
+            self.look_again(&lacking)?;
         }
         Ok(changes)
     }
 
-    fn take(
-        &mut self,
-        changes: std::result::Result<Option<Changes>, Fault>,
-        span: &Span,
-        tell: TellBad<'_>,
-    ) -> Result<()> {
+    fn take_span(&mut self, changes: Judged, span: &Span, tell: TellBad<'_>) -> Result<()> {
+        // Lent to the batch, and given back.
+        let splitter = std::mem::replace(&mut self.splitter, Splitter::new(Shape::Lines, (0, 0)));
+        let taken = self.take(changes, (span.line, &splitter.bytes()[span.range.clone()]), tell);
+        self.splitter = splitter;
+        taken
+    }
+
+    fn take(&mut self, changes: Judged, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
         match changes {
-            Ok(Some(changes)) => {
-                if self.batch.waits_long() {
-                    self.batch.end_row();
-                }
-                if self.batch.is_full_for(&changes) {
-                    self.write_batch(tell)?;
-                }
-                self.tally.cells += changes.changes.len() as u64;
-                let text = &self.splitter.bytes()[span.range.clone()];
-                self.tally.rows += u64::from(self.batch.add(changes, span.line, text));
+            Ok(Some(changes)) if self.loads.is_open() => self.load(changes, record, tell),
+            Ok(Some(changes)) => self.gather(changes, record, tell),
+            Ok(None) => Ok(()),
+            Err(fault) => self.refuse(fault, record, tell),
+        }
+    }
+
+    /// Adds a record to the batch.
+    fn gather(&mut self, changes: Changes, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
+        if self.batch.waits_long() {
+            self.batch.end_row();
+        }
+        if self.batch.is_full_for(&changes) {
+            self.write_batch(tell)?;
+            if self.batch.is_whole() {
+                let passed = self.done.bytes.saturating_sub(self.began);
+                self.loads.begin(&self.backend, &self.table, passed)?;
+            }
+            if self.loads.is_open() {
+                return self.load(changes, record, tell);
+            }
+        }
+        self.tally.cells += changes.changes.len() as u64;
+        self.tally.rows += u64::from(self.batch.add(changes, record.0, record.1));
+        Ok(())
+    }
+
+    /// Adds a record to a bulk load.
+    fn load(&mut self, changes: Changes, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
+        let (cells, is_new) = (changes.changes.len() as u64, self.batch.comes_to(&changes.row));
+        match self.loads.put(changes) {
+            Ok(Taken::Loaded) => {
+                self.tally.cells += cells;
+                self.tally.rows += u64::from(is_new);
+            }
+            Ok(Taken::Usual(changes)) => {
+                let stored = self.loads.end().map(|_| Some(self.batched));
+                self.note_stored(stored)?;
+                return self.gather(changes, record, tell);
+            }
+            Err(e) if e.kind.is_of_what_is_put() => return self.refuse(Fault::whole(e.message), record, tell),
+            Err(e) => return self.note_stored(Err(e)),
+        }
+        if !self.loads.is_full() {
+            return Ok(());
+        }
+        // The record itself is not noted yet: it may come again.
+        let stored = self.loads.store((&self.backend, &self.table), self.batched);
+        self.note_stored(stored)
+    }
+
+    /// What loads have come to.
+    fn note_stored(&mut self, stored: Result<Option<Position>>) -> Result<()> {
+        if let Some(done) = stored.map_err(|e| e.context(self.not_written()))? {
+            self.done = done;
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, fault: Fault, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
+        // Without names nothing behind the first line can be read.
+        let has_names = !self.reader.lacks_names();
+        let bad = Bad { counted: self.counted, line: record.0, fault, record: record.1 };
+        let told = if has_names { tell(&bad) } else { Err(refusal(&bad)) };
+        match told {
+            Ok(()) => {
+                self.tally.bad += 1;
                 Ok(())
             }
-            Ok(None) => Ok(()),
-            Err(fault) => {
-                // Without names nothing behind the first line can be read.
-                let has_names = !self.reader.lacks_names();
-                let text = self.splitter.bytes()[span.range.clone()].to_vec();
-                let bad = Bad { line: span.line, fault, record: &text };
-                let told = if has_names { tell(&bad) } else { Err(refusal(&bad)) };
-                match told {
-                    Ok(()) => {
-                        self.tally.bad += 1;
-                        Ok(())
-                    }
-                    Err(e) => self.write(tell).and(Err(e)),
-                }
-            }
+            Err(e) => self.write(tell).and(Err(e)),
         }
     }
 
@@ -264,7 +316,7 @@ impl Import {
         let many = self.batch.take(&self.table);
         if many.rows.iter().any(|(_, mutations)| !mutations.is_empty()) {
             match self.backend.mutate_rows(many.clone()) {
-                Err(e) if is_of_a_row(&e) => self.write_each(many, tell)?,
+                Err(e) if e.kind.is_of_what_is_put() => self.write_each(many, tell)?,
                 done => done.map_err(|e| e.context(self.not_written()))?,
             }
         }
@@ -283,11 +335,12 @@ impl Import {
                 continue;
             }
             let Err(e) = self.backend.mutate(row, None) else { continue };
-            if !is_of_a_row(&e) {
+            if !e.kind.is_of_what_is_put() {
                 return Err(e.context(self.not_written()));
             }
             for (line, record) in self.batch.records(number) {
-                tell(&Bad { line, fault: Fault::whole(e.message.clone()), record })?;
+                let fault = Fault::whole(e.message.clone());
+                tell(&Bad { counted: self.counted, line, fault, record })?;
                 self.tally.bad += 1;
             }
         }
@@ -295,7 +348,7 @@ impl Import {
     }
 
     fn not_written(&self) -> String {
-        format!("behind line {}, up to which all is imported", self.done.lines)
+        format!("behind {} {}, up to which all is imported", self.counted.unit(), self.done.lines)
     }
 
     /// Asks which families the table has.
@@ -326,37 +379,4 @@ impl Import {
         let mut families = self.columns().into_iter().flat_map(Columns::families);
         families.find(|family| !self.families.contains(*family)).map_or(Ok(()), |family| Err(self.lacks(family)))
     }
-}
-
-/// The families of a table that takes what is imported.
-fn families_of(backend: &dyn Backend, name: &TableName) -> Result<BTreeSet<String>> {
-    let catalogue = backend.catalogue()?;
-    let table = catalogue.tables.get(name).ok_or_else(|| {
-        let text = format!("table {name} does not exist; make it: cellfs create STORE {name} FAMILY...");
-        Error::new(ErrorKind::NoSuchTable, text)
-    })?;
-    if table.read_only() {
-        let text = format!("table {name} is READONLY; alter it to import into it");
-        return Err(Error::new(ErrorKind::ReadOnlyTable, text));
-    }
-    Ok(table.families.keys().cloned().collect())
-}
-
-/// What a bad record says where it ends the import.
-pub fn refusal(bad: &Bad<'_>) -> Error {
-    Error::new(ErrorKind::IllegalArgument, format!("{}; the lines before it are imported", bad.sentence()))
-}
-
-/// Whether another row may be taken.
-fn is_of_a_row(e: &Error) -> bool {
-    matches!(
-        e.kind,
-        ErrorKind::IllegalArgument
-            | ErrorKind::FailedSanityCheck
-            | ErrorKind::Constraint
-            | ErrorKind::Refused
-            | ErrorKind::ValueTooLarge
-            | ErrorKind::NoSuchFamily
-            | ErrorKind::AlreadyExists
-    )
 }

@@ -27,7 +27,9 @@ impl Writer for Lines {
         Ok(())
     }
 
-    fn end(&mut self, _out: &mut Out) {}
+    fn end(&mut self, _out: &mut Out) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A cell and all that is known of it. A tombstone has null for its value, and its type; a version that was deleted and
@@ -140,7 +142,8 @@ impl Writer for Rows {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Out) {
+    fn end(&mut self, out: &mut Out) -> Result<()> {
         out.extend_from_slice(b"\n]\n");
+        Ok(())
     }
 }

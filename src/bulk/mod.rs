@@ -1,21 +1,31 @@
 //! Rows on their way out of a table, and into one: the formats of an export, each written piece by piece as a scan gives
 //! them, and read in batches by an import.
 //!
-//! An export holds one value, of `csv` and `tsv` one row. Must not know where the bytes go or come from.
+//! An export holds one value, of `csv` and `tsv` one row, of `parquet` a group of rows. Must not know where the bytes go or
+//! come from.
 
+mod bad;
 mod batch;
 mod columns;
+pub mod copy;
 mod delimited;
 mod history;
 mod import;
 mod json;
+mod load;
+mod parquet;
 mod read;
+mod target;
 
+pub use bad::{Bad, Counted, TellBad, refusal};
 pub use columns::{check_columns, columns_of};
 pub use history::history;
-pub use import::{Bad, Import, Plan, Position, Tally, TellBad, import_mtime, import_time, refusal};
+pub use import::{Import, Plan, Position, Tally};
+pub use parquet::outline::Outline;
+pub use parquet::read::Rows;
 pub use read::delimited::{Columns, Empty};
 pub use read::records::read_records;
+pub use target::{import_mtime, import_time};
 
 pub use json::change_line;
 
@@ -35,14 +45,21 @@ pub enum Format {
     /// A line a row, a field a column.
     Csv,
     Tsv,
+    /// A typed column a field.
+    Parquet,
 }
 
 /// Of them those that a file of a mount takes.
 pub const IMPORTS: [(&str, Format); 3] = [("csv", Format::Csv), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
 
 /// Their names, ascending.
-pub const FORMATS: [(&str, Format); 4] =
-    [("csv", Format::Csv), ("json", Format::Json), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
+pub const FORMATS: [(&str, Format); 5] = [
+    ("csv", Format::Csv),
+    ("json", Format::Json),
+    ("jsonl", Format::Jsonl),
+    ("parquet", Format::Parquet),
+    ("tsv", Format::Tsv),
+];
 
 impl Format {
     pub fn name(self) -> &'static str {
@@ -51,7 +68,7 @@ impl Format {
 
     /// Whether it is written by columns that are known beforehand.
     pub fn needs_columns(self) -> bool {
-        matches!(self, Format::Csv | Format::Tsv)
+        matches!(self, Format::Csv | Format::Tsv | Format::Parquet)
     }
 }
 
@@ -61,15 +78,16 @@ pub trait Writer: Send {
     fn begin(&mut self, out: &mut Out);
     fn piece(&mut self, piece: &Piece, out: &mut Out) -> Result<()>;
     /// What stands behind the last one.
-    fn end(&mut self, out: &mut Out);
+    fn end(&mut self, out: &mut Out) -> Result<()>;
 }
 
-/// A writer; `columns`: of a format that needs them, in their order.
-pub fn writer(format: Format, columns: Vec<(String, Qualifier)>) -> Box<dyn Writer> {
+/// A writer; `columns`: of a format that needs them, in their order; `outline`: what is known of their types.
+pub fn writer(format: Format, columns: Vec<(String, Qualifier)>, outline: &Outline) -> Box<dyn Writer> {
     match format {
         Format::Jsonl => Box::<json::Lines>::default(),
         Format::Json => Box::<json::Rows>::default(),
         Format::Csv => Box::new(delimited::Delimited::new(delimited::Dialect::Csv, columns)),
         Format::Tsv => Box::new(delimited::Delimited::new(delimited::Dialect::Tsv, columns)),
+        Format::Parquet => Box::new(parquet::write::Parquet::new(columns, outline)),
     }
 }

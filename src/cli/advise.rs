@@ -8,7 +8,7 @@ use super::Answer;
 use super::cells::open;
 use super::output::Output;
 use crate::Result;
-use crate::backend::Backend;
+use crate::backend::{Backend, Region};
 use crate::model::{CellInfo, RowKey, TableName, TimeRange, Timestamp, to_string_binary};
 use crate::tree::sample;
 
@@ -20,6 +20,10 @@ const LEAST: usize = 20;
 const RISES: f64 = 0.9;
 /// How many of the newest rows lie in a fifth of the keys where there is a hot spot.
 const HOT: f64 = 0.8;
+/// A region is too full that has so many times its share.
+const UNEVEN: usize = 2;
+/// Regions that are proposed at least.
+const PARTS: usize = 4;
 /// Bytes of a name that is short.
 const SHORT: f64 = 16.0;
 /// Digits that a number of eight bytes has as a text.
@@ -50,7 +54,9 @@ pub fn advise(store: &Path, table: &str, sample: u64, json: bool) -> Result<Answ
         return Err(super::tables::no_table(&table));
     }
     let rows = sampled(backend.as_ref(), &table, sample)?;
-    let found = [rising(&rows), hot(&rows), long_names(&rows), wide(&rows), numbers_as_texts(&rows)];
+    let regions = backend.regions(&table)?.unwrap_or_default();
+    let found =
+        [rising(&rows), hot(&rows), long_names(&rows), wide(&rows), numbers_as_texts(&rows), splits(&regions, &rows)];
     let found: Vec<Advice> = found.into_iter().flatten().collect();
     let mut output = Output::new();
     for Advice { about, seen, rule } in &found {
@@ -137,6 +143,41 @@ fn hot(rows: &[Sampled]) -> Option<Advice> {
         rule: "Rows that are written together and need not be read together should not lie together: put a salt(N) or a \
                hash(N) before them. A salt makes a scan one for each bucket, a hash of the whole key takes scans away.",
     })
+}
+
+/// On a cluster: regions of which one has far more rows than the others, or one that has all of many.
+fn splits(regions: &[Region], rows: &[Sampled]) -> Option<Advice> {
+    if regions.is_empty() || rows.len() < LEAST * 5 {
+        return None;
+    }
+    let within = |region: &Region| {
+        let is_in = |row: &&Sampled| row.key >= region.start && (region.end.is_empty() || row.key < region.end);
+        rows.iter().filter(is_in).count()
+    };
+    let most = regions.iter().map(within).max()?;
+    if regions.len() > 1 && most <= rows.len() * UNEVEN / regions.len() {
+        return None;
+    }
+    let parts = regions.len().max(PARTS);
+    let points: Vec<String> = (1..parts).map(|part| split_between(rows, rows.len() * part / parts)).collect();
+    Some(Advice {
+        about: "regions",
+        seen: format!(
+            "{:.0} % of the rows lie in one of {} regions; {parts} of equal size begin at SPLITS => ['{}']",
+            100.0 * most as f64 / rows.len() as f64,
+            regions.len(),
+            points.join("', '")
+        ),
+        rule: "One server has each region. Make the table with these SPLITS, or split it there: split 'TABLE', 'KEY' in the \
+               shell. Of one small region nothing need be done: servers split what grows.",
+    })
+}
+
+/// The shortest key up to the row at a place that is behind the one before it.
+fn split_between(rows: &[Sampled], at: usize) -> String {
+    let (before, key) = (&rows[at - 1].key, &rows[at].key);
+    let shared = before.iter().zip(key).take_while(|(a, b)| a == b).count();
+    to_string_binary(&key[..(shared + 1).min(key.len())])
 }
 
 fn long_names(rows: &[Sampled]) -> Option<Advice> {

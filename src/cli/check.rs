@@ -72,8 +72,8 @@ impl Report {
         let CheckSummary { segments, bytes, records, entries, rows, .. } = summary;
         let verdict = verdict(summary);
         self.output.line(&format!(
-            "{verdict}: {segments} segments and the log ({bytes} bytes, {entries} cells, {rows} rows, {records} records of \
-             the log) were read"
+            "{verdict}: {segments} segments ({bytes} bytes, {rows} rows) and the log ({records} records) were read, {entries} \
+             cells in all"
         ))
     }
 

@@ -1,22 +1,6 @@
 //! An example or two of every command, and the pages beside it: for the man pages. Each line is tried by a test.
 
-/// What the page of a command has besides its grammar.
-pub struct Beside {
-    /// Words of the command, as in the name of its page: `cellfs-snapshot-create`.
-    pub page: &'static str,
-    /// Each what it is for, and the line.
-    pub examples: &'static [(&'static str, &'static str)],
-    /// Pages to read on, besides cellfs(1).
-    pub see_also: &'static [&'static str],
-}
-
-const fn beside(
-    page: &'static str,
-    examples: &'static [(&'static str, &'static str)],
-    see_also: &'static [&'static str],
-) -> Beside {
-    Beside { page, examples, see_also }
-}
+use super::beside::{Beside, beside};
 
 /// Of every page of section 1.
 pub const BESIDE: &[Beside] = &[
@@ -148,6 +132,22 @@ pub const BESIDE: &[Beside] = &[
         &["cellfs-alter(1)", "cellfs-list(1)"],
     ),
     beside(
+        "cellfs-copy",
+        &[
+            ("All tables of a cluster into a store here:", "cellfs copy --make hbase://zk1,zk2:2181/hbase /srv/store"),
+            (
+                "A table back into a cluster; what is stopped goes on with the same line:",
+                "cellfs copy --table web --state web.copy /srv/store hbase://zk1:2181/hbase",
+            ),
+            (
+                "Some of its rows, under another name:",
+                "cellfs copy --table web --as web_uk --start uk. --stop uk/ /srv/store /srv/other",
+            ),
+            ("Whether both are the same still:", "cellfs copy --verify --table web /srv/store hbase://zk1:2181/hbase"),
+        ],
+        &["cellfs-export(1)", "cellfs-snapshot(1)", "cellfs-backup(8)"],
+    ),
+    beside(
         "cellfs-drop",
         &[("Into the trash:", "cellfs drop /srv/store t"), ("For good:", "cellfs drop --now /srv/store t")],
         &["cellfs-undrop(1)", "cellfs-truncate(1)"],
@@ -171,6 +171,11 @@ pub const BESIDE: &[Beside] = &[
                 "cellfs export /srv/store t f:name f:age --prefix com. -o t.csv",
             ),
             ("Every version and tombstone:", "cellfs export --history /srv/store t -o t-history.jsonl"),
+            ("For DuckDB, pandas or Spark:", "cellfs export /srv/store t -o t.parquet"),
+            (
+                "With the types that a file of lines such as `f:age i64` names:",
+                "cellfs export /srv/store t --schema types -o t.parquet",
+            ),
         ],
         &["cellfs-import(1)", "cellfs-scan(1)", "cellfs-backup(8)"],
     ),
@@ -196,6 +201,10 @@ pub const BESIDE: &[Beside] = &[
                 "cellfs import /srv/store t big.csv --columns HBASE_ROW_KEY,f:name,f:age --on-error bad.csv",
             ),
             ("On from where it was killed:", "cellfs import --resume /srv/store t big.csv"),
+            (
+                "A Parquet file of another program, whose columns are id, city and age:",
+                "cellfs import /srv/store t people.parquet --columns HBASE_ROW_KEY,f:city,f:age",
+            ),
         ],
         &["cellfs-export(1)", "cellfs-put(1)", "cellfs-tree(7)"],
     ),

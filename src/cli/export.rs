@@ -13,9 +13,9 @@ use super::given::wrong;
 use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
-use crate::bulk::{FORMATS, Format, Out, check_columns, columns_of, history, writer};
+use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, history, writer};
 use crate::model::row_key::{Recipe, fields_text};
-use crate::model::{Piece, Scan};
+use crate::model::{Piece, Scan, to_string_binary};
 use crate::{Error, Result};
 
 /// Bytes that are given on at once.
@@ -40,7 +40,11 @@ pub fn export(args: ExportArgs) -> Result<Answer> {
     if args.scan.by_key.by_key.is_some() {
         return Err(wrong("export goes in the order of the rows; --key writes their fields"));
     }
+    let outline = args.schema.as_deref().map(|file| outline(file, format)).transpose()?;
     let (subject, scan) = scan_of(args.scan)?;
+    if scan.read.raw && format != Format::Jsonl {
+        return Err(wrong("only jsonl has room for tombstones and what they delete: leave --raw or --format out"));
+    }
     let recipe = args.key.key.then(|| super::key::recipe(subject.backend.as_ref(), &subject.table)).transpose()?;
     let target = Target::open(args.output)?;
     let mut pipe = Pipe { target, progress: Progress::flow(None), rows: 0 };
@@ -51,38 +55,60 @@ pub fn export(args: ExportArgs) -> Result<Answer> {
             history(backend, &scan, &mut out, &mut |out| pipe.give(out, GIVEN))?;
             pipe.give(&mut out, 0)?;
         }
-        false => rows(backend, (&scan, recipe.as_ref()), format, &mut pipe)?,
+        false => rows(backend, (&scan, recipe.as_ref()), (format, outline), &mut pipe)?,
     }
     drop(pipe.progress);
     pipe.target.finish()?;
     Ok(Answer::Yes)
 }
 
+/// What a schema file says.
+pub(super) fn outline(file: &Path, format: Format) -> Result<Outline> {
+    if format != Format::Parquet {
+        return Err(wrong("--schema goes with parquet: no other format has types"));
+    }
+    let text = std::fs::read_to_string(file).map_err(|e| Error::io(file.display(), &e))?;
+    Outline::parse(&text).map_err(|e| e.context(file.display()))
+}
+
 fn rows(
     backend: &dyn Backend,
     (scan, recipe): (&Scan, Option<&Recipe>),
-    format: Format,
+    (format, given): (Format, Option<Outline>),
     pipe: &mut Pipe,
 ) -> Result<()> {
-    let columns = match format.needs_columns() {
-        true => columns_of(backend, &scan.table, &scan.read.columns, |_| true)?,
-        false => Vec::new(),
+    let columns = match &given {
+        // The columns that it names, if it names any.
+        Some(given) if !given.columns.is_empty() => given.columns.keys().cloned().collect(),
+        _ if format.needs_columns() => columns_of(backend, &scan.table, &scan.read.columns, |_| true)?,
+        _ => Vec::new(),
     };
     check_columns(&scan.table, &columns)?;
-    let (mut writer, mut out) = (writer(format, columns), Out::new());
+    let mut outline = Outline::of_checks(backend, &scan.table, &columns)?;
+    if let Some(given) = given {
+        (outline.key, outline.has_time) = (given.key, given.has_time);
+        outline.columns.extend(given.columns);
+    }
+    let (mut writer, mut out) = (writer(format, columns, &outline), Out::new());
     writer.begin(&mut out);
     backend.scan_pieces(scan, &mut |piece| {
         pipe.rows += u64::from(matches!(piece, Piece::Row(_)));
         match (piece, recipe) {
             (Piece::Row(row), Some(recipe)) => {
-                let fields = Piece::Row(fields_text(&recipe.decode(row)?).into_bytes());
+                let fields = recipe.decode(row).map_err(|e| {
+                    e.context(format!(
+                        "row {}, which --start, --stop, --prefix or --filter may leave out",
+                        to_string_binary(row)
+                    ))
+                })?;
+                let fields = Piece::Row(fields_text(&fields).into_bytes());
                 writer.piece(&fields, &mut out)?;
             }
             _ => writer.piece(piece, &mut out)?,
         }
         pipe.give(&mut out, GIVEN)
     })?;
-    writer.end(&mut out);
+    writer.end(&mut out)?;
     pipe.give(&mut out, 0)
 }
 

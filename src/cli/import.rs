@@ -13,19 +13,23 @@ use serde_json::json;
 use super::Answer;
 use super::args::ImportArgs;
 use super::cells::{await_input, open};
-use super::export::format_of;
+use super::export::{format_of, outline};
 use super::given::{self, wrong};
 use super::import_progress::{Keeper, Kept, place_of, store_mark};
 use super::key::recipe;
 use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
-use crate::bulk::{Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, import_mtime, import_time, refusal};
+use crate::bulk::{
+    Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, Rows, import_mtime, import_time, refusal,
+};
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
+/// Rows of a Parquet file that are read between two looks at the progress.
+const ROWS: usize = 1000;
 /// Longest record.
 const RECORD_MAX: usize = 256 << 20;
 /// How often progress is kept, and after how many bytes at the latest.
@@ -36,6 +40,7 @@ const KEPT_BYTES: usize = 64 << 20;
 enum Source {
     File(File, PathBuf, u64),
     Stream(Box<dyn Read>),
+    Rows(Box<Rows>),
 }
 
 impl Source {
@@ -54,6 +59,8 @@ impl Source {
             let read = match self {
                 Self::File(file, ..) => file.read(buffer),
                 Self::Stream(stream) => stream.read(buffer),
+                // They are no bytes.
+                Self::Rows(_) => return Ok(0),
             };
             match read {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
@@ -71,6 +78,9 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     let mut source = Source::open(&args.file)?;
     let mut keeper = resumed(args, backend.as_ref(), &table, &mut source)?;
     let plan = plan(args, backend.as_ref(), table.clone(), keeper.as_ref())?;
+    if plan.format == Format::Parquet {
+        source = rows(args, source, plan.columns.clone())?;
+    }
     if let (Source::File(_, name, _), None) = (&source, &keeper) {
         keeper = Some(Keeper::new(place_of(name, &table), kept(args, backend.as_ref(), &plan)));
     }
@@ -87,6 +97,8 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
         let has_begun = args.resume || run.import.done() != Position::default();
         if has_begun {
             run.keep();
+        } else if let Some(keeper) = &run.keeper {
+            keeper.remove();
         }
         let way = if has_begun && run.keeper.is_some() && run.keeps {
             "Mend what is wrong, and go on with --resume"
@@ -114,6 +126,29 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     Ok(if bad > 0 { Answer::No } else { Answer::Yes })
 }
 
+/// The rows of a Parquet file.
+fn rows(args: &ImportArgs, source: Source, columns: Option<Columns>) -> Result<Source> {
+    let Source::File(file, name, _) = source else {
+        return Err(wrong("Parquet has its footer at the end: give a file that can be read from there, and no stream"));
+    };
+    if args.resume {
+        return Err(wrong(
+            "an import of Parquet is begun anew: with the --timestamp of the run before, what is written again changes \
+             nothing",
+        ));
+    }
+    // Of damage that the library panics of its panic says nothing to a user; what is read of it is an error.
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|at| at.file().contains("/parquet-")) {
+            usual(panic);
+        }
+    }));
+    let types = args.schema.as_deref().map(|file| outline(file, Format::Parquet)).transpose()?.unwrap_or_default();
+    let rows = Rows::open(file, columns, &types).map_err(|e| e.context(name.display()))?;
+    Ok(Source::Rows(Box::new(rows)))
+}
+
 /// How far the import came that `--resume` goes on with; the source is read up to there.
 fn resumed(args: &ImportArgs, backend: &dyn Backend, table: &TableName, source: &mut Source) -> Result<Option<Keeper>> {
     match source {
@@ -126,7 +161,9 @@ fn resumed(args: &ImportArgs, backend: &dyn Backend, table: &TableName, source: 
             keeper.pass(file, name)?;
             Ok(Some(keeper))
         }
-        Source::Stream(_) => Err(wrong("--resume goes on in a file; a stream has no beginning to go back to")),
+        Source::Stream(_) | Source::Rows(_) => {
+            Err(wrong("--resume goes on in a file; a stream has no beginning to go back to"))
+        }
     }
 }
 
@@ -140,12 +177,14 @@ fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option
             Some(format) => format,
             None if args.file.as_os_str() == "-" => Format::Jsonl,
             None => {
-                return Err(wrong("the name of the file says no format; give one with --format jsonl|json|csv|tsv"));
+                return Err(wrong(
+                    "the name of the file says no format; give one with --format jsonl|json|csv|tsv|parquet",
+                ));
             }
         },
     };
     if columns.is_some() && !format.needs_columns() {
-        return Err(wrong("--columns goes with csv and tsv: lines of JSON name their columns"));
+        return Err(wrong("--columns goes with csv and tsv, and with parquet: lines of JSON name their columns"));
     }
     let empty = if args.keep_empty { Empty::Value } else { Empty::Absent };
     if let Some(keeper) = kept {
@@ -286,7 +325,14 @@ impl Run {
         let len = if let Source::File(_, _, len) = source { Some(*len) } else { None };
         let progress = Progress::flow(len);
         progress.set(self.import.done().bytes);
+        if let Source::Rows(rows) = source {
+            return self.rows(rows, &progress);
+        }
         let mut buffer = vec![0; PIECE];
+        // Before the first line is stored: what is read again after a kill is given the same timestamp.
+        if len.is_some_and(|len| len > PIECE as u64) {
+            self.keep();
+        }
         loop {
             let read = source.read(&mut buffer).map_err(|e| Error::io("read", &e))?;
             if read == 0 {
@@ -308,6 +354,16 @@ impl Run {
         let rejects = &mut self.rejects;
         self.import.finish(&mut |bad| rejects.take(bad))?;
         rejects.sync()?;
+        self.backend.sync()
+    }
+
+    fn rows(&mut self, rows: &mut Rows, progress: &Progress) -> Result<()> {
+        let rejects = &mut self.rejects;
+        while self.import.feed_rows(rows, ROWS, &mut |bad| rejects.take(bad))? {
+            progress.say(&format!("{} rows", self.import.tally().rows));
+        }
+        self.write()?;
+        self.rejects.sync()?;
         self.backend.sync()
     }
 

@@ -81,10 +81,23 @@ pub fn scan(backend: &dyn Backend, scan: Scan, fields: &OsStr, mut printer: Cell
         row.cells.into_iter().try_for_each(|cell| printer.take(&Piece::Cell(cell)))?;
         left -= 1;
     }
-    if others > 0 {
-        super::complain(&format!("{others} rows have keys that the recipe of table {} does not make", scan.table));
+    if given.is_empty() && left > 0 {
+        others += behind_salts(backend, &scan, &recipe)?;
     }
-    printer.finish()
+    let shown = printer.finish()?;
+    if others == 0 {
+        return Ok(shown);
+    }
+    super::complain(&format!("{others} rows have keys that the recipe of table {} does not make", scan.table));
+    Ok(Answer::No)
+}
+
+/// Rows whose first byte is no salt.
+fn behind_salts(backend: &dyn Backend, scan: &Scan, recipe: &Recipe) -> Result<u64> {
+    let Some(first) = recipe.buckets().and_then(|buckets| u8::try_from(buckets).ok()) else { return Ok(0) };
+    let all = Scan { limit: None, reversed: false, ..scan.clone() };
+    let all = Scan { start: vec![first], start_inclusive: true, stop: Vec::new(), ..all };
+    backend.scan(&all)?.try_fold(0, |rows, row| row.map(|_| rows + 1))
 }
 
 /// The rows of one salt, page by page.

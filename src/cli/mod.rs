@@ -6,12 +6,15 @@
 mod advise;
 mod args;
 mod bench;
+mod beside;
+mod bring_back;
 mod cells;
 mod change;
 mod check;
 mod columns;
 mod config;
 mod constraint;
+mod copy;
 mod demo;
 mod examples;
 mod expand;
@@ -53,7 +56,8 @@ use crate::env::admit_other_owners;
 use crate::error::{CLOSED, printable};
 use crate::{ErrorKind, Result};
 use args::{Cli, Command};
-pub use examples::{BESIDE, Beside};
+pub use beside::Beside;
+pub use examples::BESIDE;
 
 /// What each exit status means, for the man page.
 pub const EXIT_STATUS: [(&str, &str); 4] = [
@@ -62,7 +66,7 @@ pub const EXIT_STATUS: [(&str, &str); 4] = [
         "1",
         "A negative answer: get, scan and log found nothing, config asked for an attribute that is not set, profile saw no request, the condition of put or delete (--if-value, \
          --if-absent) did not hold, check found damage, key advise found something to tell, status or check found that the store takes no changes any more after a failed sync, undelete found nothing \
-         to bring back, a statement failed in shell --noninteractive.",
+         to bring back, copy found a range of rows that differs, a statement failed in shell --noninteractive.",
     ),
     ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
     ("N", "What a session of shell gave with exit N."),
@@ -164,6 +168,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Scan(args) => cells::scan(args, json),
         Command::Export(args) => export::export(args),
         Command::Import(args) => import::import(&args, json),
+        Command::Copy(args) => copy::copy(&args, json),
         Command::Count(args) => cells::count(args, json),
         Command::Snapshot(args) => snapshot::snapshot(args.action, json),
         Command::Flush(args) => tables::flush(&args),

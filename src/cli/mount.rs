@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::client::Client;
-use crate::daemon::{MountRequest, dead, locate, mount as start};
+use crate::daemon::{MountRequest, dead, locate, mount as start, sockets};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
@@ -92,7 +91,7 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
             format!("the daemon of {shown} is gone; mount it anew: cellfs mount {} {shown}", mount.source.display());
         return Err(Error::new(ErrorKind::Disconnected, text));
     }
-    let daemon = Client::connect(&mount.source)?;
+    let daemon = sockets::daemon_of(&mount)?;
     if change.read_only == Some(false) && daemon.is_some_and(|daemon| daemon.hello().read_only) {
         let text = format!("{shown} was mounted with the option ro; unmount it and mount it again to write");
         return Err(Error::new(ErrorKind::ReadOnlyStore, text));
@@ -119,7 +118,7 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         };
         return Err(Error::new(ErrorKind::NotFound, text));
     };
-    let (daemon, silent) = match Client::connect(&mount.source) {
+    let (daemon, silent) = match sockets::daemon_of(&mount) {
         Err(e) if e.kind == ErrorKind::TimedOut => (None, Some(e)),
         connected => (connected.unwrap_or_default().filter(|daemon| daemon.serves(&mount)), None),
     };

@@ -5,8 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::backend::Backend;
-use crate::daemon::client::Client;
-use crate::daemon::{Absent, locate, open_backend};
+use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::model::{Catalogue, Dropped, DroppedThing, to_bytes_binary};
 use crate::store::Store;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
@@ -44,7 +43,7 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
     let backend = open_backend(&mount.source, Absent::Refuse)?;
     let mut tree = Tree::new(Arc::clone(&backend), &std::env::temp_dir());
     // Names mean here what they mean in the mount.
-    tree.spelling = Client::connect(&mount.source)?.map_or_else(Default::default, |daemon| daemon.hello().spelling);
+    tree.spelling = sockets::daemon_of(&mount)?.map_or_else(Default::default, |daemon| daemon.hello().spelling);
     let mut key = NodeKey::plain(Place::Root);
     for component in path.strip_prefix(&mount.mount_point).unwrap_or(&path).components() {
         if let Component::Normal(name) = component {

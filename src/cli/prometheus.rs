@@ -61,8 +61,11 @@ impl Page {
         let dead = status.segment_bytes.saturating_sub(status.live_bytes);
         self.one("cellfs_cells", "gauge", "Cells in the store, tombstones included.", status.cells);
         self.one("cellfs_segments", "gauge", "Segment files.", status.segments);
-        let bytes =
-            ("cellfs_segment_bytes", "gauge", "Bytes of the segments: keys and values that count, and the rest.");
+        let bytes = (
+            "cellfs_segment_bytes",
+            "gauge",
+            "Bytes of segments, large values and the log: keys and values that count, and the rest.",
+        );
         self.each(bytes, "state", &[("live", status.live_bytes), ("dead", dead)]);
         self.one("cellfs_memtable_cells", "gauge", "Cells that are in no segment yet.", status.memtable_cells);
         self.one("cellfs_memtable_bytes", "gauge", "Memory that these take.", status.memtable_bytes);

@@ -54,7 +54,8 @@ fn scopes(backend: &dyn Backend, place: &Place) -> Result<Vec<PurgeScope>> {
         Place::Root | Place::Namespace(_) => {
             let namespace = if let Place::Namespace(name) = place { Some(name.as_ref()) } else { None };
             let catalogue = backend.catalogue()?;
-            let tables = catalogue.tables.keys().filter(|table| namespace.is_none_or(|name| *table.namespace == *name));
+            let tables = catalogue.user_tables().map(|table| &table.name);
+            let tables = tables.filter(|table| namespace.is_none_or(|name| *table.namespace == *name));
             tables.cloned().map(whole).collect()
         }
         _ => {

@@ -10,8 +10,7 @@ use super::args::StatsArgs;
 use super::output::Output;
 use super::prometheus;
 use crate::backend::Status;
-use crate::daemon::client::Client;
-use crate::daemon::{Absent, DaemonNumbers, locate, open_backend};
+use crate::daemon::{Absent, DaemonNumbers, locate, open_backend, sockets};
 use crate::fs::OperationNumbers;
 use crate::{Error, ErrorKind, Result};
 
@@ -74,7 +73,7 @@ fn show(args: &StatsArgs, json: bool, clears: bool) -> Result<()> {
 
 fn collect(args: &StatsArgs) -> Result<Stats> {
     let directory = locate::store_directory(&args.store)?;
-    let client = if directory.exists() { Client::connect(&directory)? } else { None };
+    let client = sockets::serving(&args.store)?;
     let mounted = client.as_ref().map(|client| {
         let hello = client.hello();
         let (mount_point, version, pid) = (hello.shown_mount_point(), hello.version.clone(), hello.pid);

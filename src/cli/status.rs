@@ -8,14 +8,12 @@ use super::Answer;
 use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
-use crate::daemon::client::Client;
-use crate::daemon::{Absent, locate, open_backend};
+use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::error::printable;
 
 pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&args.store)?;
-    let hello =
-        if directory.exists() { Client::connect(&directory)?.map(|client| client.hello().clone()) } else { None };
+    let hello = sockets::serving(&args.store)?.map(|client| client.hello().clone());
     let status = open_backend(&args.store, Absent::Refuse)?.status()?;
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
@@ -50,7 +48,11 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let (bytes, live) = (status.segment_bytes, status.live_bytes);
     line(
         "segments",
-        format!("{} ({bytes} bytes: {live} live, {} dead or around them)", status.segments, bytes.saturating_sub(live)),
+        format!(
+            "{} ({bytes} bytes with large values and the log: {live} live, {} dead or around them)",
+            status.segments,
+            bytes.saturating_sub(live)
+        ),
     )?;
     line("sequence", format!("{} ({} flushed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
     line("flushes", status.flushes.to_string())?;

@@ -80,7 +80,7 @@ pub fn list(args: &ListArgs, json: bool) -> Result<Answer> {
     }
     let catalogue = open_backend(&args.store, Absent::Refuse)?.catalogue()?;
     let mut output = Output::new();
-    for table in catalogue.tables.values() {
+    for table in catalogue.user_tables() {
         let families: Vec<&String> = table.families.keys().collect();
         match json {
             true => output.json(&json!({

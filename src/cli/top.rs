@@ -18,6 +18,7 @@ use super::stats::duration;
 use crate::backend::{Backend, Status};
 use crate::daemon::DaemonNumbers;
 use crate::daemon::client::Client;
+use crate::daemon::sockets;
 use crate::error::printable;
 use crate::{Error, ErrorKind, Result};
 
@@ -42,11 +43,7 @@ struct Source {
 
 pub fn top(args: &TopArgs) -> Result<Answer> {
     let (mount, below) = mount_of(&args.path)?;
-    if crate::daemon::locate::is_cluster(&mount.source) {
-        let text = "the mount of a cluster listens to no commands: see its .info/requests";
-        return Err(Error::new(ErrorKind::Unsupported, text));
-    }
-    let client = Client::connect(&mount.source)?.ok_or_else(|| {
+    let client = sockets::daemon_of(&mount)?.ok_or_else(|| {
         let text = format!("{} is not served any more", mount.mount_point.display());
         Error::new(ErrorKind::Disconnected, text)
     })?;

@@ -10,13 +10,14 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::UndeleteArgs;
+use super::bring_back::BringBack;
 use super::output::{Output, json_bytes};
 use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, Mutation, NamespaceSchema, Origin, PutCell, Qualifier,
-    RowMutations, TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
+    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, NamespaceSchema, Origin, PutCell, Qualifier,
+    TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, family_of};
 use crate::tree::times;
@@ -38,11 +39,18 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
         times::parse_time(text, backend.now())
             .ok_or_else(|| Error::new(ErrorKind::IllegalArgument, format!("--at {text}: {}", times::FORMS)))
     });
-    let mut run = Undelete { backend, at: at.transpose()?, list: args.list, json, output: Output::new(), found: 0 };
-    run.place(&place)?;
+    let (at, list, back) = (at.transpose()?, args.list, BringBack::new(Arc::clone(&backend)));
+    let mut run = Undelete { backend, at, list, json, output: Output::new(), found: 0, back };
+    // What was gathered when it failed is brought back too.
+    let done = run.place(&place);
+    run.back.put().and(done)?;
     let kept = place.table().filter(|_| run.found == 0 && args.at.is_none());
     let kept = kept.map(|table| Ok::<_, Error>(run.was_dropped(table)?.then_some(table))).transpose()?.flatten();
     run.output.finish()?;
+    if run.back.left > 0 {
+        super::complain(&format!("{} of {} cells were not brought back", run.back.left, run.found));
+        return Ok(Answer::No);
+    }
     if run.found > 0 {
         return Ok(Answer::Yes);
     }
@@ -66,6 +74,7 @@ struct Undelete {
     json: bool,
     output: Output,
     found: u64,
+    back: BringBack,
 }
 
 impl Undelete {
@@ -135,8 +144,9 @@ impl Undelete {
             return Ok(());
         }
         self.families(table)?;
-        // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant.
-        if self.has_rows(table)? { Ok(()) } else { self.rows(table) }
+        // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant. At a time its
+        // cells may have been others.
+        if self.at.is_none() && self.has_rows(table)? { Ok(()) } else { self.rows(table) }
     }
 
     /// Makes a namespace that was dropped, for a table of it that comes back.
@@ -319,10 +329,7 @@ impl Undelete {
             file: cell.tags.file.with(&mtime),
             ended_at: None,
         };
-        let (table, row, origin) = (column.table.clone(), column.row.clone(), Origin::default());
-        let mutations =
-            RowMutations { table, row, mutations: vec![Mutation::Put(vec![put])], durability: None, origin };
-        self.backend.mutate(mutations, None).map(|_| ())
+        self.back.add(column, put)
     }
 
     fn tell(&mut self, column: &ColumnKey, cell: &CellInfo) -> Result<()> {

@@ -114,12 +114,29 @@ fn first_page(backend: &dyn Backend, query: &mut ChangesQuery, since: &Since, st
             }
         }
         Since::After(number) => {
+            let last = backend.status()?.last_seq;
+            if number.0 > last {
+                let text = format!(
+                    "no change has the number {} yet, the last one has {last}: is that the store whose changes were followed?",
+                    number.0
+                );
+                return Err(Error::new(ErrorKind::NotFound, text));
+            }
             query.after = *number;
             let page = backend.changes(query)?;
             let is_gap = page.gone > *number && number.0 > 0;
             if is_gap { Err(gone(*number, page.gone, store)) } else { Ok(page) }
         }
-        Since::Time(_) => backend.changes(query),
+        Since::Time(_) => {
+            let page = backend.changes(query)?;
+            if page.gone > SeqNo(0) {
+                super::complain(&format!(
+                    "changes up to number {} are not in the log any more: what of them came after that time is not told",
+                    page.gone.0
+                ));
+            }
+            Ok(page)
+        }
     }
 }
 

@@ -8,13 +8,16 @@ use super::Answer;
 use super::args::WhyArgs;
 use super::follow::mount_of;
 use super::output::Output;
+use crate::error::{CLOSE_REFUSED, WRITE_REFUSED};
 use crate::{Error, Result};
 
 pub fn why(args: &WhyArgs, json: bool) -> Result<Answer> {
     let (mount, below) = mount_of(&args.path)?;
     let errors = mount.mount_point.join(".info/errors");
     let text = std::fs::read_to_string(&errors).map_err(|e| Error::io(format!("read {}", errors.display()), &e))?;
-    let wanted: Vec<&str> = text.lines().filter(|line| is_about(line, &below)).collect();
+    // What follows from a refusal is no reason.
+    let is_reason = |line: &&str| ![WRITE_REFUSED, CLOSE_REFUSED].iter().any(|after| line.ends_with(after));
+    let wanted: Vec<&str> = text.lines().filter(|line| is_about(line, &below)).filter(is_reason).collect();
     let mut output = Output::new();
     for line in wanted.iter().rev().take(args.count).rev() {
         match parts(line).filter(|_| json) {

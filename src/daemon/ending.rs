@@ -26,8 +26,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Ending {
     pub fs: Arc<Fs>,
     pub mount_point: PathBuf,
-    /// The store's directory.
-    pub store: PathBuf,
+    /// Where commands are listened to.
+    pub socket: Option<PathBuf>,
     /// Where standard error goes, if it is a file of ours.
     pub log: Option<PathBuf>,
     pub service: Service,
@@ -87,7 +87,9 @@ impl Ending {
     /// Ends the process; everything that was written by now is committed.
     fn cut_off(&self) -> ! {
         self.commit();
-        server::remove(&self.store);
+        if let Some(socket) = &self.socket {
+            server::remove(socket);
+        }
         std::process::exit(0);
     }
 

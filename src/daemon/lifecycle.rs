@@ -20,6 +20,7 @@ use super::open::Opened;
 use super::request::MountRequest;
 use super::server::{self, Control};
 use super::service::Service;
+use super::sockets;
 use super::told;
 use crate::backend::Backend;
 use crate::env::HeldDir;
@@ -48,9 +49,8 @@ pub fn mount(mut request: MountRequest) -> Result<()> {
     held.and_then(|held| start(request, &held)).inspect_err(|_| made.undo())
 }
 
-/// As [`mount`], of a cluster: there is no directory of a store. Commands ask the cluster themselves.
+/// As [`mount`], of a cluster: there is no directory of a store.
 fn mount_cluster(mut request: MountRequest) -> Result<()> {
-    request.serves_commands = false;
     if request.foreground {
         if let Some(log) = &request.log {
             ending::redirect_log(log)?;
@@ -232,12 +232,14 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     clear_mount_point(&request)?;
     let backend = store.backend();
     let invalidations = Invalidations::default();
-    let confinement = confinement_of(&request)?;
+    let place = place_of_socket(&request);
+    let confinement = confinement_of(&request, place.as_deref())?;
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
-    let (closing, mount_point, serves_commands) = (fs.closing(), request.mount_point, request.serves_commands);
+    let (closing, mount_point) = (fs.closing(), request.mount_point);
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;
-    let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings)?;
+    let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings);
+    let mounted = mounted.inspect_err(|_| place.iter().for_each(|place| stop_listening(place, &directory)))?;
     let changes: Arc<Changes> = Arc::default();
     let control = Control {
         changes: Arc::clone(&changes),
@@ -254,11 +256,11 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let end = Ending {
         fs,
         mount_point: mount_point.clone(),
-        store: directory.clone(),
+        socket: place.clone(),
         log: request.log,
         service: service.clone(),
     };
-    let listening = if serves_commands { server::listen(&directory, control, confinement.clone()) } else { Ok(()) };
+    let listening = place.as_ref().map_or(Ok(()), |place| server::listen(place, control, confinement.clone()));
     let started = listening
         .and_then(|()| ending::obey(signals, end))
         .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
@@ -270,9 +272,28 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     confinement.enter();
     let served = mounted.serve().or_else(|e| ended(&mount_point, e));
     service.stopping();
-    server::remove(&directory);
+    place.iter().for_each(|place| stop_listening(place, &directory));
     changes.finish();
     told::end(&mount_point, served.and(store.close()))
+}
+
+/// Where commands are listened to; `None`: they are not.
+fn place_of_socket(request: &MountRequest) -> Option<PathBuf> {
+    if !request.serves_commands {
+        return None;
+    }
+    if !is_cluster(&request.store.path) {
+        return Some(request.store.path.clone());
+    }
+    let made = sockets::make(&request.mount_point);
+    made.inspect_err(|e| log::warn!("this mount listens to no commands: {}", e.message)).ok()
+}
+
+fn stop_listening(place: &Path, store: &Path) {
+    server::remove(place);
+    if place != store {
+        sockets::remove(place);
+    }
 }
 
 /// Two threads may see the end of one unmount differently.
@@ -298,10 +319,13 @@ const NAMES: [&str; 7] = [
 ];
 
 /// What the threads that serve may reach.
-fn confinement_of(request: &MountRequest) -> Result<Confinement> {
+fn confinement_of(request: &MountRequest, socket: Option<&Path>) -> Result<Confinement> {
     let store = &request.store;
     if is_cluster(&store.path) {
-        let (writable, readable) = (vec![request.options.spill_dir.clone()], NAMES.map(PathBuf::from).to_vec());
+        let mut writable = vec![request.options.spill_dir.clone()];
+        // It is taken away at the end.
+        writable.extend(socket.and_then(Path::parent).map(Path::to_owned));
+        let readable = NAMES.map(PathBuf::from).to_vec();
         return Ok(Confinement { writable, readable, of_another: Owner::Own });
     }
     let shown = store.path.display();

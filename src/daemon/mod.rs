@@ -19,6 +19,7 @@ mod read_only;
 mod request;
 mod server;
 mod service;
+pub mod sockets;
 mod told;
 
 pub use lifecycle::mount;

@@ -14,11 +14,7 @@ pub fn adapt(request: &mut MountRequest) -> Result<()> {
     if !store.exists() || !Store::is_read_only(store)? {
         return Ok(());
     }
-    request.options.read_only = Some(format!(
-        "the filesystem of the store {} is read-only: the store is read as it is and takes no changes. Mount that \
-         filesystem writable, or copy the store to one that is",
-        store.display()
-    ));
+    request.options.read_only = Some(Store::why_read_only(store));
     request.serves_commands = false;
     if request.options.spill_dir == *store {
         request.options.spill_dir = std::env::temp_dir();

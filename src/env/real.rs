@@ -377,7 +377,9 @@ impl Env for RealEnv {
             stat => stat?.flags(),
         };
         let is_read_only = flags.contains(nix::sys::statvfs::FsFlags::ST_RDONLY);
-        Ok(is_read_only.then(|| Arc::new(OverlayEnv::over(self.clone())) as Arc<dyn Env>))
+        // What its owner has write-protected is read as it is, too.
+        let is_protected = nix::unistd::eaccess(dir, nix::unistd::AccessFlags::W_OK) == Err(nix::Error::EACCES);
+        Ok((is_read_only || is_protected).then(|| Arc::new(OverlayEnv::over(self.clone())) as Arc<dyn Env>))
     }
 
     fn now(&self) -> Timestamp {

@@ -8,6 +8,7 @@ use super::content::Session;
 use super::handles::{FileHandle, FileState, Handle};
 use super::nodes::NodeState;
 use super::scratch::Meta;
+use crate::error::CLOSE_REFUSED;
 use crate::model::{
     CellInfo, ColumnKey, FileChange, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp,
 };
@@ -20,7 +21,7 @@ pub(super) const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is told of a handle whose close was refused.
 pub(super) fn not_stored(refused: ErrorKind) -> Error {
-    Error::new(refused, "what its close was refused is not stored")
+    Error::new(refused, CLOSE_REFUSED)
 }
 
 /// The version that a commit makes.
@@ -55,10 +56,11 @@ impl Fs {
                     (own.written, own.emptied, own.refused)
                 };
                 if !written {
-                    if let Some(column) = file.node.key().place.column().filter(|_| emptied && !state.unlinked) {
-                        self.closing.flushed(number, Arc::clone(column));
-                    }
-                    return Ok(());
+                    let key = file.node.key();
+                    let Some(column) = key.place.column().filter(|_| emptied && !state.unlinked) else { return Ok(()) };
+                    self.closing.flushed(number, Arc::clone(column));
+                    let is_empty = state.session.as_ref().is_some_and(|session| session.content.is_empty());
+                    return if is_empty { self.judge_emptied(column) } else { Ok(()) };
                 }
                 // Another close of the same open file, of a copy that a child has dropped for example, is told the same:
                 // only a write or an fsync tries again.

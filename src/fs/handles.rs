@@ -13,6 +13,7 @@ use super::lines::Follower;
 use super::nodes::Node;
 use super::running::Running;
 use super::stream::Streamed;
+use crate::error::WRITE_REFUSED;
 use crate::model::{CellInfo, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -80,8 +81,7 @@ pub struct FileState {
 impl FileState {
     /// Refuses what follows a write that was refused.
     pub fn check_failed(&self) -> Result<()> {
-        let text = "a write to this file was refused: nothing of it is stored; open it again";
-        self.failed.map_or(Ok(()), |kind| Err(Error::new(kind, text)))
+        self.failed.map_or(Ok(()), |kind| Err(Error::new(kind, WRITE_REFUSED)))
     }
 }
 

@@ -64,6 +64,24 @@ fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, val
 }
 
 impl Fs {
+    /// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
+    /// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
+    pub(super) fn judge_emptied(&self, column: &ColumnKey) -> Result<()> {
+        let catalogue = self.tree.backend.catalogue()?;
+        let table = catalogue.tables.get(&column.table);
+        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+        for constraint in family.constraints.values() {
+            let rule = constraint.rule()?;
+            if !rule.is_of(&column.qualifier) {
+                continue;
+            }
+            if let Some(why) = rule.wrong_len(0).or_else(|| rule.wrong_value(&[])) {
+                return Err(refused(constraint, column, &why));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
     /// written in front of other bytes, or leaves a hole, is judged when the file closes.
     pub(super) fn judge_write(&self, key: &NodeKey, content: &mut Content, offset: u64, data: &[u8]) -> Result<()> {
@@ -85,13 +103,16 @@ impl Fs {
             }
             let judged = start.as_deref().filter(|_| is_start);
             if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
-                let text =
-                    format!("check {} of family {}, table {}: {why}", constraint.name, family.name, column.table);
-                return Err(Error::new(ErrorKind::Refused, text));
+                return Err(refused(constraint, column, &why));
             }
         }
         Ok(())
     }
+}
+
+fn refused(constraint: &ConstraintSchema, column: &ColumnKey, why: &str) -> Error {
+    let (name, ColumnKey { family, table, .. }) = (&constraint.name, column);
+    Error::new(ErrorKind::Refused, format!("check {name} of family {family}, table {table}: {why}"))
 }
 
 /// Refuses families that the table lacks.

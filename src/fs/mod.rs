@@ -71,7 +71,7 @@ pub use setattr::SetAttr;
 pub use xattr::{SetXattr, Xattr};
 
 use crate::backend::Backend;
-use crate::model::FileTime;
+use crate::model::{FileTime, TableSchema};
 use crate::tree::escape::Spelling;
 use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
@@ -224,6 +224,13 @@ impl Fs {
         }
         if let View::At(_) = key.view {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "the past is read-only"));
+        }
+        let table = if let Place::Schema(place) = &key.place { place.table() } else { key.place.table() };
+        if let Some(table) = table.filter(|table| table.is_system())
+            && self.tree.backend.catalogue()?.tables.get(table).is_some_and(TableSchema::read_only)
+        {
+            let text = format!("table {table} tells what the store has; change the tables and namespaces themselves");
+            return Err(Error::new(ErrorKind::ReadOnlyTable, text));
         }
         Ok(())
     }

@@ -8,8 +8,9 @@ use super::renaming::across_rows;
 use super::writing::VALUE_LIMIT;
 use crate::Result;
 use crate::backend::{
-    Backend, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns, FamilyNumbers, HistoryFrom,
-    PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, ClusterNumbers, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns,
+    FamilyNumbers, HistoryFrom, PurgeScope, Region, RegionChange, RenameCell, Restoration, RowListing, Rows,
+    SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileAttributes, Get, ManyRows,
@@ -38,7 +39,7 @@ impl Backend for HBase {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.change_row(mutations, condition)
+        self.in_time(|| self.change_row(mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
@@ -46,11 +47,11 @@ impl Backend for HBase {
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.newest_version(column, range)
+        self.in_time(|| self.newest_version(column, range))
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.value_part(cell, offset, len)
+        self.in_time(|| self.value_part(cell, offset, len))
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
@@ -58,7 +59,7 @@ impl Backend for HBase {
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.family_names((table, row), range, which)
+        self.in_time(|| self.family_names((table, row), range, which))
     }
 
     fn list_columns(
@@ -80,7 +81,7 @@ impl Backend for HBase {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
-        self.versions(column, which, before, limit)
+        self.in_time(|| self.versions(column, which, before, limit))
     }
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
@@ -101,11 +102,11 @@ impl Backend for HBase {
     }
 
     fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.around(column, timestamp, count)
+        self.in_time(|| self.around(column, timestamp, count))
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        self.rename(rename)
+        self.in_time(|| self.rename(rename))
     }
 
     fn rename_directory(&self, _from: &Directory, _to: &Directory, _origin: Origin) -> Result<()> {
@@ -129,7 +130,7 @@ impl Backend for HBase {
         change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.set_on(column, cell, change, origin)
+        self.in_time(|| self.set_on(column, cell, change, origin))
     }
 
     fn sync(&self) -> Result<()> {
@@ -170,7 +171,7 @@ impl Backend for HBase {
     }
 
     fn status(&self) -> Result<Status> {
-        self.numbers()
+        Ok(self.numbers())
     }
 
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
@@ -183,6 +184,18 @@ impl Backend for HBase {
 
     fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
         self.numbers_of(&page.table).map(|_| Vec::new())
+    }
+
+    fn regions(&self, table: &TableName) -> Result<Option<Vec<Region>>> {
+        self.regions_of(table).map(Some)
+    }
+
+    fn cluster_numbers(&self) -> Result<Option<ClusterNumbers>> {
+        self.servers().map(Some)
+    }
+
+    fn change_regions(&self, change: &RegionChange) -> Result<bool> {
+        self.change_places(change)
     }
 
     fn value_limit(&self) -> u64 {

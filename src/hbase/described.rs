@@ -1,4 +1,4 @@
-//! What a cluster declares, as a catalogue; remembered for a second.
+//! What a cluster declares, as a catalogue; remembered for a second, or longer where it takes long to tell.
 //!
 //! Tables that `mkdir` has made and that have no family yet exist here alone: HBase has no table without one. They are
 //! forgotten when the mount ends, [`MOST_PENDING`] of them are held at most.
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::Cluster;
 use super::client::proto::schema::{self, BytesBytesPair, NameStringPair, NamespaceDescriptor};
+use super::client::{Cluster, within};
 use super::convert::{own_name, table_name};
 use crate::env::sync::Mutex;
 use crate::model::attributes::{derive_rules, family_attribute, family_defaults, table_attribute};
@@ -18,10 +18,15 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 
-/// How long what the cluster said is believed.
+/// How long what the cluster said is believed, at least.
 const FRESH: Duration = Duration::from_secs(1);
+/// And so many times as long as it took to say it: however many tables there are, a mount asks for them a twentieth of the
+/// time at most.
+const SHARE: u32 = 20;
 /// How long it is believed when the master cannot be asked: the servers of regions may well answer.
 const STALE: Duration = Duration::from_secs(30);
+/// The part of an operation's time that asking anew may take.
+const PART: u32 = 4;
 const MOST_PENDING: usize = 1000;
 /// Where a table keeps that families may be declared by `mkdir`.
 const NEW_FAMILIES: &str = "CELLFS_NEW_FAMILIES";
@@ -51,11 +56,19 @@ impl Described {
         if let Some(known) = self.believed() {
             return Ok(known);
         }
-        let _one = self.asking.lock();
+        // While one asks, the others go on with what was said before, if anything was.
+        let _one = match (self.asking.try_lock(), self.known()) {
+            (Some(one), _) => one,
+            (None, Some(known)) => return Ok(known),
+            (None, None) => self.asking.lock(),
+        };
         if let Some(known) = self.believed() {
             return Ok(known);
         }
-        self.ask(cluster).or_else(|e| {
+        if self.known().is_none() {
+            return self.ask(cluster);
+        }
+        within(cluster.timeout() / PART, || self.ask(cluster)).or_else(|e| {
             let mut state = self.state.lock();
             let is_away = matches!(e.kind, ErrorKind::TimedOut | ErrorKind::Disconnected);
             let Some((until, known)) = state.known.as_mut().filter(|_| is_away) else { return Err(e) };
@@ -63,6 +76,10 @@ impl Described {
             *until = Instant::now() + STALE;
             Ok(Arc::clone(known))
         })
+    }
+
+    fn known(&self) -> Option<Arc<Catalogue>> {
+        self.state.lock().known.as_ref().map(|(_, known)| Arc::clone(known))
     }
 
     fn believed(&self) -> Option<Arc<Catalogue>> {
@@ -73,6 +90,7 @@ impl Described {
 
     /// What is declared now.
     pub fn ask(&self, cluster: &Cluster) -> Result<Arc<Catalogue>> {
+        let started = Instant::now();
         // Order: no lock is held while the cluster is asked.
         let (namespaces, tables, states) = (cluster.namespaces()?, cluster.tables()?, cluster.table_states()?);
         let mut catalogue = Catalogue { version: 1, ..Catalogue::default() };
@@ -97,7 +115,8 @@ impl Described {
             catalogue.version = state.version;
         }
         let catalogue = Arc::new(catalogue);
-        state.known = Some((Instant::now() + FRESH, Arc::clone(&catalogue)));
+        let fresh = (started.elapsed() * SHARE).clamp(FRESH, STALE);
+        state.known = Some((Instant::now() + fresh, Arc::clone(&catalogue)));
         Ok(catalogue)
     }
 

@@ -1,15 +1,12 @@
-//! Snapshots, compactions and numbers of a cluster.
+//! Snapshots and compactions of a cluster.
 
 use super::HBase;
 use super::altering::known;
 use super::client::Kind;
 use super::convert::{table_name, unsupported};
-use crate::backend::{CompactionKind, Event, Existing, FamilyNumbers, PurgeScope, Restoration, SnapshotInfo, Status};
+use crate::backend::{CompactionKind, Event, Existing, PurgeScope, Restoration, SnapshotInfo};
 use crate::model::{KeepDeleted, Origin, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
-
-/// What `df` shows as the size of a cluster's disks, which it does not tell: enough for whoever asks before writing.
-const ROOM: u64 = 1 << 50;
 
 impl HBase {
     pub(super) fn list_snapshots(&self) -> Result<Vec<SnapshotInfo>> {
@@ -129,34 +126,6 @@ impl HBase {
         }
         self.flush_tables(Some(&scope.table))?;
         self.compact_table(&scope.table, scope.family.as_deref(), CompactionKind::Major)
-    }
-
-    pub(super) fn numbers(&self) -> Result<Status> {
-        let status = self.cluster.status()?;
-        let loads = || status.live_servers.iter().flat_map(|server| &server.server_load.region_loads);
-        let sum = |of: fn(&super::client::proto::admin::RegionLoad) -> Option<u32>| {
-            loads().map(|load| u64::from(of(load).unwrap_or(0))).sum::<u64>()
-        };
-        let (files, bytes) = (sum(|load| load.storefiles), sum(|load| load.storefile_size_mb) << 20);
-        let dead = status.dead_servers.len();
-        Ok(Status {
-            segments: files,
-            segment_bytes: bytes,
-            live_bytes: bytes,
-            memtable_bytes: sum(|load| load.mem_store_size_mb) << 20,
-            last_error: (dead > 0).then(|| format!("{dead} region servers of the cluster are dead")),
-            disk_total: ROOM,
-            disk_free: ROOM,
-            disk_available: ROOM,
-            disk_writable: ROOM,
-            ..Status::default()
-        })
-    }
-
-    /// What the servers say of a table's files: by region, not by family, and without a count of cells.
-    pub(super) fn numbers_of(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
-        known(&*self.described.catalogue(&self.cluster)?, table)?;
-        unsupported("a cluster does not count the cells of its tables; `cellfs count` and `.count` scan them")
     }
 }
 

@@ -12,7 +12,9 @@ mod filters;
 mod keeping;
 mod kept;
 mod listing;
+mod numbers;
 mod reading;
+mod regions;
 mod renaming;
 mod times;
 mod values;
@@ -37,6 +39,7 @@ pub struct HBase {
     described: described::Described,
     values: values::Values,
     given: times::Given,
+    told: numbers::Told,
     env: RealEnv,
     hash_key: [u8; 16],
     subscribers: RwLock<Vec<Subscriber>>,
@@ -63,10 +66,16 @@ impl HBase {
             described: described::Described::default(),
             values: values::Values::default(),
             given: times::Given::default(),
+            told: numbers::Told::default(),
             env: RealEnv::default(),
             hash_key,
             subscribers: RwLock::default(),
         })
+    }
+
+    /// Does something about one row or column: all that it asks the cluster for has the time of one operation.
+    fn in_time<T>(&self, work: impl FnOnce() -> T) -> T {
+        client::within(self.cluster.timeout(), work)
     }
 
     fn clock(&self) -> Timestamp {

@@ -194,11 +194,6 @@ impl Log {
         active.offset + active.complete.iter().map(|(number, _)| len(*number)).sum::<u64>()
     }
 
-    /// How many files there are.
-    pub fn files(&self) -> u64 {
-        self.active.lock().complete.len() as u64 + 1
-    }
-
     /// What is written and not covered yet, oldest first.
     pub fn written_files(&self) -> Vec<Written> {
         let active = self.active.lock();

@@ -80,6 +80,11 @@ impl TableSchema {
         self.new_families = NewFamilies::Declared;
     }
 
+    /// When it was made: when the oldest of its families was. Zero of one without a family.
+    pub fn made_at(&self) -> Timestamp {
+        self.families.values().map(|family| family.made_at).min().unwrap_or_default()
+    }
+
     /// READONLY.
     pub fn read_only(&self) -> bool {
         self.attributes.get("READONLY").is_some_and(|v| v == "true")
@@ -191,6 +196,11 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// The tables of users: those that describe them are left out.
+    pub fn user_tables(&self) -> impl Iterator<Item = &TableSchema> {
+        self.tables.values().filter(|table| !table.name.is_system())
+    }
+
     /// All families whose cells are kept: the declared ones, and dropped ones that can be brought back.
     pub fn stored_families(&self) -> impl Iterator<Item = &FamilySchema> {
         let tables = self.tables.values().chain(&self.staged);

@@ -16,6 +16,7 @@ mod mutation;
 mod name;
 mod piece;
 mod query;
+pub mod region;
 pub mod row_key;
 mod schema;
 mod settings;
@@ -49,3 +50,4 @@ pub use schema::{
 pub use settings::{CHANGES_RETAIN, DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use text::{to_bytes_binary, to_string_binary};
 pub use time::{AHEAD_MS, TimeRange, Timestamp};
+pub use value_type::ValueType;

@@ -35,6 +35,19 @@ impl TableName {
     /// The name of the namespace that is left out when printed.
     pub const DEFAULT_NAMESPACE: &'static str = "default";
 
+    /// The namespace of the tables that describe the others.
+    pub const SYSTEM_NAMESPACE: &'static str = "hbase";
+
+    /// Whether it is one of the tables that describe the others.
+    pub fn is_system(&self) -> bool {
+        *self.namespace == *Self::SYSTEM_NAMESPACE
+    }
+
+    /// Whether it is hbase:meta.
+    pub fn is_meta(&self) -> bool {
+        self.is_system() && &*self.name == "meta"
+    }
+
     /// Checks both parts by HBase's rules (TableName.java).
     pub fn new(namespace: &str, name: &str) -> Result<Self> {
         check_namespace(namespace)?;

@@ -360,7 +360,7 @@ impl ExtentCursor {
             return Ok((Bytes::Shared(block), count));
         }
         let block = Arc::new(extent.source.read_piece(Kind::Keys, place)?);
-        extent.cache.put(extent.file(), place.at, Held::Block(block.clone()));
+        extent.cache.put_block(extent.facts().family, (extent.file(), place.at), block.clone());
         let count = block.header.count;
         Ok((Bytes::Shared(block), count))
     }

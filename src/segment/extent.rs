@@ -335,7 +335,7 @@ impl Extent {
         let header = header.ok_or_else(|| self.source.damaged(at, "the value block is damaged"))?;
         let block = Arc::new(self.source.read_piece(Kind::Packed, Place { at, stored: header.stored })?);
         if keep {
-            self.cache.put(self.file(), at, Held::Block(block.clone()));
+            self.cache.put_block(self.facts.family, (self.file(), at), block.clone());
         }
         Ok(block)
     }

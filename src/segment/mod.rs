@@ -39,7 +39,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use cache::Cache;
+pub use cache::{Cache, Caching};
 pub use cell::{CellRef, NewCell, NewValue, StoredValue, TagsRef, ValuePlace};
 pub use chunks::ChunkSet;
 pub use columns::ColumnFacts;

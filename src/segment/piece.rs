@@ -99,7 +99,7 @@ pub(super) struct Header {
     pub(super) kind: Kind,
     /// Of a block of entries: how many restarts it has.
     pub(super) count: u16,
-    check: u32,
+    pub(super) check: u32,
 }
 
 impl Header {

@@ -1,20 +1,12 @@
-//! Regions, as far as the shell speaks of them: a store has none, but remembers where a table was said to be split.
-
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
+//! Regions, as far as the shell speaks of them: a cluster tells its own; a store has none, but remembers where a table was
+//! said to be split.
 
 use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
+use crate::backend::Backend;
 use crate::model::describe::SPLITS;
-use crate::model::{TableSchema, to_bytes_binary, to_string_binary};
-
-/// The split points of a table.
-pub fn splits(table: &TableSchema) -> Vec<Vec<u8>> {
-    let text = table.configuration.get(SPLITS).map_or("", String::as_str);
-    text.split(',').filter(|part| !part.is_empty()).filter_map(|part| hex::decode(part).ok()).collect()
-}
+use crate::model::{TableSchema, region, to_bytes_binary, to_string_binary};
 
 /// Remembers split points; none forgets them.
 pub fn set_splits(table: &mut TableSchema, mut splits: Vec<Vec<u8>>) {
@@ -80,25 +72,47 @@ pub struct Region {
     pub encoded: String,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
+    /// `HOST,PORT,START CODE` at a cluster.
+    pub server: String,
+}
+
+impl Region {
+    /// `HOST:PORT` at a cluster.
+    pub fn host(&self) -> String {
+        let mut parts = self.server.splitn(3, ',');
+        match (parts.next(), parts.next()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            _ => self.server.clone(),
+        }
+    }
+}
+
+/// The regions of a table.
+pub fn regions(backend: &dyn Backend, table: &TableSchema) -> crate::Result<Vec<Region>> {
+    let Some(found) = backend.regions(&table.name)? else { return Ok(of_splits(table)) };
+    let own = |region: crate::backend::Region| Region {
+        name: to_string_binary(&region.name),
+        encoded: region.encoded,
+        start: region.start,
+        end: region.end,
+        server: region.server,
+    };
+    Ok(found.into_iter().map(own).collect())
 }
 
 /// The regions that a table of these split points would have.
-pub fn regions(table: &TableSchema) -> Vec<Region> {
-    let splits = splits(table);
-    let starts = std::iter::once(Vec::new()).chain(splits.iter().cloned());
-    let ends = splits.iter().cloned().chain(std::iter::once(Vec::new()));
-    starts.zip(ends).map(|(start, end)| region(table, start, end)).collect()
+fn of_splits(table: &TableSchema) -> Vec<Region> {
+    let own = |region: region::Region| Region {
+        name: region.name,
+        encoded: region.encoded,
+        start: region.start,
+        end: region.end,
+        server: region::SERVER_NAME.to_owned(),
+    };
+    region::regions(table).into_iter().map(own).collect()
 }
 
-fn region(table: &TableSchema, start: Vec<u8>, end: Vec<u8>) -> Region {
-    let head = format!("{},{},{}", table.name, to_string_binary(&start), table.id.0);
-    let mut hasher = SipHasher13::new();
-    hasher.write(head.as_bytes());
-    let encoded = hex::encode(hasher.finish128().as_bytes());
-    Region { name: format!("{head}.{encoded}."), encoded, start, end }
-}
-
-/// The region that would hold a row.
-pub fn region_of(table: &TableSchema, row: &[u8]) -> Option<Region> {
-    regions(table).into_iter().rev().find(|region| region.start.as_slice() <= row)
+/// The region that has a row.
+pub fn region_of(backend: &dyn Backend, table: &TableSchema, row: &[u8]) -> crate::Result<Option<Region>> {
+    Ok(regions(backend, table)?.into_iter().rev().find(|region| region.start.as_slice() <= row))
 }

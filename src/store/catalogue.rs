@@ -10,14 +10,14 @@ use super::policy::Settings;
 use super::restore::{restore_family, rules_of, unset_for_restore};
 use super::secondary::prove::{Proven, check_declared};
 use super::secondary::states::take_over;
-use super::{attribute_times, complete, dropped};
+use super::{attribute_times, complete, dropped, system};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
 use crate::model::attributes::table_attribute;
 use crate::model::row_key::RECIPE;
 use crate::model::{
-    Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema, TableState,
-    Timestamp, check_family, check_namespace,
+    Catalogue, CatalogueChange, Complete, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema,
+    TableState, Timestamp, check_family, check_namespace,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -57,7 +57,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         CatalogueChange::BringBack { table, at } => dropped::bring_back(catalogue, &table, at, now)?,
         CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
         CatalogueChange::ForgetTable { name } => drop(dropped::forget_table(catalogue, &name)),
-        CatalogueChange::TruncateTable { name } => truncate(catalogue, &name)?,
+        CatalogueChange::TruncateTable { name } => truncate(catalogue, &name, now)?,
         CatalogueChange::SetCellsAside { name } => dropped::set_cells_aside(catalogue, &name, now)?,
         CatalogueChange::RenameTable { from, to } => rename(catalogue, &from, &to)?,
         CatalogueChange::ExchangeTables { one, other } => exchange(catalogue, &one, &other)?,
@@ -231,12 +231,13 @@ pub fn new_family_id(catalogue: &mut Catalogue) -> FamilyId {
     FamilyId(catalogue.next_family_id - 1)
 }
 
-pub fn truncate(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
+pub fn truncate(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> Result<()> {
     let mut table = known_table(catalogue, name)?.clone();
     table.id = new_table_id(catalogue);
     for family in table.stored_families_mut() {
         family.id = new_family_id(catalogue);
         family.forget_past();
+        family.complete = Some(Complete { from: now, because: format!("the table was truncated at {}", now.iso()) });
     }
     catalogue.tables.insert(name.clone(), table);
     Ok(())
@@ -324,6 +325,7 @@ impl Engine {
             // Order: those that write by the old one are done before the answer; and before the journal is locked, which
             // they may need for a file of large values.
             let _writers = is_awaited.then(|| self.declaring.write());
+            let told = system::events(&before, &catalogue);
             let changed = self.change(
                 |layout| Ok(edit_of(layout, &before, &catalogue, items)),
                 |layout| {
@@ -335,7 +337,7 @@ impl Engine {
                 },
             );
             changed?;
-            events
+            [events, told].concat()
         };
         self.wake(|state| (state.compact, state.index) = (true, true));
         self.announce(&events);

@@ -28,7 +28,7 @@ impl Engine {
         let mark = blobs.mark();
         let Some(live) = self.live_chunks()? else { return Ok(()) };
         let collected = blobs.collect(&|blob, chunk| live.contains(&(blob, chunk)), mark)?;
-        log::debug!("{collected:?}, {} chunks are live; {}", live.len(), blobs.in_hand());
+        log::debug!("{collected:?}, {} chunks are live", live.len());
         if collected.files_gone.is_empty() {
             return Ok(());
         }

@@ -39,7 +39,7 @@ pub fn set_cells_aside(catalogue: &mut Catalogue, name: &TableName, now: Timesta
     let table = known_table(catalogue, name)?.clone();
     set_table_aside(catalogue, name, now)?;
     catalogue.tables.insert(name.clone(), table);
-    truncate(catalogue, name)
+    truncate(catalogue, name, now)
 }
 
 /// Refuses that a family goes which has a required column of another.

@@ -129,6 +129,8 @@ pub struct Engine {
     pub feed: Feed,
     /// Bytes that drafts hold which are in no chunk yet.
     pub drafted: AtomicU64,
+    /// Bulk loads that are open.
+    pub loading: AtomicU64,
     /// Held while a snapshot is made or deleted.
     pub snapshotting: Mutex<()>,
     /// Memtables that were flushed; views may still read them.

@@ -6,6 +6,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use lru::LruCache;
 
@@ -35,11 +36,17 @@ pub struct Feed {
     places: Mutex<LruCache<SeqNo, (u64, u64)>>,
     /// By a file's number: the one that its records come after.
     befores: Mutex<LruCache<u64, SeqNo>>,
+    /// When somebody has looked last, ms since 1970.
+    pub asked: AtomicI64,
 }
 
 impl Default for Feed {
     fn default() -> Self {
-        Self { places: LruCache::new(PLACES).into(), befores: LruCache::new(FILES).into() }
+        Self {
+            places: LruCache::new(PLACES).into(),
+            befores: LruCache::new(FILES).into(),
+            asked: AtomicI64::new(i64::MIN),
+        }
     }
 }
 
@@ -108,6 +115,7 @@ fn bytes_of(committed: &Committed) -> u64 {
 impl Engine {
     /// See [`crate::backend::Backend::changes`].
     pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        self.feed.asked.store(self.now().0, Ordering::Release);
         for _ in 0..TRIES {
             if let Some(page) = self.changes_now(query)? {
                 return Ok(page);
@@ -132,13 +140,20 @@ impl Engine {
             let Some(mut tail) = self.tail_of(source, offset)? else { return Ok(None) };
             let mut is_over = false;
             while let Some(record) = self.next_of(&mut tail, source, page.upto)? {
-                let is_full = given >= PAGE_BYTES || looked + tail.offset - offset >= LOOK_BYTES;
+                // A bulk load, whose cells are in no record: told by itself.
+                let is_load = record.cells.is_empty();
+                let is_full = given >= PAGE_BYTES
+                    || looked + tail.offset - offset >= LOOK_BYTES
+                    || is_load && !page.committed.is_empty();
                 if record.seq > limit || is_full {
                     (tail.offset, is_over, page.is_last) = (record.offset, true, !is_full);
                     break;
                 }
                 if record.seq > page.upto {
                     page.upto = record.seq;
+                    if is_load {
+                        page.gone = record.seq;
+                    }
                     if let Some(committed) = names.committed(record) {
                         given += bytes_of(&committed);
                         page.committed.push(committed);

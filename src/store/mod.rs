@@ -8,6 +8,7 @@ mod attribute_times;
 mod batch;
 mod blob_names;
 mod bring_back;
+mod bulk_load;
 mod catalogue;
 mod changed;
 mod check;
@@ -37,6 +38,7 @@ mod pace;
 mod plain;
 mod plan;
 mod policy;
+mod prefetch;
 mod progress;
 mod purge_deleted;
 mod read;
@@ -55,6 +57,7 @@ mod serve;
 mod snapshots;
 mod stats;
 mod structure;
+mod system;
 mod twofold;
 mod values;
 mod worker;
@@ -80,6 +83,7 @@ use crate::{Error, ErrorKind, Result};
 pub use check::Repaired;
 
 use engine::Engine;
+use system::System;
 use worker::Workers;
 
 /// Whether the store flushes, syncs and compacts by itself.
@@ -165,6 +169,7 @@ pub struct Store {
     /// Snapshots that were read last, opened; their number is bounded.
     kept: Mutex<LruCache<String, Arc<Store>>>,
     access: Access,
+    system: System,
     /// A catalogue, and whether changes of some table of it wait for the disk.
     durable: ArcSwap<(Arc<Catalogue>, bool)>,
     /// Order: dropped last, after everything that writes.
@@ -202,7 +207,10 @@ impl Store {
         let engine = Arc::new(engine);
         match access {
             Access::Full => engine.begin_reserve(),
-            _ => engine.signals.state.lock().activity = "reading alone: its filesystem is read-only".to_owned(),
+            _ => {
+                engine.signals.state.lock().activity =
+                    "reading alone: its filesystem is read-only, or its directory write-protected".to_owned()
+            }
         }
         Ok(Self::with(engine, access, Some(lock)))
     }
@@ -213,11 +221,21 @@ impl Store {
         over_read_only(&env, directory).map(|over| over.is_some())
     }
 
+    /// What is said of changes of such a store.
+    pub fn why_read_only(directory: &Path) -> String {
+        format!(
+            "the filesystem of the store {} is read-only, or its directory is write-protected: the store is read as it \
+             is and takes no changes. Make it writable, or copy the store to where it is",
+            directory.display()
+        )
+    }
+
     fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
         let workers = Workers::start(&engine);
         // Of no store: the first question fills it.
         let durable = ArcSwap::from_pointee((Arc::default(), true));
-        Self { engine, workers, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, durable, _lock: lock }
+        let system = System::new(&engine);
+        Self { engine, workers, system, kept: Mutex::new(LruCache::new(KEPT_OPEN)), access, durable, _lock: lock }
     }
 
     /// The store as a snapshot holds it.
@@ -303,14 +321,9 @@ fn over_read_only(env: &Arc<dyn Env>, directory: &Path) -> Result<Option<Arc<dyn
     env.over_read_only(directory).map_err(|e| Error::io(format!("look at {}", directory.display()), &e))
 }
 
-/// The refusal of a change of a store whose filesystem takes none.
+/// The refusal of a change of a store that is only read.
 fn read_only(directory: &Path) -> Error {
-    let shown = directory.display();
-    let text = format!(
-        "the filesystem of the store {shown} is read-only: the store is read as it is and takes no changes. Mount that \
-         filesystem writable, or copy the store to one that is"
-    );
-    Error::new(ErrorKind::ReadOnlyStore, text)
+    Error::new(ErrorKind::ReadOnlyStore, Store::why_read_only(directory))
 }
 
 impl Drop for Store {

@@ -30,6 +30,7 @@ use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
 use crate::journal::{Journal, SnapshotRecord, State};
 use crate::log::Log;
+use crate::model::{Catalogue, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Directories of a store.
@@ -240,6 +241,7 @@ impl Made {
             disk: DiskRoom::new(sizes),
             subscribers: RwLock::default(),
             feed: super::feed::Feed::default(),
+            loading: AtomicU64::new(0),
             drafted: AtomicU64::new(0),
             snapshotting: Mutex::new(()),
             retired: Mutex::default(),
@@ -257,11 +259,26 @@ impl Made {
 pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, &SnapshotRecord)) -> Engine {
     let families = families_of(&record.catalogue);
     let layout = parent.structure.layout_at(state, edit, &|family| families.contains(&family));
-    let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
-    let parts = Parts { tables: Arc::default(), layout: Arc::new(layout) };
     let mut catalogue = record.catalogue.clone();
     let complete = complete_entries(&state.catalogue);
     catalogue.tables.values_mut().for_each(|table| doubt_others(table, &complete));
+    open_reading(parent, Reading { catalogue, layout: Arc::new(layout), stopped_at: Some(record.made_at) })
+}
+
+/// What an engine reads that takes no changes.
+#[derive(Default)]
+pub struct Reading {
+    pub catalogue: Catalogue,
+    pub layout: Arc<Layout>,
+    /// What the clock shows; `None`: it goes on.
+    pub stopped_at: Option<Timestamp>,
+}
+
+/// An engine beside another one that only reads.
+pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
+    let Reading { catalogue, layout, stopped_at } = reading;
+    let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
+    let parts = Parts { tables: Arc::default(), layout };
     let engine = Engine {
         hash_key: parent.hash_key,
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
@@ -291,11 +308,12 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
         disk: DiskRoom::new(parent.disk.sizes),
         subscribers: RwLock::default(),
         feed: super::feed::Feed::default(),
+        loading: AtomicU64::new(0),
         drafted: AtomicU64::new(0),
         snapshotting: Mutex::new(()),
         retired: Mutex::default(),
         idle: Mutex::default(),
-        stopped_at: Some(record.made_at),
+        stopped_at,
         ahead: AtomicI64::new(0),
         options,
     };
@@ -304,6 +322,13 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
 }
 
 impl Engine {
+    /// Reads from other memtables from now on.
+    pub fn take_memory(&self, tables: Memtables) {
+        let layout = self.layout();
+        self.parts.store(Arc::new(Parts { tables: Arc::new(tables), layout }));
+        self.take_tracks();
+    }
+
     /// Takes over what the extents say of families.
     fn take_tracks(&self) {
         let parts = self.parts.load_full();

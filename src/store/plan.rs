@@ -61,6 +61,19 @@ fn check_time(timestamp: Timestamp) -> Result<Timestamp> {
     Ok(timestamp)
 }
 
+/// The timestamp that a put was given; refuses one too far in the future, if the table says how far that is.
+pub fn given_time(table: &TableSchema, timestamp: Timestamp, now: impl FnOnce() -> Timestamp) -> Result<Timestamp> {
+    let timestamp = check_time(timestamp)?;
+    let slop = table.configuration.get(SLOP).and_then(|text| text.trim().parse::<i64>().ok());
+    match slop {
+        Some(slop) if timestamp.0 > now().0.saturating_add(slop) => {
+            let text = format!("Timestamp for KV out of range {timestamp} (too.new={slop})");
+            Err(Error::new(ErrorKind::FailedSanityCheck, text))
+        }
+        _ => Ok(timestamp),
+    }
+}
+
 impl<'a> Planner<'a> {
     /// The cells of all mutations, in order. Reads see the row as it was before.
     pub fn plan(&self, mutations: Vec<Mutation>) -> Result<Plan<'a>> {
@@ -117,7 +130,7 @@ impl<'a> Planner<'a> {
     pub fn put_time(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
         match time {
             Time::Now => Ok(self.clock().max(self.least)),
-            Time::At(timestamp) => self.check_slop(check_time(timestamp)?),
+            Time::At(timestamp) => given_time(self.table, timestamp, || self.now),
             Time::AfterNewest => self.after_newest(family, qualifier, self.now),
             Time::AfterNewestSince(made) => self.after_newest(family, qualifier, made.min(self.now)),
             Time::Replacing { timestamp, seq } => {
@@ -127,18 +140,6 @@ impl<'a> Planner<'a> {
                     _ => self.after_newest(family, qualifier, self.now),
                 }
             }
-        }
-    }
-
-    /// Refuses a timestamp too far in the future, if the table says how far that is.
-    fn check_slop(&self, timestamp: Timestamp) -> Result<Timestamp> {
-        let slop = self.table.configuration.get(SLOP).and_then(|text| text.trim().parse::<i64>().ok());
-        match slop {
-            Some(slop) if timestamp.0 > self.now.0.saturating_add(slop) => {
-                let text = format!("Timestamp for KV out of range {timestamp} (too.new={slop})");
-                Err(Error::new(ErrorKind::FailedSanityCheck, text))
-            }
-            _ => Ok(timestamp),
         }
     }
 

@@ -213,7 +213,9 @@ pub fn recover(
     let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
     let old: Vec<(FileHeader, PathBuf)> = files.iter().map(|file| (file.header, file.path.clone())).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
-    let greatest = greatest(&files).max(synced).max(state.covered);
+    // That of a bulk load stands in its extents too.
+    let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
+    let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
     let mut replay = follow(files, &damaged, state.covered, synced);
     end_at_missing_chunks(&mut replay, blobs, synced, damages);
     tell_lost(options, &mut replay, synced, damages)?;

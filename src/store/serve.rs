@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Access, Background, Store};
+use super::engine::Engine;
+use super::{Access, Background, Store, system};
 use crate::backend::{
-    Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns,
-    FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status,
-    Subscriber, VersionRun, Versions,
+    Backend, BulkLoad, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,
+    FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows,
+    SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -46,6 +47,17 @@ fn replaced(table: &TableName) -> Error {
 }
 
 impl Store {
+    /// The engine that reads a table.
+    fn of(&self, table: &TableName) -> &Engine {
+        if table.is_system() { self.system.engine(&self.engine.catalogue) } else { &self.engine }
+    }
+
+    /// The engine, for a change of a table.
+    fn changeable_in(&self, table: &TableName) -> Result<&Engine> {
+        system::check(table)?;
+        self.changeable()
+    }
+
     /// Whether a change of some table waits for the disk before it is answered.
     fn syncs_each_change(&self) -> bool {
         let (now, known) = (self.engine.catalogue.load(), self.durable.load());
@@ -61,10 +73,11 @@ impl Store {
 
 impl Backend for Store {
     fn catalogue(&self) -> Result<Arc<Catalogue>> {
-        Ok(self.engine.catalogue.load_full())
+        Ok(self.system.catalogue(&self.engine.catalogue))
     }
 
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        system::check_change(&change)?;
         self.changeable()?.alter(change, origin)
     }
 
@@ -74,19 +87,19 @@ impl Backend for Store {
 
     fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
         let before = self.engine.catalogue.load_full();
-        self.noted_pieces(take, |take| self.engine.get_pieces(get, take))?;
+        self.noted_pieces(take, |take| self.of(&get.table).get_pieces(get, take))?;
         if self.engine.is_stored(&before, &get.table) { Ok(()) } else { Err(replaced(&get.table)) }
     }
 
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
         let before = self.engine.catalogue.load_full();
-        self.noted_pieces(take, |take| self.engine.scan_pieces(scan, take))?;
+        self.noted_pieces(take, |take| self.of(&scan.table).scan_pieces(scan, take))?;
         if self.engine.is_stored(&before, &scan.table) { Ok(()) } else { Err(replaced(&scan.table)) }
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
         let (before, table) = (self.engine.catalogue.load_full(), scan.table.clone());
-        let mut rows = self.engine.scan(scan)?;
+        let mut rows = self.of(&table).scan(scan)?;
         let mut is_over = false;
         Ok(Box::new(std::iter::from_fn(move || {
             let next = rows.next();
@@ -96,27 +109,37 @@ impl Backend for Store {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.engine.noted(self.changeable()?.mutate(mutations, condition))
+        self.engine.noted(self.changeable_in(&mutations.table)?.mutate(mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
-        self.engine.noted(self.changeable()?.mutate_rows(rows))
+        self.engine.noted(self.changeable_in(&rows.table)?.mutate_rows(rows))
+    }
+
+    fn bulk_load(&self, table: &TableName) -> Result<Option<Box<dyn BulkLoad>>> {
+        if self.access != Access::Full {
+            return Ok(None);
+        }
+        let load = super::bulk_load::begin(&self.engine, table)?;
+        Ok(load.map(|load| Box::new(load) as Box<dyn BulkLoad>))
     }
 
     fn draft(&self, table: &TableName, family: &str, base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>> {
         if self.access != Access::Full {
             return Ok(None);
         }
+        system::check(table)?;
         let draft = self.engine.noted(super::draft::begin(&self.engine, table, family, base))?;
         Ok(draft.map(|draft| Box::new(draft) as Box<dyn Draft>))
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.steady(&column.table, || self.engine.newest(column, range))
+        self.steady(&column.table, || self.of(&column.table).newest(column, range))
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.engine.noted(self.engine.read_value(cell, offset, len))
+        let engine = if system::holds(cell) { self.system.engine(&self.engine.catalogue) } else { &self.engine };
+        self.engine.noted(engine.read_value(cell, offset, len))
     }
 
     fn filled(&self, cell: &CellInfo) -> Result<u64> {
@@ -124,11 +147,13 @@ impl Backend for Store {
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
-        self.steady(&listing.table, || self.engine.list_rows(listing))
+        self.steady(&listing.table, || self.of(&listing.table).list_rows(listing))
     }
 
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
-        self.engine.noted(self.changeable()?.rename_directory(from, to, origin))
+        self.engine.noted(
+            self.changeable_in(&from.table).and(self.changeable_in(&to.table))?.rename_directory(from, to, origin),
+        )
     }
 
     fn leave(&self, directory: &Directory) -> Result<()> {
@@ -137,7 +162,7 @@ impl Backend for Store {
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.steady(table, || self.engine.list_families(table, row, range, which))
+        self.steady(table, || self.of(table).list_families(table, row, range, which))
     }
 
     fn list_history(
@@ -148,7 +173,7 @@ impl Backend for Store {
         from: Option<&HistoryFrom>,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.steady(table, || self.engine.list_history((table, row, family), from, limit))
+        self.steady(table, || self.of(table).list_history((table, row, family), from, limit))
     }
 
     fn list_columns(
@@ -160,7 +185,7 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.steady(table, || self.engine.list_columns((table, row, family), after, range, limit))
+        self.steady(table, || self.of(table).list_columns((table, row, family), after, range, limit))
     }
 
     fn list_versions(
@@ -170,7 +195,7 @@ impl Backend for Store {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
-        self.steady(&column.table, || self.engine.list_versions(column, which, before, limit))
+        self.steady(&column.table, || self.of(&column.table).list_versions(column, which, before, limit))
     }
 
     fn last_columns(
@@ -180,23 +205,25 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Option<Vec<Qualifier>>> {
-        self.steady(table, || self.engine.last_columns((table, row, family), before, range, limit)).map(Some)
+        self.steady(table, || self.of(table).last_columns((table, row, family), before, range, limit)).map(Some)
     }
 
     fn draw_piece(&self, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
-        self.steady(table, || self.engine.draw_piece(table, range, number))
+        self.steady(table, || self.of(table).draw_piece(table, range, number))
     }
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
-        Ok(self.engine.may_expire(table))
+        Ok(self.of(table).may_expire(table))
     }
 
     fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.steady(&column.table, || self.engine.list_around(column, timestamp, count))
+        self.steady(&column.table, || self.of(&column.table).list_around(column, timestamp, count))
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        self.engine.noted(self.changeable()?.rename_cell(rename))
+        self.engine.noted(
+            self.changeable_in(&rename.from.table).and(self.changeable_in(&rename.to.table))?.rename_cell(rename),
+        )
     }
 
     fn set_attributes(
@@ -206,7 +233,7 @@ impl Backend for Store {
         change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.engine.noted(self.changeable()?.set_attributes(column, cell, change, origin))
+        self.engine.noted(self.changeable_in(&column.table)?.set_attributes(column, cell, change, origin))
     }
 
     fn sync(&self) -> Result<()> {
@@ -218,7 +245,7 @@ impl Backend for Store {
 
     fn flush(&self, table: Option<&TableName>) -> Result<()> {
         if let Some(name) = table {
-            super::engine::known_table(&self.engine.catalogue.load(), name)?;
+            super::engine::known_table(&self.of(name).catalogue.load(), name)?;
         }
         let engine = self.changeable()?;
         engine.flush()?;
@@ -230,11 +257,15 @@ impl Backend for Store {
     }
 
     fn compact(&self, table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()> {
+        // Their cells are in memory alone.
+        if table.is_system() {
+            return super::engine::known_table(&self.of(table).catalogue.load(), table).map(drop);
+        }
         self.changeable()?.compact(table, family, kind)
     }
 
     fn purge(&self, scope: &PurgeScope) -> Result<()> {
-        self.changeable()?.purge_deleted(scope)
+        self.changeable_in(&scope.table)?.purge_deleted(scope)
     }
 
     fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
@@ -242,6 +273,7 @@ impl Backend for Store {
     }
 
     fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        table.map_or(Ok(()), system::check)?;
         self.changeable()?.create_snapshot(name, table)
     }
 
@@ -269,10 +301,11 @@ impl Backend for Store {
     }
 
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
-        self.engine.table_numbers(table)
+        self.of(table).table_numbers(table)
     }
 
     fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
+        query.table.as_ref().map_or(Ok(()), system::check)?;
         match self.access {
             super::Access::Full => self.engine.changes(query),
             _ => Err(Error::new(
@@ -283,11 +316,11 @@ impl Backend for Store {
     }
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
-        self.engine.table_columns(table)
+        self.of(table).table_columns(table)
     }
 
     fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
-        self.steady(&page.table, || self.engine.columns_page(page))
+        self.steady(&page.table, || self.of(&page.table).columns_page(page))
     }
 
     fn value_limit(&self) -> u64 {
@@ -309,7 +342,7 @@ impl Backend for Store {
     }
 
     fn moment(&self, table: &TableName) -> Result<Timestamp> {
-        self.engine.moment(table)
+        self.of(table).moment(table)
     }
 
     fn hash_key(&self) -> [u8; 16] {

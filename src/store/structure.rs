@@ -12,8 +12,8 @@ use crate::env::Env;
 use crate::env::sync::Mutex;
 use crate::format::StoreId;
 use crate::journal::{Edit, Item, Journal, State, Unsaved};
-use crate::model::FamilyId;
-use crate::segment::{Cache, Segment};
+use crate::model::{Catalogue, FamilyId, FamilySchema};
+use crate::segment::{Cache, Caching, Segment};
 use crate::{Error, Result};
 
 use super::layout::{File, Layout, Run, RunExtent};
@@ -76,6 +76,7 @@ impl Structure {
             broken: None,
         };
         let state = Arc::new(state);
+        structure.cache.set_families(caching(&state.catalogue));
         let layout = Layout::new(&state, (u64::MAX, state.live()), &mut |number| structure.file(number));
         structure.journal.lock().layout = Arc::new(layout);
         structure
@@ -91,6 +92,11 @@ impl Structure {
     /// What is stored after the last edit.
     pub fn layout(&self) -> Arc<Layout> {
         Arc::clone(&self.journal.lock().layout)
+    }
+
+    /// What was read of segments and may be asked again.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// Which store it is.
@@ -170,6 +176,9 @@ impl Structure {
         let edit = edit(&before).map_err(refused)?;
         check(&before, &edit).map_err(refused)?;
         let after = Arc::new(committing.journal.commit(&before.state, &edit)?);
+        if edit.items.iter().any(|item| matches!(item, Item::Catalogue(_))) {
+            self.cache.set_families(caching(&after.catalogue));
+        }
         let changed = edit.items.iter().filter_map(|item| match item {
             Item::Add { reference, .. }
             | Item::Remove(reference)
@@ -287,6 +296,21 @@ impl Structure {
         }
         self.env.sync_dir(&self.segments).map_err(|e| Error::io(format!("sync {}", self.segments.display()), &e))
     }
+}
+
+/// How blocks of families are held that ask for something.
+fn caching(catalogue: &Catalogue) -> FxHashMap<FamilyId, Caching> {
+    let of = |family: &FamilySchema| {
+        let is = |name: &str, wanted: &str| {
+            family.attributes.get(name).is_some_and(|value| value.eq_ignore_ascii_case(wanted))
+        };
+        match (is("BLOCKCACHE", "false"), is("IN_MEMORY", "true")) {
+            (true, _) => Some((family.id, Caching::None)),
+            (false, true) => Some((family.id, Caching::Preferred)),
+            _ => None,
+        }
+    };
+    catalogue.stored_families().filter_map(of).collect()
 }
 
 /// Numbers of the files in a directory whose names end so.

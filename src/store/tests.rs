@@ -2,6 +2,8 @@
 
 mod altering;
 mod as_of;
+mod bulk_load;
+mod caching;
 mod cells;
 mod checks;
 mod clock;
@@ -18,6 +20,7 @@ mod feed;
 mod indexes;
 mod many;
 mod plain;
+mod random_constraints;
 mod repair;
 mod rig;
 mod secondary;

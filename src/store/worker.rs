@@ -1,4 +1,5 @@
-//! The store's threads: one syncs the log at its interval, one flushes, one compacts, one builds secondary indexes.
+//! The store's threads: one syncs the log at its interval, one flushes, one compacts, one builds secondary indexes, one
+//! reads ahead at the start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,9 @@ impl Workers {
             workers.spawn("cellfs-flush", flush_loop);
             workers.spawn("cellfs-compact", compact_loop);
             workers.spawn("cellfs-index", index_loop);
+            if engine.has_to_prefetch() {
+                workers.spawn("cellfs-prefetch", |engine| note(engine, "prefetch", engine.prefetch()));
+            }
         }
         workers
     }
@@ -203,7 +207,7 @@ impl Engine {
         let state = self.signals.state.lock();
         Ok(Status {
             cells: self.stored_cells(&layout, &tables),
-            segments: segments + blobs.files + self.log.files(),
+            segments,
             segment_bytes: segment_bytes + kept,
             live_bytes: self.live_bytes(&layout).min(segment_bytes) + kept,
             index_bytes: 0,

@@ -42,6 +42,12 @@ impl<'a> Answer<'a> {
         self.scope == Scope::Rows
     }
 
+    /// Whether each look walks over a range of an index as a whole, wherever it begins: its entries lie in the order of
+    /// values.
+    pub fn walks_range(&self) -> bool {
+        self.scan.by.as_ref().is_some_and(|by| by.equals.is_empty())
+    }
+
     /// Calls `each` with the rows of `[from, ...)` or behind `after`, ascending, while it answers true.
     pub fn rows(&self, from: From<'_>, most: Option<u64>, mut each: impl FnMut(RowKey) -> bool) -> Result<()> {
         let mut scan = self.keys();
@@ -50,14 +56,16 @@ impl<'a> Answer<'a> {
             scan.limit = most;
         }
         let mut left = most.unwrap_or(u64::MAX);
-        for result in self.backend.scan(&scan)? {
-            let row = result?.row;
-            if self.scope == Scope::Rows && !from.has(&row) {
-                continue;
-            }
-            left = left.saturating_sub(1);
-            if !each(row) || left == 0 {
-                break;
+        for part in self.parts(scan) {
+            for result in self.backend.scan(&part)? {
+                let row = result?.row;
+                if self.scope == Scope::Rows && !from.has(&row) {
+                    continue;
+                }
+                left = left.saturating_sub(1);
+                if !each(row) || left == 0 {
+                    return Ok(());
+                }
             }
         }
         Ok(())

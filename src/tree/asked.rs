@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::answer::Answer;
 use super::argument;
 use super::escape::{Level, NAME_MAX, Parsed, Spelling};
+use super::export::exports;
 use super::keys::no_short_name;
 use super::marks::Mark;
 use super::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
@@ -44,9 +45,13 @@ impl Tree {
             _ => {}
         }
         if let Place::Exports(base) = &dir.place {
-            let format = FORMATS.iter().find(|(known, _)| known.as_bytes() == name);
-            let (_, format) = format.ok_or_else(|| absent(name))?;
-            return Ok(Some(dir.sibling(Place::Export(Arc::clone(base), *format))));
+            let format = exports(dir).find(|(known, _)| known.as_bytes() == name);
+            let (_, format) =
+                format.ok_or_else(|| match FORMATS.iter().any(|(known, _)| known.as_bytes() == name) {
+                    true => wrong("behind .raw there is .export/jsonl alone: only it has room for what is deleted"),
+                    false => absent(name),
+                })?;
+            return Ok(Some(dir.sibling(Place::Export(Arc::clone(base), format))));
         }
         if let (Place::Table(_), b".import") = (&dir.place, name) {
             if !dir.is_present() || dir.asked.is_some() {

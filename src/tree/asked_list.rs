@@ -15,6 +15,8 @@ use crate::{ErrorKind, Result};
 
 /// Rows that are listed at once where each page begins at the first.
 const SEQUENTIAL: usize = 32_768;
+/// Rows that are listed at once at the most where each page walks over all that is asked of an index.
+const RANGED: u64 = 65_536;
 
 impl Tree {
     /// As [`Tree::page`], of an answer.
@@ -55,7 +57,12 @@ impl Tree {
     ) -> Result<Vec<Entry>> {
         let answer = self.answer(dir, question, table)?;
         let (mut number, after) = after.and_then(split_number).map_or((0, None), |(n, key)| (n, Some(key)));
-        let mut left = if answer.is_sequential() { limit.max(SEQUENTIAL) } else { limit };
+        let mut left = match () {
+            () if answer.is_sequential() => limit.max(SEQUENTIAL),
+            // As many as were listed before: the walks are few, and the first rows come soon.
+            () if answer.walks_range() => limit.max(usize::try_from(number.min(RANGED)).unwrap_or(limit)),
+            () => limit,
+        };
         let mut rows = Vec::new();
         let mut from = after.map_or(From::Start, From::After);
         let mark = match question.pick() {

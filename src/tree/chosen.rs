@@ -7,10 +7,28 @@ use super::marks::Mark;
 use super::place::FamilyPlace;
 use super::question::{Pick, Question};
 use crate::Result;
-use crate::model::{Columns, Piece, Qualifier, RowKey, Scan, TakePiece, Tells};
+use crate::model::{Columns, Piece, Qualifier, RowKey, Scan, TakePiece, Tells, after_prefix};
 use crate::query::Scope;
 
 impl Answer<'_> {
+    /// The scans that have the rows of one: where keys have one of several beginnings, one for each, so that what lies
+    /// between them is not read.
+    pub(super) fn parts(&self, scan: Scan) -> Vec<Scan> {
+        let apart = self.scope != Scope::Rows && scan.by.is_none() && !scan.reversed;
+        let Some(prefixes) = self.question.prefixes().filter(|_| apart) else { return vec![scan] };
+        let part = |prefix: &Vec<u8>| {
+            let (mut part, stop) = (scan.clone(), after_prefix(prefix));
+            if part.start < *prefix {
+                (part.start, part.start_inclusive) = (prefix.clone(), true);
+            }
+            if !stop.is_empty() && (part.stop.is_empty() || part.stop > stop) {
+                (part.stop, part.stop_inclusive) = (stop, false);
+            }
+            (part.stop.is_empty() || part.start < part.stop).then_some(part)
+        };
+        prefixes.iter().filter_map(part).collect()
+    }
+
     /// The columns that are asked for; empty: all.
     pub fn columns(&self) -> &Columns {
         &self.scan.read.columns
@@ -44,7 +62,20 @@ impl Answer<'_> {
             (Mark::From(first), _) if self.scope != Scope::Rows => scan.start = first.clone(),
             _ => {}
         }
-        self.backend.scan_pieces(&scan, &mut |piece| chosen.take(piece, take))
+        let mut left = scan.limit;
+        for mut part in self.parts(scan) {
+            part.limit = left;
+            self.backend.scan_pieces(&part, &mut |piece| {
+                if let (Piece::Row(_), Some(left)) = (piece, &mut left) {
+                    *left = left.saturating_sub(1);
+                }
+                chosen.take(piece, take)
+            })?;
+            if left == Some(0) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,12 +5,18 @@ use super::marks::Mark;
 use super::place::{NodeKey, Place, View};
 use super::question::Question;
 use super::resolve::Tree;
-use crate::bulk::{Format, Out, check_columns, columns_of, writer};
+use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, writer};
 use crate::model::{Qualifier, TableName};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are given on at once.
 const GIVEN: usize = 64 << 10;
+
+/// What `.export` has in a directory: behind `.raw` what has room for tombstones and what they delete.
+pub(super) fn exports(dir: &NodeKey) -> impl Iterator<Item = (&'static str, Format)> {
+    let is_raw = dir.asked.as_deref().is_some_and(Question::is_raw);
+    FORMATS.into_iter().filter(move |(_, format)| !is_raw || *format == Format::Jsonl)
+}
 
 impl Tree {
     /// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
@@ -32,7 +38,8 @@ impl Tree {
             Some(family) => self.cell_mark(key, &question, family)?,
             None => Mark::All.into(),
         };
-        let (mut writer, mut out, mut is_wanted) = (writer(format, columns), Out::new(), true);
+        let outline = Outline::of_checks(self.backend.as_ref(), &table, &columns)?;
+        let (mut writer, mut out, mut is_wanted) = (writer(format, columns, &outline), Out::new(), true);
         writer.begin(&mut out);
         let done = answer.pieces((row, family), (&rows, &cells), &mut |piece| {
             writer.piece(piece, &mut out)?;
@@ -44,7 +51,7 @@ impl Tree {
         });
         if is_wanted {
             done?;
-            writer.end(&mut out);
+            writer.end(&mut out)?;
             give(out);
         }
         Ok(())

@@ -15,11 +15,12 @@ use crate::{ErrorKind, Result};
 const ROWS_COUNTED: usize = 10_000;
 
 /// Names and nouns of the directory, ascending.
-pub const NOUNS: [(&str, TableNoun); 7] = [
+pub const NOUNS: [(&str, TableNoun); 8] = [
     ("complete", TableNoun::Complete),
     ("describe", TableNoun::Describe),
     ("families", TableNoun::Families),
     ("qualifiers", TableNoun::Qualifiers),
+    ("regions", TableNoun::Regions),
     ("rows", TableNoun::Rows),
     ("size", TableNoun::Size),
     ("stats", TableNoun::Stats),
@@ -46,6 +47,7 @@ pub fn facts(backend: &dyn Backend, table: &TableName, noun: TableNoun) -> Resul
         TableNoun::Describe => Ok(describe::lines(schema).join("\n") + "\n"),
         TableNoun::Families => families(backend, table),
         TableNoun::Qualifiers => qualifiers(backend, table),
+        TableNoun::Regions => regions(backend, table),
         TableNoun::Rows => rows(backend, table),
         TableNoun::Size => {
             backend.table_numbers(table).map(|all| format!("{}\n", all.iter().map(|family| family.bytes).sum::<u64>()))
@@ -84,6 +86,21 @@ fn rows(backend: &dyn Backend, table: &TableName) -> Result<String> {
     let (least, most) = bounds(&backend.table_numbers(table)?);
     let (least, most) = (least.max(counted as u64), most.max(counted as u64));
     Ok(format!("{most}\testimate: {least} to {most}, deleted ones among them; `cellfs count` counts them\n"))
+}
+
+/// A line each; in a store all of a table is one piece.
+fn regions(backend: &dyn Backend, table: &TableName) -> Result<String> {
+    let mut content = "start\tend\tserver\tname\n".to_owned();
+    match backend.regions(table)? {
+        None => content.push_str("\t\t\t\n"),
+        Some(regions) => {
+            for region in regions {
+                let (start, end) = (shown(Level::Row, &region.start), shown(Level::Row, &region.end));
+                let _ = writeln!(content, "{start}\t{end}\t{}\t{}", region.server, region.encoded);
+            }
+        }
+    }
+    Ok(content)
 }
 
 fn families(backend: &dyn Backend, table: &TableName) -> Result<String> {

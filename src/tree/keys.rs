@@ -226,6 +226,8 @@ impl Tree {
         if let Some(qualifier) = self.keys.written_column(family, stem)? {
             return Ok(Some(qualifier));
         }
+        // A suffix may stand behind the name that is shown.
+        let limit = if stem.len() > STEM_MAX { NAME_MAX } else { limit };
         let named = |q: &Qualifier| spelling.file_name(Level::Qualifier, q, limit) == stem;
         let made = self.uncommitted.cells(family, None, usize::MAX);
         let found = match made.into_iter().find(named) {

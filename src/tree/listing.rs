@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use super::escape::{Level, NAME_MAX, Spelling};
+use super::export::exports;
 use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
 use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
-use crate::bulk::{FORMATS, Format, IMPORTS};
+use crate::bulk::{Format, IMPORTS};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
 use crate::{ErrorKind, Result};
 
@@ -35,7 +36,7 @@ impl Tree {
             let entry = |(name, format): (&str, Format)| {
                 plain(name.to_owned(), dir.sibling(Place::Export(Arc::clone(base), format)))
             };
-            return Ok(after_cursor(FORMATS.into_iter().map(entry), after, limit));
+            return Ok(after_cursor(exports(dir).map(entry), after, limit));
         }
         if let Place::Imports(base) = &dir.place {
             let entry = |(name, format): (&str, Format)| {

@@ -152,6 +152,8 @@ pub enum TableNoun {
     Families,
     /// Cells, bytes and timestamps of each qualifier.
     Qualifiers,
+    /// Where each begins and ends, and who serves it.
+    Regions,
     /// How many there are.
     Rows,
     /// Bytes.

@@ -194,6 +194,14 @@ impl Question {
         self.rows.iter().any(looks)
     }
 
+    /// The beginnings that keys have, ascending, where there are several: one for each salt.
+    pub fn prefixes(&self) -> Option<&[Vec<u8>]> {
+        self.rows.iter().find_map(|step| match &step.says {
+            Says::Keys { prefixes, .. } if prefixes.len() > 1 => Some(prefixes.as_slice()),
+            _ => None,
+        })
+    }
+
     /// Whether tombstones are shown.
     pub fn is_raw(&self) -> bool {
         self.rows.iter().any(|step| step.kind == Kind::Raw)

@@ -82,15 +82,25 @@ impl Tree {
         }
     }
 
+    /// Refuses a name that is too long; behind a whole one, shortened or not, its suffix has room.
+    fn check_len(&self, dir: &NodeKey, name: &[u8]) -> Result<()> {
+        let stem = match &dir.place {
+            Place::Table(_) | Place::Family(_) => suffix::split(name, self.spelling.at).map_or(name, |(stem, _)| stem),
+            _ => name,
+        };
+        match stem.len() > NAME_MAX {
+            true => Err(Error::new(ErrorKind::NameTooLong, format!("a name has at most {NAME_MAX} bytes"))),
+            false => Ok(()),
+        }
+    }
+
     /// What `name` would stand for in `dir`, whether or not it exists.
     ///
     /// `NameTooLong` past 255 bytes; `IllegalArgument`, with the right spelling, for a name that can stand
     /// for nothing; `NotPermitted` where this level of the tree has no such things; `NotFound` for a shortened
     /// name of no key.
     pub fn target(&self, dir: &NodeKey, name: &[u8]) -> Result<NodeKey> {
-        if name.len() > NAME_MAX {
-            return Err(Error::new(ErrorKind::NameTooLong, format!("a name has at most {NAME_MAX} bytes")));
-        }
+        self.check_len(dir, name)?;
         if let Place::Times(base) = &dir.place {
             return self.time_target(dir, base, name);
         }

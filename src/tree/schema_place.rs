@@ -59,6 +59,27 @@ impl FreeMap {
 }
 
 impl SchemaPlace {
+    /// The table that it is of; `None`: it is a namespace's.
+    pub fn table(&self) -> Option<&TableName> {
+        match self {
+            SchemaPlace::Namespace(_) | SchemaPlace::NamespaceProperty(..) => None,
+            SchemaPlace::Table(table)
+            | SchemaPlace::TableAttributes(table)
+            | SchemaPlace::Family(table, _)
+            | SchemaPlace::Free { table, .. }
+            | SchemaPlace::Attribute { table, .. }
+            | SchemaPlace::FreeKey { table, .. }
+            | SchemaPlace::Indexes(table)
+            | SchemaPlace::Index(table, _)
+            | SchemaPlace::IndexAttribute { table, .. }
+            | SchemaPlace::Constraints(table, _)
+            | SchemaPlace::Constraint(table, ..)
+            | SchemaPlace::ConstraintAttribute { table, .. }
+            | SchemaPlace::Recipe(table) => Some(table),
+            SchemaPlace::Scratch { parent, .. } => parent.table(),
+        }
+    }
+
     /// Whether it is a directory.
     pub fn is_dir(&self) -> bool {
         !matches!(

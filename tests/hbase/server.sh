@@ -1,10 +1,20 @@
 #!/bin/bash
-# server.sh DIRECTORY MASTER_PORT ZOOKEEPER_PORT CLASS_PATH_FILE: HBase in one process, on 127.0.0.1 alone: master, region
-# server (at the port of the master and 20), ZooKeeper. Data and log lie in DIRECTORY and survive a kill. Ends when it is
-# killed; it is up once the log says 'Master has completed initialization'.
+# server.sh DIRECTORY MASTER_PORT ZOOKEEPER_PORT CLASS_PATH_FILE [ROLE]: HBase on 127.0.0.1 alone. Data and logs lie in
+# DIRECTORY and survive a kill. Without ROLE one process is master, region server (at the port of the master and 20) and
+# ZooKeeper; its log is DIRECTORY/log. ROLE zookeeper, master or regionserver-N (at the port of the master and 20+N) is one
+# process of a cluster of many; its log is DIRECTORY/log-ROLE. It ends when it is killed; a master is up once its log says
+# 'Master has completed initialization'. SCANNER_LEASE_MS is how long servers of many processes keep an idle scanner.
 set -eu
-dir=$1 port=$2 zk=$3 jars=$(cat "$4")
-mkdir -p "$dir/conf"
+dir=$1 port=$2 zk=$3 jars=$(cat "$4") role=${5:-all}
+server=$((port + 20)) distributed=true conf=$dir/conf-$role log=$dir/log-$role heap=512m
+case $role in
+all) distributed=false conf=$dir/conf log=$dir/log heap=1g main='org.apache.hadoop.hbase.master.HMaster start' ;;
+zookeeper) main="org.apache.zookeeper.server.ZooKeeperServerMain $conf/zoo.cfg" ;;
+master) main='org.apache.hadoop.hbase.master.HMaster start' ;;
+regionserver-*) server=$((server + ${role#*-})) main='org.apache.hadoop.hbase.regionserver.HRegionServer start' ;;
+*) echo "no such role: $role" >&2; exit 2 ;;
+esac
+mkdir -p "$conf"
 {
   echo '<configuration>'
   while read -r key value; do
@@ -12,7 +22,7 @@ mkdir -p "$dir/conf"
   done <<SITE
 hbase.rootdir file://$dir/data
 hbase.tmp.dir $dir/tmp
-hbase.cluster.distributed false
+hbase.cluster.distributed $distributed
 hbase.unsafe.stream.capability.enforce false
 hbase.wal.provider filesystem
 hbase.zookeeper.quorum 127.0.0.1
@@ -25,7 +35,7 @@ hbase.master.port $port
 hbase.master.info.port -1
 hbase.regionserver.hostname localhost
 hbase.regionserver.ipc.address 127.0.0.1
-hbase.regionserver.port $((port + 20))
+hbase.regionserver.port $server
 hbase.regionserver.info.port -1
 hbase.regionserver.handler.count 10
 hbase.regionserver.msginterval 300
@@ -33,8 +43,19 @@ hbase.master.wait.on.regionservers.maxtostart 1
 hbase.master.wait.on.regionservers.interval 200
 hbase.master.wait.on.regionservers.timeout 1000
 SITE
+  # Dead servers are found out soon. A file has what was acknowledged: checksums beside it would wait for 512 bytes.
+  [ "$role" = all ] || while read -r key value; do
+    echo "<property><name>$key</name><value>$value</value></property>"
+  done <<SITE
+zookeeper.session.timeout 6000
+fs.file.impl org.apache.hadoop.fs.RawLocalFileSystem
+hbase.client.scanner.timeout.period ${SCANNER_LEASE_MS:-60000}
+hbase.balancer.period 3600000
+SITE
   echo '</configuration>'
-} >"$dir/conf/hbase-site.xml"
+} >"$conf/hbase-site.xml"
+printf '%s\n' tickTime=1000 "dataDir=$dir/zookeeper" clientPortAddress=127.0.0.1 "clientPort=$zk" \
+  admin.enableServer=false maxClientCnxns=0 >"$conf/zoo.cfg"
 # What JDK 17 has closed and HBase needs.
 opens=()
 for package in java.lang java.lang.reflect java.io java.nio java.util java.util.concurrent sun.nio.ch \
@@ -42,7 +63,7 @@ for package in java.lang java.lang.reflect java.io java.nio java.util java.util.
   opens+=(--add-opens "java.base/$package=ALL-UNNAMED")
 done
 printf '%s\n' log4j.rootLogger=INFO,out log4j.appender.out=org.apache.log4j.ConsoleAppender \
-  log4j.appender.out.layout=org.apache.log4j.SimpleLayout >"$dir/conf/log4j.properties"
-exec java "${opens[@]}" -Dio.netty.tryReflectionSetAccessible=true -Djava.net.preferIPv4Stack=true -Xmx1g \
-  -XX:+UseSerialGC -Dlog4j2.disable.jmx=true -cp "$dir/conf:$jars" \
-  org.apache.hadoop.hbase.master.HMaster start >>"$dir/log" 2>&1 </dev/null
+  log4j.appender.out.layout=org.apache.log4j.SimpleLayout >"$conf/log4j.properties"
+# shellcheck disable=SC2086
+exec java "${opens[@]}" -Dio.netty.tryReflectionSetAccessible=true -Djava.net.preferIPv4Stack=true -Xmx$heap \
+  -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dlog4j2.disable.jmx=true -cp "$conf:$jars" $main >>"$log" 2>&1 </dev/null

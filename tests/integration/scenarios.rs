@@ -130,7 +130,7 @@ pub fn failure(case: &Value, new_subject: &NewSubject) -> Option<String> {
     None
 }
 
-fn scenario_files() -> Vec<PathBuf> {
+pub fn scenario_files() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
     let named = std::env::var_os("CELLFS_SCENARIOS");
     let given: Vec<PathBuf> = named.iter().flat_map(std::env::split_paths).collect();

@@ -511,7 +511,10 @@ fn every_example_of_every_help_text_works() {
     let mut wrong = Vec::new();
     for (command, examples) in &commands {
         let said = output(&format!("{BEFORE_EXAMPLES}{}\n", examples.join("\n")));
-        let is_wrong = |line: &&str| line.contains("ERROR") || line.contains("Error") || line.contains("ignored");
+        // What only a cluster does is tried on one: cluster/regions.rs.
+        let is_of_clusters = |line: &str| line.contains("it is about the servers of a cluster");
+        let is_wrong =
+            |line: &&str| ["ERROR", "Error", "ignored"].iter().any(|word| line.contains(word)) && !is_of_clusters(line);
         if let Some(line) = said.lines().find(is_wrong) {
             wrong.push(format!("{command}: {line}"));
         }

@@ -6,7 +6,7 @@ use csv_core::{ReadRecordResult, Reader};
 
 use super::change::{Change, Changes, Fault, Terms, shown};
 use crate::bulk::delimited::{Dialect, KEY};
-use crate::model::{FileChange, PutCell, Qualifier, RowKey, Time};
+use crate::model::{FileChange, PutCell, Qualifier, RowKey, Time, column_name};
 use crate::{Error, ErrorKind, Result};
 
 /// What a field is.
@@ -57,6 +57,72 @@ impl Columns {
         self.fields
             .iter()
             .filter_map(|field| if let Field::Cell(family, _) = field { Some(family.as_str()) } else { None })
+    }
+
+    /// Fields.
+    pub fn count(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether a field is the timestamp.
+    pub fn is_time(&self, at: usize) -> bool {
+        self.fields.get(at) == Some(&Field::Timestamp)
+    }
+
+    /// The column that a field is.
+    pub fn cell(&self, at: usize) -> Option<(String, Qualifier)> {
+        if let Field::Cell(family, qualifier) = self.fields.get(at)? {
+            return Some((family.clone(), qualifier.clone()));
+        }
+        None
+    }
+
+    /// As lines of `jsonl` have them.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.fields.iter().map(|field| match field {
+            Field::Key => "row".to_owned(),
+            Field::Timestamp => "timestamp".to_owned(),
+            Field::Ttl => "ttl".to_owned(),
+            Field::Cell(family, qualifier) => column_name(family, qualifier),
+        })
+    }
+
+    /// What a row of these fields says; `None`: there is no such cell.
+    pub fn changes<'v>(
+        &self,
+        value: &dyn Fn(usize) -> Option<&'v [u8]>,
+        terms: &Terms,
+    ) -> std::result::Result<Changes, Fault> {
+        let (mut row, mut time, mut ttl_ms) = (RowKey::new(), Time::At(terms.time), None);
+        let mut file = terms.file();
+        for (at, field) in self.fields.iter().enumerate() {
+            let number = at as u64 + 1;
+            let text = || String::from_utf8_lossy(value(at).unwrap_or_default()).trim().to_owned();
+            match field {
+                Field::Key => row = Terms::row(value(at).unwrap_or_default().to_vec(), number)?,
+                Field::Timestamp => {
+                    time = Time::At(Terms::timestamp(&text(), number)?);
+                    file = FileChange::default();
+                }
+                Field::Ttl if text().is_empty() => {}
+                Field::Ttl => {
+                    let wanted = || Fault::new(number, format!("`{}` is no TTL in milliseconds", shown(&text())));
+                    ttl_ms = Some(text().parse().map_err(|_| wanted())?);
+                }
+                Field::Cell(..) => {}
+            }
+        }
+        let mut changes = Vec::with_capacity(self.fields.len());
+        for (at, field) in self.fields.iter().enumerate() {
+            let (Field::Cell(family, qualifier), Some(value)) = (field, value(at)) else { continue };
+            terms.check_len(value.len(), at as u64 + 1)?;
+            changes.push(Change::Put(PutCell {
+                ttl_ms,
+                file: file.into(),
+                ..PutCell::new(family, qualifier.as_slice(), time, value)
+            }));
+        }
+        Ok(Changes { row, changes })
     }
 }
 
@@ -137,54 +203,29 @@ impl Lines {
         if fields == 1 && most > 1 {
             return Err(Fault::new(1, "there is no separator in the line"));
         }
-        let (mut row, mut time, mut ttl_ms) = (RowKey::new(), Time::At(terms.time), None);
-        let mut file = terms.file();
-        for (at, field) in columns.fields.iter().enumerate() {
-            let number = at as u64 + 1;
-            let missing = |what: &str| Fault::new(number, format!("the line ends before {what}"));
-            match field {
-                Field::Key if at >= fields => return Err(missing("the row key")),
-                Field::Timestamp if at >= fields => return Err(missing("the timestamp")),
-                Field::Ttl if at >= fields => return Err(missing("the TTL")),
-                Field::Key => row = Terms::row(self.field(at).to_vec(), number)?,
-                Field::Timestamp => {
-                    time = Time::At(Terms::timestamp(&self.text(at), number)?);
-                    file = FileChange::default();
-                }
-                Field::Ttl if self.field(at).is_empty() => {}
-                Field::Ttl => {
-                    let text = self.text(at);
-                    let wanted = || Fault::new(number, format!("`{}` is no TTL in milliseconds", shown(&text)));
-                    ttl_ms = Some(text.parse().map_err(|_| wanted())?);
-                }
-                Field::Cell(..) => {}
-            }
+        let missing = columns.fields.iter().enumerate().skip(fields).find_map(|(at, field)| {
+            let what = match field {
+                Field::Key => "the row key",
+                Field::Timestamp => "the timestamp",
+                Field::Ttl => "the TTL",
+                Field::Cell(..) => return None,
+            };
+            Some(Fault::new(at as u64 + 1, format!("the line ends before {what}")))
+        });
+        if let Some(missing) = missing {
+            return Err(missing);
         }
-        let mut changes = Vec::with_capacity(fields);
-        for (at, field) in columns.fields.iter().enumerate().take(fields) {
-            let Field::Cell(family, qualifier) = field else { continue };
-            let value = self.field(at);
-            if value.is_empty() && self.empty == Empty::Absent {
-                continue;
-            }
-            terms.check_len(value.len(), at as u64 + 1)?;
-            changes.push(Change::Put(PutCell {
-                ttl_ms,
-                file: file.into(),
-                ..PutCell::new(family, qualifier.as_slice(), time, value)
-            }));
-        }
-        Ok(Changes { row, changes })
+        let value = |at: usize| {
+            let is_there = at < fields && (self.empty == Empty::Value || !self.field(at).is_empty());
+            is_there.then(|| self.field(at))
+        };
+        columns.changes(&value, terms)
     }
 
     /// A field's bytes; of one that is not there none.
     fn field(&self, at: usize) -> &[u8] {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.ends.get(at).map_or(&[], |end| &self.bytes[start..*end])
-    }
-
-    fn text(&self, at: usize) -> String {
-        String::from_utf8_lossy(self.field(at)).trim().to_owned()
     }
 
     fn cut(&mut self, line: &[u8]) {

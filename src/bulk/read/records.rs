@@ -12,6 +12,8 @@ use crate::model::Timestamp;
 pub enum Reader {
     Json,
     Delimited(Box<Lines>),
+    /// Of what is no stream.
+    Never,
 }
 
 impl Reader {
@@ -20,6 +22,7 @@ impl Reader {
             Format::Csv => Self::delimited(Dialect::Csv, empty, columns),
             Format::Tsv => Self::delimited(Dialect::Tsv, empty, columns),
             Format::Jsonl | Format::Json => Self::Json,
+            Format::Parquet => Self::Never,
         }
     }
 
@@ -32,6 +35,7 @@ impl Reader {
         match self {
             Self::Json => json::read(record, terms).map(Some),
             Self::Delimited(lines) => lines.read(record, terms),
+            Self::Never => Err(Fault::whole("Parquet has its footer at the end: it is read from a file")),
         }
     }
 
@@ -50,7 +54,7 @@ impl Reader {
 pub fn shape(format: Format) -> Shape {
     match format {
         Format::Csv => Shape::Quoted { separator: b',' },
-        Format::Tsv | Format::Jsonl => Shape::Lines,
+        Format::Tsv | Format::Jsonl | Format::Parquet => Shape::Lines,
         Format::Json => Shape::Objects,
     }
 }

@@ -15,6 +15,7 @@ pub enum FormatArg {
     Json,
     Csv,
     Tsv,
+    Parquet,
 }
 
 impl From<FormatArg> for Format {
@@ -24,17 +25,25 @@ impl From<FormatArg> for Format {
             FormatArg::Json => Self::Json,
             FormatArg::Csv => Self::Csv,
             FormatArg::Tsv => Self::Tsv,
+            FormatArg::Parquet => Self::Parquet,
         }
     }
 }
 
+// An export goes in the order of the rows.
 #[derive(Args)]
+#[command(mut_arg("by_key", |arg| arg.hide(true)))]
 pub struct ExportArgs {
     #[command(flatten)]
     pub scan: ScanArgs,
     /// What is written; by the name of FILE if it is left out, else jsonl
-    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv|parquet", hide_possible_values = true)]
     pub format: Option<FormatArg>,
+    /// Of parquet: a file of lines `FAMILY:QUALIFIER TYPE`, TYPE is utf8, binary, json, i64 or u64 (counters); of the columns
+    /// that it names these alone, with `HBASE_TS_KEY i64` the newest timestamp of each row. Without it checks, then the
+    /// first rows, say which columns are text
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
     /// Write to FILE, which is replaced once all of it is written; standard output if it is left out
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -54,9 +63,13 @@ pub struct ImportArgs {
     /// What is read; - is standard input
     pub file: PathBuf,
     /// What FILE is; by its name if it is left out, standard input is jsonl then. jsonl also reads what scan --json prints
-    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv", hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "jsonl|json|csv|tsv|parquet", hide_possible_values = true)]
     pub format: Option<FormatArg>,
-    /// What the fields of csv and tsv are, as HBase's ImportTsv has it: HBASE_ROW_KEY, FAMILY:QUALIFIER, HBASE_TS_KEY,
+    /// Of parquet: a file of lines `FAMILY:QUALIFIER TYPE`; a number of a column that is u64 becomes a counter's eight
+    /// bytes, else a decimal
+    #[arg(long, value_name = "SCHEMA")]
+    pub schema: Option<PathBuf>,
+    /// What the fields of csv, tsv and parquet are, as HBase's ImportTsv has it: HBASE_ROW_KEY, FAMILY:QUALIFIER, HBASE_TS_KEY,
     /// HBASE_CELL_TTL; \xNN stands for a byte. The first line says it if this is left out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<OsString>,

@@ -2,10 +2,13 @@
 
 use super::cluster::Cluster;
 use super::connection::Service;
-use super::error::{Error, Kind, Result};
-use super::locate::Region;
-use super::proto::admin::{CompactRegionRequest, FlushRegionRequest, MoveRegionRequest, SplitRegionRequest, Started};
-use super::proto::schema::{RegionSpecifier, ServerName, TableName};
+use super::error::Result;
+use super::proto::admin::{
+    BalanceRequest, BalancerAnswer, CompactRegionRequest, FlushRegionRequest, MergeRegionsRequest, MoveRegionRequest,
+    RegionRequest, SetBalancerRequest, SplitRegionRequest, Started,
+};
+use super::proto::schema::{Empty, RegionSpecifier, ServerName, TableName};
+use super::region::Region;
 
 impl Cluster {
     /// Does something with each region of a table at its server; regions that move or split meanwhile are looked up again.
@@ -50,35 +53,64 @@ impl Cluster {
     pub fn split(&self, table: &TableName, row: &[u8]) -> Result<()> {
         let tries = self.tries("a split");
         let region = self.locate(table, row, &tries)?;
+        self.split_region(&region, Some(row.to_vec()))
+    }
+
+    /// Splits a region at a row, or where its server sees the middle, and waits until it is done.
+    pub fn split_region(&self, region: &Region, split_row: Option<Vec<u8>>) -> Result<()> {
         let (nonce_group, nonce) = self.nonces();
-        let request =
-            SplitRegionRequest { region_info: region.info.clone(), split_row: Some(row.to_vec()), nonce_group, nonce };
+        let request = SplitRegionRequest { region_info: region.info.clone(), split_row, nonce_group, nonce };
         let started: Started = self.master_call(("SplitRegion", &request), true)?.message()?;
         started.proc_id.map_or(Ok(()), |id| self.wait_for("SplitRegion", id))
     }
 
-    /// Moves a region to another server (`host,port,start code`), or to any.
-    pub fn move_region(&self, region: &Region, to: Option<ServerName>) -> Result<()> {
-        let encoded = encoded_name(&region.name).ok_or_else(|| Error::new(Kind::Refused, "a region without a name"))?;
-        let request = MoveRegionRequest { region: RegionSpecifier { kind: 2, value: encoded }, dest_server_name: to };
+    /// Moves a region (its encoded name) to another server, or to any; returns when it is open there.
+    pub fn move_region(&self, encoded: &str, to: Option<ServerName>) -> Result<()> {
+        let request = MoveRegionRequest { region: by_encoded(encoded), dest_server_name: to };
         self.master_call(("MoveRegion", &request), true).map(drop)
     }
-}
 
-/// The part of a region's name between its last two dots.
-fn encoded_name(name: &[u8]) -> Option<Vec<u8>> {
-    let name = name.strip_suffix(b".")?;
-    let dot = name.iter().rposition(|byte| *byte == b'.')?;
-    Some(name[dot + 1..].to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_encoded_name_is_what_stands_between_the_last_dots() {
-        assert_eq!(encoded_name(b"t.x,k.1,17.0123abcd."), Some(b"0123abcd".to_vec()));
-        assert_eq!(encoded_name(b"hbase:meta,,1"), None);
+    /// Makes one region of some, given by their encoded names, and waits until it is done.
+    pub fn merge_regions(&self, encoded: &[String], forcible: bool) -> Result<()> {
+        let (nonce_group, nonce) = self.nonces();
+        let region = encoded.iter().map(|name| by_encoded(name)).collect();
+        let request = MergeRegionsRequest { region, forcible: Some(forcible), nonce_group, nonce };
+        let started: Started = self.master_call(("MergeTableRegions", &request), true)?.message()?;
+        started.proc_id.map_or(Ok(()), |id| self.wait_for("MergeTableRegions", id))
     }
+
+    /// Has a region (its whole name) opened at a server of the master's choice.
+    pub fn assign(&self, name: &[u8]) -> Result<()> {
+        let region = RegionSpecifier { kind: 1, value: name.to_vec() };
+        self.master_call(("AssignRegion", &RegionRequest { region }), true).map(drop)
+    }
+
+    /// Has a region (its whole name) closed; its rows are served by nobody then.
+    pub fn unassign(&self, name: &[u8]) -> Result<()> {
+        let region = RegionSpecifier { kind: 1, value: name.to_vec() };
+        self.master_call(("UnassignRegion", &RegionRequest { region }), true).map(drop)
+    }
+
+    /// Runs the balancer; false: it is off, or regions are on their way.
+    pub fn balance(&self) -> Result<bool> {
+        self.balancer("Balance", &BalanceRequest::default())
+    }
+
+    /// Switches the balancer; whether it was on.
+    pub fn set_balancer(&self, on: bool) -> Result<bool> {
+        self.balancer("SetBalancerRunning", &SetBalancerRequest { on, synchronous: Some(true) })
+    }
+
+    pub fn is_balancer_on(&self) -> Result<bool> {
+        self.balancer("IsBalancerEnabled", &Empty {})
+    }
+
+    fn balancer(&self, method: &'static str, request: &impl prost::Message) -> Result<bool> {
+        let answer: BalancerAnswer = self.master_call((method, request), true)?.message()?;
+        Ok(answer.is_so.unwrap_or(false))
+    }
+}
+
+fn by_encoded(encoded: &str) -> RegionSpecifier {
+    RegionSpecifier { kind: 2, value: encoded.as_bytes().to_vec() }
 }

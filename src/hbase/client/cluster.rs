@@ -9,8 +9,9 @@ use prost::Message;
 
 use super::address::Address;
 use super::connection::{Answer, Call, Connection, Priority, Server, Service};
+use super::deadline::Left;
 use super::error::{Error, Kind, Result};
-use super::locate::Locations;
+use super::region::Locations;
 use super::registry::Asking;
 use super::retry::{Tries, random};
 
@@ -123,12 +124,14 @@ impl Cluster {
         timeout: Duration,
     ) -> Result<Answer> {
         let timeout = timeout.min(CALL_TIMEOUT).max(Duration::from_millis(1));
+        let left = Left::new(timeout);
         let connection = self.connection(server, service, timeout)?;
         let message = message.encode_to_vec();
-        connection.call(&Call { method, message: &message, priority, timeout })
+        connection.call(&Call { method, message: &message, priority, timeout: left.time() })
     }
 
     fn connection(&self, server: &Server, service: Service, timeout: Duration) -> Result<Arc<Connection>> {
+        let left = Left::new(timeout);
         let slot = Arc::clone(self.connections.lock().entry((server.clone(), service)).or_default());
         // Whoever else connects there may be waiting for a server that is silent.
         let busy = || Error::new(Kind::Unreachable, format!("nobody could connect to {server} within {timeout:?}"));
@@ -136,7 +139,7 @@ impl Cluster {
         if let Some(connection) = slot.as_ref().filter(|connection| connection.is_whole()) {
             return Ok(Arc::clone(connection));
         }
-        let opened = Arc::new(Connection::open(server, service, &self.config.user, timeout)?);
+        let opened = Arc::new(Connection::open(server, service, &self.config.user, left.time())?);
         *slot = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use prost::Message;
 
 use super::cell::{CODEC, Cell, decode};
+use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::rpc::{ConnectionHeader, RequestHeader, ResponseHeader, UserInformation, VersionInfo};
 
@@ -22,8 +23,10 @@ use super::proto::rpc::{ConnectionHeader, RequestHeader, ResponseHeader, UserInf
 const MOST_ANSWER: usize = 160 << 20;
 /// How long a connection may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A server that takes nothing for so long is given up.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A call that was given less tells nothing of a connection by its silence.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Sockets take no limit of nothing.
+const SHORTEST: Duration = Duration::from_millis(1);
 /// So many milliseconds a refusal may take to be read.
 const LAST_WORDS: u32 = 200;
 /// Magic, version 0, and the code of callers without tickets.
@@ -89,8 +92,14 @@ type Waiting = std::result::Result<HashMap<u32, Sender<Result<Answer>>>, Error>;
 pub struct Connection {
     server: Server,
     writer: Mutex<TcpStream>,
+    /// The same, to hang up while somebody writes.
+    stream: TcpStream,
     waiting: Arc<Mutex<Waiting>>,
     next_id: AtomicU32,
+    /// Answers that have come.
+    heard: Arc<AtomicU64>,
+    /// A call's time has passed in which nothing came at all.
+    is_silent: AtomicBool,
 }
 
 /// A call to make.
@@ -116,30 +125,42 @@ impl Connection {
         let unreachable = |e: std::io::Error| Error::new(Kind::Unreachable, format!("connect to {server}: {e}"));
         let mut stream = connect(server, timeout).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
-        stream.set_write_timeout(Some(WRITE_TIMEOUT)).map_err(unreachable)?;
+        stream.set_write_timeout(Some(timeout.max(SHORTEST))).map_err(unreachable)?;
         let header = header(service, user).encode_to_vec();
         let mut hello = PREAMBLE.to_vec();
         hello.extend(u32::try_from(header.len()).unwrap_or(u32::MAX).to_be_bytes());
         hello.extend(header);
         stream.write_all(&hello).map_err(unreachable)?;
         let waiting: Arc<Mutex<Waiting>> = Arc::new(Mutex::new(Ok(HashMap::new())));
-        let reader = stream.try_clone().map_err(unreachable)?;
-        let (told, of) = (Arc::clone(&waiting), server.clone());
+        let clone = |stream: &TcpStream| stream.try_clone().map_err(unreachable);
+        let (reader, hang_up) = (clone(&stream)?, clone(&stream)?);
+        let heard: Arc<AtomicU64> = Arc::default();
+        let (told, of, hears) = (Arc::clone(&waiting), server.clone(), Arc::clone(&heard));
         std::thread::Builder::new()
             .name("hbase-reader".into())
-            .spawn(move || read_answers(reader, &of, &told))
+            .spawn(move || read_answers(reader, &of, (&told, &hears)))
             .map_err(unreachable)?;
-        Ok(Self { server: server.clone(), writer: Mutex::new(stream), waiting, next_id: AtomicU32::new(1) })
+        Ok(Self {
+            server: server.clone(),
+            writer: Mutex::new(stream),
+            stream: hang_up,
+            waiting,
+            next_id: AtomicU32::new(1),
+            heard,
+            is_silent: AtomicBool::new(false),
+        })
     }
 
-    /// Whether calls can be made; a broken one does not heal.
+    /// Whether calls are to be made; a broken one does not heal. One that is silent is left to who waits at it still: the
+    /// way to the server may be cut without a word, and a new connection finds out.
     pub fn is_whole(&self) -> bool {
-        self.waiting.lock().is_ok()
+        !self.is_silent.load(Ordering::Relaxed) && self.waiting.lock().is_ok()
     }
 
     /// Makes a call and waits for its answer.
     pub fn call(&self, call: &Call<'_>) -> Result<Answer> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF;
+        let (left, heard) = (Left::new(call.timeout), self.heard.load(Ordering::Relaxed));
         let (sender, answer) = bounded(1);
         match &mut *self.waiting.lock() {
             Ok(waiting) => drop(waiting.insert(id, sender)),
@@ -156,16 +177,26 @@ impl Connection {
             priority: (call.priority == Priority::Meta).then_some(300),
             timeout: Some(timeout),
         };
-        if let Err(e) = self.send(&header, call.message) {
+        let frame = frame(&header, call.message)?;
+        let Some(mut writer) = self.writer.try_lock_for(left.time()) else {
+            self.give_up(id);
+            let text = format!("{} took no call within {:?}: others wait for it too", self.server, call.timeout);
+            return Err(Error::new(Kind::Unreachable, text));
+        };
+        let written = write(&mut writer, &frame, left);
+        drop(writer);
+        if let Err(e) = written {
             return Err(self.refused().unwrap_or_else(|| {
                 let error = Error::new(Kind::Lost, format!("send to {}: {e}", self.server));
+                // A frame that is cut off can be followed by nothing.
                 self.break_off(&error);
                 error
             }));
         }
-        answer.recv_timeout(call.timeout).unwrap_or_else(|_| {
-            if let Ok(waiting) = &mut *self.waiting.lock() {
-                waiting.remove(&id);
+        answer.recv_timeout(left.time()).unwrap_or_else(|_| {
+            self.give_up(id);
+            if self.heard.load(Ordering::Relaxed) == heard && call.timeout >= SILENCE {
+                self.is_silent.store(true, Ordering::Relaxed);
             }
             let text = format!("{} did not answer {} within {:?}", self.server, call.method, call.timeout);
             Err(Error::new(Kind::Lost, text))
@@ -183,25 +214,18 @@ impl Connection {
         None
     }
 
-    fn send(&self, header: &RequestHeader, message: &[u8]) -> std::io::Result<()> {
-        let mut frame = vec![0; 4];
-        let encoded = header.encode_length_delimited(&mut frame).and_then(|()| {
-            prost::encode_length_delimiter(message.len(), &mut frame)?;
-            frame.extend_from_slice(message);
-            Ok(())
-        });
-        encoded.map_err(std::io::Error::other)?;
-        let len = u32::try_from(frame.len() - 4).map_err(std::io::Error::other)?;
-        frame[..4].copy_from_slice(&len.to_be_bytes());
-        // A frame that is cut off is followed by nothing: the caller breaks the connection.
-        self.writer.lock().write_all(&frame)
+    /// Nobody waits for this answer any more.
+    fn give_up(&self, id: u32) {
+        if let Ok(waiting) = &mut *self.waiting.lock() {
+            waiting.remove(&id);
+        }
     }
 
     /// Ends the connection; who waits is told.
     pub fn break_off(&self, error: &Error) {
         end(&self.waiting, error);
-        // The reader ends by it; one that is gone already is no news.
-        let _ = self.writer.lock().shutdown(std::net::Shutdown::Both);
+        // The reader ends by it, and who writes; one that is gone already is no news.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 }
 
@@ -211,11 +235,38 @@ impl Drop for Connection {
     }
 }
 
+fn frame(header: &RequestHeader, message: &[u8]) -> Result<Vec<u8>> {
+    let too_long = |_| Error::new(Kind::TooLarge, "a request of 4 GiB and more");
+    let mut frame = vec![0; 4];
+    // A vector takes whatever is written to it.
+    header.encode_length_delimited(&mut frame).map_err(Error::protocol)?;
+    prost::encode_length_delimiter(message.len(), &mut frame).map_err(Error::protocol)?;
+    frame.extend_from_slice(message);
+    let len = u32::try_from(frame.len() - 4).map_err(too_long)?;
+    frame[..4].copy_from_slice(&len.to_be_bytes());
+    Ok(frame)
+}
+
+/// Writes a frame as a whole, or fails within the time.
+fn write(stream: &mut TcpStream, frame: &[u8], left: Left) -> std::io::Result<()> {
+    let mut rest = frame;
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left.time()))?;
+        match stream.write(rest) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
 fn connect(server: &Server, timeout: Duration) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("the name has no address");
+    let left = Left::new(timeout.min(CONNECT_TIMEOUT));
     for address in (server.host.as_str(), server.port).to_socket_addrs()? {
-        let timeout = timeout.min(CONNECT_TIMEOUT).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, timeout) {
+        match TcpStream::connect_timeout(&address, left.time()) {
             Ok(stream) => return Ok(stream),
             Err(e) => last = e,
         }
@@ -253,11 +304,12 @@ fn end(waiting: &Mutex<Waiting>, error: &Error) {
     }
 }
 
-fn read_answers(mut stream: TcpStream, server: &Server, waiting: &Mutex<Waiting>) {
+fn read_answers(mut stream: TcpStream, server: &Server, (waiting, heard): (&Mutex<Waiting>, &AtomicU64)) {
     loop {
         let read = read_frame(&mut stream)
             .map_err(|e| Error::new(Kind::Lost, format!("the connection to {server} broke: {e}")))
             .and_then(|body| parse(body).map_err(|e| e.at(server)));
+        heard.fetch_add(1, Ordering::Relaxed);
         match read {
             Ok((Some(id), answer)) => {
                 if let Ok(calls) = &mut *waiting.lock()
@@ -308,79 +360,4 @@ fn parse(body: Vec<u8>) -> Result<(Option<u32>, Result<Answer>)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hbase::client::proto::data::ScanResponse;
-
-    /// What a server of 2.6.4 sent: the end of a scan that was asked for four cells of two rows.
-    const SCANNED: &str = concat!(
-        "0608021a0208701e0802080210b5858080f0f8bbca3e180120e0d40330003800380040005807000000170000000f00000000",
-        "0001720166710000018bcfe5680008000000190000000f000000020001720166710000018bcfe56800047631000000170000",
-        "000f0000000000017301666e0000018bcfe5680104000000190000000f000000020001730166710000018bcfe56800047631",
-    );
-
-    #[test]
-    fn a_recorded_answer_is_taken_apart() {
-        let (id, answer) = parse(hex::decode(SCANNED).unwrap()).unwrap();
-        assert_eq!(id, Some(2));
-        let answer = answer.unwrap();
-        let message: ScanResponse = answer.message().unwrap();
-        assert_eq!((message.cells_per_result, message.partial_flag_per_result), (vec![2, 2], vec![false, false]));
-        assert_eq!((message.more_results, message.more_results_in_region), (Some(true), Some(false)));
-        assert_eq!((message.scanner_id, message.ttl), (Some(4_509_492_764_882_240_181), Some(60_000)));
-        assert_eq!(answer.cells().unwrap().len(), 4);
-    }
-
-    /// As a server does that wants tickets (ServerRpcConnection.processPreamble): it answers no call, and hangs up.
-    #[test]
-    fn a_server_that_wants_tickets_is_told_apart() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
-        let refusing = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut preamble = [0; 6];
-            stream.read_exact(&mut preamble).unwrap();
-            let exception = crate::hbase::client::proto::rpc::ExceptionResponse {
-                exception_class_name: Some("org.apache.hadoop.hbase.security.AccessDeniedException".into()),
-                stack_trace: Some(
-                    "org.apache.hadoop.hbase.security.AccessDeniedException: Authentication is required".into(),
-                ),
-                do_not_retry: Some(true),
-                server_overloaded: None,
-            };
-            let header = ResponseHeader { call_id: Some(u32::MAX), exception: Some(exception), cell_block_meta: None };
-            let header = header.encode_length_delimited_to_vec();
-            stream.write_all(&u32::try_from(header.len()).unwrap().to_be_bytes()).unwrap();
-            stream.write_all(&header).unwrap();
-            // Order: bytes that nobody has read would make the hang-up a reset, which may overtake the refusal.
-            stream.shutdown(std::net::Shutdown::Write).unwrap();
-            let _ = stream.read_to_end(&mut Vec::new());
-            preamble
-        });
-        let connection = Connection::open(&server, Service::Client, "somebody", CONNECT_TIMEOUT).unwrap();
-        let call = Call { method: "Get", message: &[], priority: Priority::Normal, timeout: CONNECT_TIMEOUT };
-        let refused = connection.call(&call).map(|_| ()).unwrap_err();
-        assert_eq!(refused.kind, Kind::Kerberos, "{refused}");
-        assert!(!connection.is_whole());
-        // The server waits for our end.
-        drop(connection);
-        assert_eq!(refusing.join().unwrap(), PREAMBLE);
-    }
-
-    #[test]
-    fn answers_that_are_cut_off_or_changed_are_errors_and_no_faults() {
-        let whole = hex::decode(SCANNED).unwrap();
-        for end in 0..whole.len() {
-            assert!(parse(whole[..end].to_vec()).is_err(), "{end}");
-        }
-        for at in 0..whole.len() {
-            for value in [0, 0x7F, 0xFF] {
-                let mut wrong = whole.clone();
-                wrong[at] = value;
-                if let Ok((_, Ok(answer))) = parse(wrong) {
-                    let _ = (answer.message::<ScanResponse>(), answer.cells());
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ use prost::Message;
 
 use super::address::Registry;
 use super::connection::{Call, Connection, Priority, Server, Service};
+use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::schema::{ActiveMaster, ClusterId, Empty, Master, MetaLocations, MetaRegionServer, ServerName};
 use super::zookeeper;
@@ -80,10 +81,14 @@ impl Asking<'_> {
         let Registry::Masters(masters) = self.registry else { return Ok(M::default()) };
         let mut failed = Error::new(Kind::Address, "no master is named");
         let message = Empty {}.encode_to_vec();
-        for server in masters {
-            let call = Call { method, message: &message, priority: Priority::Normal, timeout: self.timeout };
-            let answer = Connection::open(server, Service::Registry, self.user, self.timeout)
-                .and_then(|connection| connection.call(&call)?.message());
+        let left = Left::new(self.timeout);
+        for (at, server) in masters.iter().enumerate() {
+            // One that is silent leaves time for the others.
+            let part = Left::new(left.time() / u32::try_from(masters.len() - at).unwrap_or(u32::MAX));
+            let answer = Connection::open(server, Service::Registry, self.user, part.time()).and_then(|connection| {
+                let timeout = part.time();
+                connection.call(&Call { method, message: &message, priority: Priority::Normal, timeout })?.message()
+            });
             match answer {
                 // A service that is not known ends the connection without a word; so does what is no HBase.
                 Err(e) if e.kind == Kind::Lost => failed = strange(server, &e),

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
+use super::deadline::bounded;
 use super::error::{Error, Kind};
 
 /// HBase's table of pauses (HConstants.RETRY_BACKOFF), in units of [`PAUSE`].
@@ -11,6 +12,9 @@ const BACKOFF: [u32; 13] = [1, 2, 3, 5, 10, 20, 40, 100, 100, 100, 100, 200, 200
 const PAUSE: Duration = Duration::from_millis(100);
 /// The pause of an overloaded server is so many times longer.
 const OVERLOADED: u32 = 3;
+
+/// With so little left of its time an operation is not tried again.
+const SHORT: Duration = Duration::from_millis(50);
 
 /// A number that nobody else takes: each is the hash of nothing under a key of its own.
 pub fn random() -> u64 {
@@ -29,7 +33,7 @@ pub struct Tries {
 impl Tries {
     /// An operation that may take so long, all tries together.
     pub fn new(what: impl Into<String>, allowed: Duration) -> Self {
-        Self { what: what.into(), until: Instant::now() + allowed, allowed, tried: 0 }
+        Self { what: what.into(), until: bounded(Instant::now() + allowed), allowed, tried: 0 }
     }
 
     /// What is left of its time.
@@ -39,7 +43,7 @@ impl Tries {
 
     /// Its time begins anew: it has made progress.
     pub fn renew(&mut self) {
-        (self.until, self.tried) = (Instant::now() + self.allowed, 0);
+        (self.until, self.tried) = (bounded(Instant::now() + self.allowed), 0);
     }
 
     /// How often it has failed.
@@ -52,9 +56,10 @@ impl Tries {
         if !error.may_pass() {
             return Err(error);
         }
-        let pause = pause(self.tried, error.kind);
+        // A long pause leaves time for another try.
+        let pause = pause(self.tried, error.kind).min(self.left() / 2);
         self.tried += 1;
-        if pause >= self.left() {
+        if self.left() <= SHORT {
             let (tries, allowed) = (self.tried, self.allowed);
             let text =
                 format!("{} failed {tries} times within {allowed:?}, the last time so: {}", self.what, error.text);
@@ -93,10 +98,16 @@ mod tests {
         near(1, Kind::Overloaded, 600);
         let mut tries = Tries::new("a try", Duration::from_millis(250));
         let failed = || Error::new(Kind::Unreachable, "nobody");
-        tries.again(failed()).unwrap();
-        let end = tries.again(failed()).unwrap_err();
+        let started = Instant::now();
+        let end = loop {
+            match tries.again(failed()) {
+                Ok(()) => assert!(started.elapsed() < Duration::from_millis(400)),
+                Err(e) => break e,
+            }
+        };
         assert_eq!(end.kind, Kind::TimedOut);
-        assert!(end.text.contains("a try failed 2 times") && end.text.ends_with("nobody"), "{}", end.text);
+        assert!(started.elapsed() >= Duration::from_millis(150), "{:?}", started.elapsed());
+        assert!(end.text.starts_with("a try failed ") && end.text.ends_with("nobody"), "{}", end.text);
         assert_eq!(tries.again(Error::new(Kind::Refused, "no")).unwrap_err().kind, Kind::Refused);
     }
 }

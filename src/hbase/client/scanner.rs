@@ -9,9 +9,9 @@ use super::cell::Cell;
 use super::cluster::Cluster;
 use super::connection::Service;
 use super::error::{Error, Kind, Result};
-use super::locate::Region;
 use super::proto::data::{Scan, ScanRequest, ScanResponse};
 use super::proto::schema::TableName;
+use super::region::Region;
 use super::retry::Tries;
 
 /// Bytes that one answer is asked to have at most (HBase: hbase.client.scanner.max.result.size).

@@ -1,17 +1,20 @@
 //! Rows: gets, mutations, atomic mutations of a row, and many rows at once.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use prost::Message;
 
 use super::cell::{Cell, of_outcome};
 use super::cluster::Cluster;
 use super::connection::Service;
 use super::error::{Error, Kind, Result};
-use super::locate::Region;
 use super::proto::data::{
     Action, Column, Condition, Get, GetRequest, GetResponse, MultiRequest, MultiResponse, MutateRequest,
     MutateResponse, MutationProto, RegionAction, RegionActionResult, delete_type, mutation_type,
 };
 use super::proto::schema::{NameBytesPair, TableName};
+use super::region::Region;
 use super::retry::{Tries, random};
 
 /// Bytes of mutations that one request takes along.
@@ -216,46 +219,102 @@ impl Cluster {
         rows: &[Vec<MutationProto>],
         open: &[usize],
         tries: &Tries,
-    ) -> (Vec<usize>, Option<Error>) {
-        let (mut first, mut actions, mut sent, mut bytes) = (None, Vec::new(), Vec::new(), 0);
+    ) -> (HashSet<usize>, Option<Error>) {
+        let mut asked = Asked::default();
         for at in open {
             let row = rows[*at].first().and_then(|mutation| mutation.row.clone()).unwrap_or_default();
-            let region = match self.locate(table, &row, tries) {
-                Ok(region) => region,
-                Err(e) => return (Vec::new(), Some(e)),
-            };
-            if first.get_or_insert_with(|| region.clone()).server != region.server {
-                continue;
+            match self.locate(table, &row, tries) {
+                Ok(region) => asked.add(*at, &rows[*at], &region),
+                Err(e) => return (HashSet::new(), Some(e)),
             }
-            bytes += rows[*at].iter().map(Message::encoded_len).sum::<usize>();
-            actions.push(region_action(&region, &rows[*at], rows[*at].len() > 1, None));
-            sent.push((*at, region));
-            if bytes >= MOST_REQUEST {
+            if asked.bytes >= MOST_REQUEST {
                 break;
             }
         }
-        let Some(region) = first else { return (open.to_vec(), None) };
-        match self.multi(&region, actions, tries) {
+        let Some(region) = asked.sent.first().map(|(region, _)| Arc::clone(region)) else {
+            return (open.iter().copied().collect(), None);
+        };
+        match self.multi(&region, asked.actions, tries) {
             Ok((results, _)) => {
-                let mut failed = None;
-                let mut done = Vec::new();
-                for ((at, region), result) in sent.iter().zip(&results) {
-                    match check_whole(result) {
-                        Ok(()) => done.push(*at),
-                        Err(e) => {
-                            self.blame(region, &e);
-                            failed = Some(e);
-                        }
+                let (mut failed, mut done) = (None, HashSet::new());
+                for ((region, rows), result) in asked.sent.iter().zip(&results) {
+                    let (made, error) = outcome_of(rows, result);
+                    done.extend(made);
+                    if let Some(e) = error {
+                        self.blame(region, &e);
+                        failed = Some(e);
                     }
                 }
                 (done, failed)
             }
             Err(e) => {
                 self.blame(&region, &e);
-                (Vec::new(), Some(e))
+                (HashSet::new(), Some(e))
             }
         }
     }
+}
+
+/// A request for many rows of one server. Rows of one mutation go together by their regions: the server writes them
+/// down together. A row of more is a step of its own.
+#[derive(Default)]
+struct Asked {
+    actions: Vec<RegionAction>,
+    /// Of each action its region, and the rows in the order of their mutations.
+    sent: Vec<(Arc<Region>, Vec<usize>)>,
+    /// Which action has the rows of one mutation of a region.
+    places: HashMap<Vec<u8>, usize>,
+    bytes: usize,
+}
+
+impl Asked {
+    /// Takes a row, unless it is another server's.
+    fn add(&mut self, at: usize, mutations: &[MutationProto], region: &Arc<Region>) {
+        if self.sent.first().is_some_and(|(first, _)| first.server != region.server) {
+            return;
+        }
+        self.bytes += mutations.iter().map(Message::encoded_len).sum::<usize>();
+        match (mutations, self.places.get(&region.name)) {
+            ([one], Some(place)) => {
+                let actions = &mut self.actions[*place].action;
+                let index = u32::try_from(actions.len()).ok();
+                actions.push(Action { index, mutation: Some(one.clone()), get: None });
+                self.sent[*place].1.push(at);
+            }
+            _ => {
+                if mutations.len() == 1 {
+                    self.places.insert(region.name.clone(), self.actions.len());
+                }
+                self.actions.push(region_action(region, mutations, mutations.len() > 1, None));
+                self.sent.push((Arc::clone(region), vec![at]));
+            }
+        }
+    }
+}
+
+/// Which rows of an action are done, and how one failed that is not.
+fn outcome_of(rows: &[usize], result: &RegionActionResult) -> (Vec<usize>, Option<Error>) {
+    if let [row] = rows {
+        return match check_whole(result) {
+            Ok(()) => (vec![*row], None),
+            Err(e) => (Vec::new(), Some(e)),
+        };
+    }
+    if let Some(exception) = &result.exception {
+        return (Vec::new(), Some(of_exception(exception)));
+    }
+    let (mut done, mut failed) = (Vec::new(), None);
+    for one in &result.result_or_exception {
+        match (&one.exception, rows.get(one.index.unwrap_or(u32::MAX) as usize)) {
+            (Some(exception), _) => failed = Some(of_exception(exception)),
+            (None, Some(row)) => done.push(*row),
+            (None, None) => {}
+        }
+    }
+    if done.len() < rows.len() && failed.is_none() {
+        failed = Some(Error::new(Kind::Passing, "the server says nothing of some mutations"));
+    }
+    (done, failed)
 }
 
 fn region_action(

@@ -7,6 +7,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::connection::Server;
+use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 
 /// Longest answer that is taken: nodes of HBase have some hundred bytes.
@@ -22,8 +23,11 @@ const SESSION_MS: i32 = 10_000;
 /// The data of a node, from the first server of the ensemble that answers.
 pub fn read(ensemble: &[Server], path: &str, timeout: Duration) -> Result<Vec<u8>> {
     let mut failed = Error::new(Kind::Address, "no ZooKeeper is named");
-    for server in ensemble {
-        match read_from(server, path, timeout) {
+    let left = Left::new(timeout);
+    for (at, server) in ensemble.iter().enumerate() {
+        // One that is silent leaves time for the others.
+        let part = left.time() / u32::try_from(ensemble.len() - at).unwrap_or(u32::MAX);
+        match read_from(server, path, part) {
             Err(e) if e.kind == Kind::Unreachable => failed = e,
             answered => return answered,
         }
@@ -33,11 +37,17 @@ pub fn read(ensemble: &[Server], path: &str, timeout: Duration) -> Result<Vec<u8
 
 fn read_from(server: &Server, path: &str, timeout: Duration) -> Result<Vec<u8>> {
     let unreachable = |e: std::io::Error| Error::new(Kind::Unreachable, format!("ZooKeeper {server}: {e}"));
-    let mut stream = open(server, timeout).map_err(unreachable)?;
+    let left = Left::new(timeout);
+    let mut stream = open(server, left).map_err(unreachable)?;
     stream.write_all(&hello()).map_err(unreachable)?;
     // What is no ZooKeeper says nothing, hangs up, or says something else.
     let strange = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => not_zookeeper(server),
+        std::io::ErrorKind::InvalidData => not_zookeeper(server),
+        // So does a ZooKeeper that starts.
+        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => Error::new(
+            Kind::Unreachable,
+            format!("{server} hangs up without an answer: it is no ZooKeeper, or one that is not ready"),
+        ),
         std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => Error::new(
             Kind::Unreachable,
             format!("{server} takes connections and does not answer as ZooKeeper does within {timeout:?}"),
@@ -49,6 +59,7 @@ fn read_from(server: &Server, path: &str, timeout: Duration) -> Result<Vec<u8>> 
     if greeting.len() < 16 || greeting[8..16] == [0; 8] {
         return Err(not_zookeeper(server));
     }
+    stream.set_read_timeout(Some(left.time())).map_err(unreachable)?;
     stream.write_all(&get_data(path)).map_err(unreachable)?;
     let answer = frame(&mut stream).map_err(strange)?;
     // The session would end by itself.
@@ -67,13 +78,13 @@ fn not_zookeeper(server: &Server) -> Error {
     Error::new(Kind::Protocol, format!("what listens at {server} is no ZooKeeper"))
 }
 
-fn open(server: &Server, timeout: Duration) -> std::io::Result<TcpStream> {
+fn open(server: &Server, left: Left) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("the name has no address");
     for address in (server.host.as_str(), server.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, timeout.max(Duration::from_millis(1))) {
+        match TcpStream::connect_timeout(&address, left.time()) {
             Ok(stream) => {
-                stream.set_read_timeout(Some(timeout))?;
-                stream.set_write_timeout(Some(timeout))?;
+                stream.set_read_timeout(Some(left.time()))?;
+                stream.set_write_timeout(Some(left.time()))?;
                 return Ok(stream);
             }
             Err(e) => last = e,

@@ -5,7 +5,6 @@ use crate::ErrorKind;
 use crate::model::{CatalogueChange, FamilySchema, TableSchema};
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::failure::{Failure, Outcome, refuse, table_name};
-use crate::shell::regions::regions;
 use crate::shell::schema;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
@@ -25,7 +24,7 @@ pub(super) fn alter_async(session: &mut Session<'_>, arguments: &Arguments) -> O
 
 pub(super) fn alter_status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = known(session, arguments)?;
-    let count = regions(&table).len();
+    let count = super::regions::count(session, &table)?;
     session.printer.line(&format!("{count}/{count} regions updated.\nDone."))?;
     Ok(Value::Nil)
 }

@@ -1,6 +1,7 @@
 //! status, version, table_help, whoami, processlist; and help.
 
 use super::{Command, meaningless};
+use crate::backend::ClusterNumbers;
 use crate::model::TableState;
 use crate::shell::arguments::Arguments;
 use crate::shell::failure::{Outcome, refuse};
@@ -31,11 +32,18 @@ fn version(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
 }
 
 fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    let catalogue = session.backend()?.catalogue()?;
-    let enabled = catalogue.tables.values().filter(|table| table.state == TableState::Enabled);
-    let count: usize = enabled.map(|table| regions(table).len()).sum();
     let format = if arguments.count() == 0 { "summary".to_owned() } else { arguments.text(0) };
     let backend = session.backend()?;
+    if let Some(cluster) = backend.cluster_numbers()? {
+        cluster_status(&cluster, &format)?.iter().try_for_each(|line| session.printer.line(line))?;
+        return Ok(Value::Nil);
+    }
+    let catalogue = backend.catalogue()?;
+    let enabled = catalogue.user_tables().filter(|table| table.state == TableState::Enabled);
+    let mut count = 0;
+    for table in enabled {
+        count += regions(&*backend, table)?.len();
+    }
     let printer = &mut session.printer;
     match format.as_str() {
         "summary" => {
@@ -59,6 +67,53 @@ fn status(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
         other => return refuse(format!("status {other}: give 'summary', 'simple' or 'detailed'")),
     }
     Ok(Value::Nil)
+}
+
+/// A cluster's servers, as HBase's shell lists them.
+fn cluster_status(cluster: &ClusterNumbers, format: &str) -> Outcome<Vec<String>> {
+    const MB: u64 = 1 << 20;
+    let (servers, dead, backups) = (&cluster.servers, &cluster.dead, &cluster.backup_masters);
+    let regions: u64 = servers.iter().map(|server| server.regions).sum();
+    let active = usize::from(cluster.master.is_some());
+    let place = |name: &str| name.replacen(',', ":", 1).replacen(',', " ", 1);
+    match format {
+        "summary" => {
+            let load = regions as f64 / servers.len().max(1) as f64;
+            Ok(vec![format!(
+                "{active} active master, {} backup masters, {} servers, {} dead, {load:.4} average load",
+                backups.len(),
+                servers.len(),
+                dead.len()
+            )])
+        }
+        "simple" | "detailed" => {
+            let mut lines = vec![format!("version {}", cluster.version)];
+            lines.push(format!("active master:  {}", cluster.master.as_deref().map_or("none".to_owned(), place)));
+            lines.push(format!("{} backup masters", backups.len()));
+            lines.extend(backups.iter().map(|name| format!("    {}", place(name))));
+            lines.push(format!("{} live servers", servers.len()));
+            for server in servers {
+                lines.push(format!("    {}", place(&server.name)));
+                lines.push(format!(
+                    "        requestsPerSecond={}, numberOfOnlineRegions={}, usedHeapMB={}, maxHeapMB={}, \
+                     numberOfStorefiles={}, storefileSizeMB={}, memstoreSizeMB={}",
+                    server.requests,
+                    server.regions,
+                    server.used_heap_bytes / MB,
+                    server.most_heap_bytes / MB,
+                    server.files,
+                    server.file_bytes / MB,
+                    server.memory_bytes / MB
+                ));
+            }
+            lines.push(format!("{} dead servers", dead.len()));
+            lines.extend(dead.iter().map(|name| format!("    {}", place(name))));
+            let requests: u64 = servers.iter().map(|server| server.requests).sum();
+            lines.push(format!("Aggregate load: {requests}, regions: {regions}"));
+            Ok(lines)
+        }
+        other => refuse(format!("status {other}: give 'summary', 'simple' or 'detailed'")),
+    }
 }
 
 fn whoami(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {

@@ -4,6 +4,7 @@ mod alter;
 mod general;
 mod namespaces;
 mod read;
+mod regions;
 mod snapshots;
 mod tables;
 mod tools;
@@ -13,11 +14,11 @@ pub use general::version_text;
 
 use super::arguments::Arguments;
 use super::failure::{Failure, Outcome, refuse, table_name};
-use super::regions;
 use super::registry::Entry;
 use super::session::Session;
 use super::value::Value;
 use crate::model::describe;
+use crate::model::region;
 use crate::model::{RowKey, TableName, TableSchema, TableState, check_row};
 use crate::{Error, ErrorKind};
 
@@ -32,7 +33,7 @@ pub fn run(session: &mut Session<'_>, entry: &Entry, arguments: Arguments) -> Ou
         "namespace" => namespaces::find(entry.name),
         "dml" => read::find(entry.name).or_else(|| write::find(entry.name)),
         "snapshots" => snapshots::find(entry.name),
-        _ => tools::find(entry.name),
+        _ => tools::find(entry.name).or_else(|| regions::find(entry.name)),
     };
     match command {
         Some(command) => command(session, &arguments),
@@ -83,7 +84,7 @@ impl Session<'_> {
 /// Refuses families that the table does not have, as a region does.
 fn check_families<'f>(table: &TableSchema, row: &[u8], mut families: impl Iterator<Item = &'f str>) -> Outcome<()> {
     let Some(missing) = families.find(|family| !table.families.contains_key(*family)) else { return Ok(()) };
-    let region = regions::region_of(table, row).map(|region| region.name).unwrap_or_default();
+    let region = region::region_of(table, row).map(|region| region.name).unwrap_or_default();
     refuse(format!(
         "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family {missing} does not exist in \
          region {region} in table {}",

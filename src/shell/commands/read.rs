@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::tz::TimeZone;
 
 use super::{ColumnText, Command, check_families, row_key};
+use crate::model::region::Region;
 use crate::model::{
     Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, TimeRange, after_prefix, cell_json,
     to_string_binary,
@@ -13,7 +14,7 @@ use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::{convert, counter, local_time};
 use crate::shell::failure::{Failure, Outcome, refuse};
 use crate::shell::print::Form;
-use crate::shell::regions::splits;
+use crate::shell::regions::regions;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
 
@@ -37,6 +38,8 @@ struct Format {
     formatter: Option<String>,
     /// Characters of `timestamp=.., value=..`.
     max_length: Option<usize>,
+    /// The cells are of hbase:meta, whose regions are shown in words.
+    is_of_meta: bool,
 }
 
 impl Format {
@@ -49,7 +52,7 @@ impl Format {
             return refuse(format!("FORMATTER_CLASS {class}: there is only org.apache.hadoop.hbase.util.Bytes"));
         }
         let max_length = max_length.and_then(|most| usize::try_from(most).ok());
-        Ok(Self { converters: BTreeMap::new(), formatter, max_length })
+        Ok(Self { converters: BTreeMap::new(), formatter, max_length, is_of_meta: false })
     }
 
     fn key(&self, bytes: &[u8]) -> Outcome<String> {
@@ -66,15 +69,25 @@ impl Format {
         let text = match cell.kind {
             CellKind::Tombstone(kind) => format!("timestamp={time}, type={}", kind.name()),
             CellKind::Put => {
-                let own = self.converters.get(&(cell.family.clone(), cell.qualifier.clone()));
-                let method = own.or(self.formatter.as_ref()).map_or("toStringBinary", String::as_str);
-                format!("timestamp={time}, value={}", convert(&cell.value, method_name(method)?)?)
+                format!("timestamp={time}, value={}", self.value(cell)?)
             }
         };
         Ok(match self.max_length {
             Some(most) => text.chars().take(most).collect(),
             None => text,
         })
+    }
+
+    fn value(&self, cell: &Cell) -> Outcome<String> {
+        if self.is_of_meta
+            && (cell.family.as_str(), cell.qualifier.as_slice()) == ("info", b"regioninfo")
+            && let Some(region) = Region::of_info(&cell.value)
+        {
+            return Ok(region.shown());
+        }
+        let own = self.converters.get(&(cell.family.clone(), cell.qualifier.clone()));
+        let method = own.or(self.formatter.as_ref()).map_or("toStringBinary", String::as_str);
+        convert(&cell.value, method_name(method)?)
     }
 }
 
@@ -174,8 +187,9 @@ fn get_request(arguments: &Arguments) -> Outcome<(ReadSpec, Format)> {
 fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     session.printer.heading("COLUMN", "CELL")?;
     let row = row_key(arguments.bytes(1))?;
-    let (read, format) = get_request(arguments)?;
+    let (read, mut format) = get_request(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
+    format.is_of_meta = table.name.is_meta();
     check_columns(&table, &row, &read)?;
     let backend = session.backend()?;
     let (get, mut cells, mut found) = (Get { table: table.name, row, read }, Cells::default(), false);
@@ -263,7 +277,8 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     session.printer.heading("ROW", "COLUMN+CELL")?;
     let mut options = scan_options(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
-    let (scan, format) = scan_request(&table, &mut options)?;
+    let (scan, mut format) = scan_request(&table, &mut options)?;
+    format.is_of_meta = table.name.is_meta();
     let backend = session.backend()?;
     let (mut count, mut row, mut cells) = (0, String::new(), Cells::default());
     let mut key = Vec::new();
@@ -333,8 +348,8 @@ fn get_counter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
 }
 
 fn get_splits(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    let splits = splits(&session.table(&arguments.text(0))?);
-    let texts: Vec<String> = splits.iter().map(|split| to_string_binary(split)).collect();
+    let regions = regions(&*session.backend()?, &session.table(&arguments.text(0))?)?;
+    let texts: Vec<String> = regions.iter().skip(1).map(|region| to_string_binary(&region.start)).collect();
     session.printer.line(&format!("Total number of splits = {}", texts.len() + 1))?;
     for text in &texts {
         session.printer.line(text)?;

@@ -176,7 +176,7 @@ fn matching(session: &Session<'_>, regex: &str) -> Outcome<Vec<TableSchema>> {
         let full = format!("{}:{}", name.namespace, name.name);
         regex.is_match(&name.to_string()) || regex.is_match(&full)
     };
-    Ok(catalogue.tables.values().filter(|table| matches(&table.name)).cloned().collect())
+    Ok(catalogue.user_tables().filter(|table| matches(&table.name)).cloned().collect())
 }
 
 /// Asks, then does something to every table that matches; `verb` and `done` are its words.
@@ -309,7 +309,8 @@ fn get_table(_: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
 
 fn locate_region(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = session.table(&arguments.text(0))?;
-    let Some(region) = region_of(&table, &arguments.bytes(1)) else { return Ok(Value::Nil) };
+    let found = region_of(&*session.backend()?, &table, &arguments.bytes(1))?;
+    let Some(region) = found else { return Ok(Value::Nil) };
     session.printer.heading("HOST", "REGION")?;
     let text = format!(
         "{{ENCODED => {}, NAME => '{}', STARTKEY => '{}', ENDKEY => '{}'}}",
@@ -318,7 +319,7 @@ fn locate_region(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Va
         to_string_binary(&region.start),
         to_string_binary(&region.end)
     );
-    session.printer.row("cellfs", &text)?;
+    session.printer.row(&region.host(), &text)?;
     session.printer.rows(1)?;
     Ok(Value::Nil)
 }
@@ -328,9 +329,9 @@ fn list_regions(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Val
     if table.state == TableState::Disabled {
         return refuse(format!("Table {} must be enabled.", table.name));
     }
-    let rows: Vec<[String; 4]> = regions(&table)
+    let rows: Vec<[String; 4]> = regions(&*session.backend()?, &table)?
         .into_iter()
-        .map(|r| ["cellfs".to_owned(), r.name, to_string_binary(&r.start), to_string_binary(&r.end)])
+        .map(|r| [r.server, r.name, to_string_binary(&r.start), to_string_binary(&r.end)])
         .collect();
     let heads = [("SERVER_NAME", 12), ("REGION_NAME", 12), ("START_KEY", 10), ("END_KEY", 10)];
     let widths: Vec<usize> = heads

@@ -2,10 +2,8 @@
 
 use super::Command;
 use crate::backend::CompactionKind;
-use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
 use crate::shell::failure::{Outcome, refuse};
-use crate::shell::regions::{set_splits, splits};
 use crate::shell::session::Session;
 use crate::shell::value::Value;
 
@@ -15,10 +13,6 @@ pub(super) fn find(name: &str) -> Option<Command> {
         "compact" => compact,
         "major_compact" => major_compact,
         "compaction_state" => compaction_state,
-        "split" => split,
-        "balancer" => balancer,
-        "balance_switch" => balance_switch,
-        "balancer_enabled" => balancer_enabled,
         "list_quotas" => list_quotas,
         _ => return None,
     })
@@ -58,42 +52,6 @@ fn compaction_state(session: &mut Session<'_>, arguments: &Arguments) -> Outcome
     };
     session.printer.line(state)?;
     Ok(Value::text(state))
-}
-
-/// Splits are remembered for `get_splits`; nothing moves.
-fn split(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    let mut table = session.table(&arguments.text(0))?;
-    let point = arguments.bytes(1);
-    if point.is_empty() {
-        return refuse(
-            "org.apache.hadoop.hbase.DoNotRetryIOException: Region not splittable because bestSplitPoint = null, maybe \
-             table is too small for auto split. For force split, try specifying split row",
-        );
-    }
-    let mut points = splits(&table);
-    points.push(point);
-    set_splits(&mut table, points);
-    session.backend()?.alter(CatalogueChange::AlterTable(table), Origin::default())?;
-    Ok(Value::Nil)
-}
-
-fn truth(session: &mut Session<'_>) -> Outcome<Value> {
-    session.printer.line("true")?;
-    Ok(Value::Boolean(true))
-}
-
-/// There is one server, and it has everything: always balanced.
-fn balancer(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
-    truth(session)
-}
-
-fn balance_switch(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
-    session.printer.line("Previous balancer state : true")?;
-    Ok(Value::Boolean(true))
-}
-
-fn balancer_enabled(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
-    truth(session)
 }
 
 fn list_quotas(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {

@@ -4,25 +4,25 @@ use super::*;
 use crate::backend::{Directory, Existing, Restoration};
 use crate::env::sync::{self, Limits, simulate};
 
-fn check(name: &str, attributes: &[(&str, &str)]) -> ConstraintSchema {
+pub fn check(name: &str, attributes: &[(&str, &str)]) -> ConstraintSchema {
     let mut made = ConstraintSchema::new(name);
     attributes.iter().for_each(|(name, text)| made.set_attribute(name, Some(text)).unwrap());
     made
 }
 
-fn declare(store: &Store, family: &str, constraint: ConstraintSchema) -> crate::Result<()> {
+pub fn declare(store: &Store, family: &str, constraint: ConstraintSchema) -> crate::Result<()> {
     let mut schema = store.catalogue().unwrap().tables[&table()].clone();
     let of = &mut schema.families.get_mut(family).unwrap().constraints;
     of.insert(constraint.name.clone(), constraint);
     store.alter(CatalogueChange::AlterTable(schema), Origin(0))
 }
 
-fn parents() -> TableName {
+pub fn parents() -> TableName {
     TableName::parse("p").unwrap()
 }
 
 /// Tables t with families f and g, and p with a family f.
-fn two_tables(env: &SimEnv) -> Store {
+pub fn two_tables(env: &SimEnv) -> Store {
     let store = open(env);
     let mut first = schema(FILES);
     first.declare(FamilySchema::new("g", first.families["f"].attributes.clone()));
@@ -32,7 +32,7 @@ fn two_tables(env: &SimEnv) -> Store {
     store
 }
 
-fn of_row(table: &TableName, row: &str, mutations: Vec<Mutation>) -> RowMutations {
+pub fn of_row(table: &TableName, row: &str, mutations: Vec<Mutation>) -> RowMutations {
     RowMutations { table: table.clone(), row: row.into(), mutations, durability: None, origin: Origin(0) }
 }
 
@@ -47,11 +47,11 @@ fn refused<T>(done: crate::Result<T>, sentence: &str) {
     assert!(e.message.contains(sentence), "{e}, not {sentence}");
 }
 
-fn deletes(kind: DeleteKind) -> Mutation {
+pub fn deletes(kind: DeleteKind) -> Mutation {
     Mutation::Delete(vec![DeleteMarker { kind, time: Time::AfterNewest, erases: false }])
 }
 
-fn append(qualifier: &str, bytes: &[u8]) -> Mutation {
+pub fn append(qualifier: &str, bytes: &[u8]) -> Mutation {
     let delta = ColumnDelta { family: "f".into(), qualifier: qualifier.into(), delta: bytes.to_vec() };
     let (time_range, time) = (TimeRange::ALL, Time::AfterNewest);
     let (file, returns) = (FileChange::default(), false);
@@ -263,7 +263,9 @@ fn a_check_is_added_beside_writers_and_over_crashes() {
                 let writer = {
                     let store = Arc::clone(&store);
                     sync::spawn("writer", move || {
-                        let value = |n: usize| if n == 6 && seed % 2 == 0 { b"bad".as_slice() } else { b"7" };
+                        // Before or after most seeds have added it.
+                        let bad = [1, 6][seed as usize / 2 % 2];
+                        let value = |n: usize| if n == bad && seed % 2 == 0 { b"bad".as_slice() } else { b"7" };
                         (0..12).filter(|n| try_put(&store, &format!("w{n}"), &[("age", value(*n))]).is_err()).count()
                     })
                 };
@@ -291,135 +293,4 @@ fn a_check_is_added_beside_writers_and_over_crashes() {
     assert!(odd.iter().all(|(_, is_there)| **is_there), "nothing was in its way");
     let added = even.iter().filter(|(_, is_there)| **is_there).count();
     assert!(added > 0 && added < even.len(), "of {} that a writer may break {added} were added", even.len());
-}
-
-type Rows = BTreeMap<&'static str, BTreeMap<&'static str, Vec<u8>>>;
-
-/// The rules of the random test, said once more: ages are numbers, `of` is a row of p, rows with anything have a name of
-/// three bytes at the most.
-fn obeys(rows: &Rows, parents: &[&str], row: &str, put: &[(&'static str, Vec<u8>)]) -> bool {
-    let is_right = |(name, value): &(&str, Vec<u8>)| {
-        let text = String::from_utf8_lossy(value);
-        match *name {
-            "age" => text.parse::<i64>().is_ok(),
-            "name" => value.len() <= 3,
-            "of" => parents.contains(&&*text),
-            _ => true,
-        }
-    };
-    put.iter().all(is_right) && (put.is_empty() || rows.get(row).is_some_and(|row| row.contains_key("name")))
-}
-
-#[test]
-fn random_writes_are_refused_as_a_model_of_the_rules_does() {
-    const ROWS: [&str; 4] = ["a", "b", "c", "d"];
-    const NAMES: [&str; 4] = ["name", "age", "of", "x"];
-    const VALUES: [&str; 7] = ["1", "-20", "x", "long", "p1", "p2", ""];
-    let (mut taken, mut refusals) = (0, 0);
-    for seed in 0..60_u64 {
-        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        let mut below = move |n: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % n
-        };
-        let env = SimEnv::new();
-        let store = two_tables(&env);
-        for constraint in [
-            check("age", &[("columns", "age"), ("type", "i64")]),
-            check("name", &[("columns", "name"), ("length", "..3"), ("required", "f:name")]),
-            check("of", &[("columns", "of"), ("references", "p")]),
-        ] {
-            declare(&store, "f", constraint).unwrap();
-        }
-        let (mut model, mut known) = (Rows::new(), Vec::new());
-        for _ in 0..60 {
-            let row = ROWS[below(4)];
-            let mut next = model.clone();
-            let of = next.entry(row).or_default();
-            let mut put: Vec<(&str, Vec<u8>)> = Vec::new();
-            let mut mutations = Vec::new();
-            match below(8) {
-                0 => {
-                    of.clear();
-                    mutations.push(deletes(DeleteKind::Row));
-                }
-                1 => {
-                    let parent = ["p1", "p2"][below(2)];
-                    let was = known.iter().position(|of| *of == parent);
-                    let change = match was {
-                        Some(at) => {
-                            known.remove(at);
-                            deletes(DeleteKind::Row)
-                        }
-                        None => {
-                            known.push(parent);
-                            Mutation::Put(vec![put_cell("q", b"", Time::AfterNewest)])
-                        }
-                    };
-                    store.mutate(of_row(&parents(), parent, vec![change]), None).unwrap();
-                    continue;
-                }
-                2 => {
-                    let name = NAMES[below(4)];
-                    let more = VALUES[below(7)].as_bytes();
-                    of.entry(name).or_default().extend_from_slice(more);
-                    put.push((name, of[name].clone()));
-                    mutations.push(append(name, more));
-                }
-                3 => {
-                    let (from, to) = (NAMES[below(4)], NAMES[below(4)]);
-                    let other = ROWS[below(4)];
-                    let Some(value) = of.remove(from) else { continue };
-                    next.entry(other).or_default().insert(to, value.clone());
-                    let rename = RenameCell::newest(column(row, from), column(other, to), RenameMode::Replace);
-                    let done = store.rename_cell(&rename);
-                    let is_same = row == other && from == to;
-                    let may = obeys(&next, &known, other, &[(to, value)]);
-                    assert_eq!(done.is_ok(), may, "seed {seed}: {row} {from} to {other} {to}: {done:?}");
-                    if may && !is_same {
-                        model = next;
-                    }
-                    continue;
-                }
-                _ => {
-                    for name in NAMES {
-                        match below(5) {
-                            0 | 1 => {
-                                let value = VALUES[below(7)].as_bytes().to_vec();
-                                of.insert(name, value.clone());
-                                mutations.push(Mutation::Put(vec![put_cell(name, &value, Time::AfterNewest)]));
-                                put.push((name, value));
-                            }
-                            2 => {
-                                of.remove(name);
-                                let kind = DeleteKind::Column { family: "f".into(), qualifier: name.into() };
-                                mutations.push(deletes(kind));
-                            }
-                            _ => {}
-                        }
-                    }
-                    if mutations.is_empty() {
-                        continue;
-                    }
-                }
-            }
-            let may = obeys(&next, &known, row, &put);
-            let done = store.mutate(of_row(&table(), row, mutations), None);
-            assert_eq!(done.is_ok(), may, "seed {seed}: {row} {put:?} {:?}: {done:?}", model.get(row));
-            (taken, refusals) = (taken + usize::from(may), refusals + usize::from(!may));
-            if may {
-                model = next;
-            }
-            if below(15) == 0 {
-                store.flush(None).unwrap();
-            }
-            for row in ROWS {
-                for name in NAMES {
-                    let wanted = model.get(row).and_then(|of| of.get(name)).cloned();
-                    assert_eq!(value(&store, row, name), wanted, "seed {seed}: {row} {name}");
-                }
-            }
-        }
-    }
-    assert!(taken > 300 && refusals > 300, "{taken} taken, {refusals} refused");
 }

@@ -349,3 +349,33 @@ fn a_call_that_fails_once_in_an_open_hides_nothing() {
         assert!(opened + refused > 10 && refused > 5, "{opened} opened, {refused} refused");
     }
 }
+
+/// A process that ends between making a file and the sync of its name leaves that sync to the next one.
+#[test]
+fn what_was_named_and_not_synced_is_by_the_next_process() {
+    let large = |n: u8| vec![n; 100_000];
+    for call in 0.. {
+        let env = SimEnv::new();
+        let store = open(&env);
+        create(&store, FILES);
+        store.sync().unwrap();
+        env.fail_call(call, FailMode::Forever, libc::EIO);
+        let put = |store: &Store, n| {
+            let cell = put_cell("q", &large(n), Time::AfterNewest);
+            mutate(store, "r", Mutation::Put(vec![cell]), Durability::SyncWal).and_then(|_| store.sync())
+        };
+        let ended = put(&store, 1).is_ok();
+        env.crash(CrashMode::ProcessOnly);
+        drop(store);
+        let store = open(&env);
+        store.sync().unwrap();
+        env.crash(CrashMode::LoseUnsynced);
+        drop(store);
+        let store = open(&env);
+        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0, "call {call}");
+        assert!(!ended || value(&store, "r", "q").unwrap() == large(1));
+        if ended {
+            break;
+        }
+    }
+}

@@ -50,6 +50,17 @@ fn a_batch_that_a_crash_has_cut_is_not_there() {
         let batch: Vec<(&str, Vec<Mutation>)> = names.iter().map(|name| (name.as_str(), puts(value))).collect();
         many(&batch)
     };
+    let write = |store: &Store| store.mutate_rows(batch(b"value")).and_then(|()| store.sync());
+    all_or_nothing(names.len(), write, |_, _| ());
+}
+
+/// Stops the machine at each call of a step that makes so many rows of an empty table: all of them are there or none, and
+/// once it was acknowledged all. `look`: at the store that was opened again.
+pub fn all_or_nothing(
+    rows_made: usize,
+    step: impl Fn(&Store) -> crate::Result<()>,
+    look: impl Fn(&Store, &dyn std::fmt::Display),
+) {
     let (mut none, mut all) = (0, 0);
     for call in 0.. {
         let mut ended = false;
@@ -59,17 +70,23 @@ fn a_batch_that_a_crash_has_cut_is_not_there() {
             create(&store, FILES);
             store.sync().unwrap();
             env.fail_call(call, FailMode::Forever, libc::EIO);
-            ended = store.mutate_rows(batch(b"value")).and_then(|()| store.sync()).is_ok();
+            ended = step(&store).is_ok();
             env.crash(CrashMode::KeepSome { seed });
             drop(store);
-            let found = rows(&open(&env)).len();
-            assert!(found == 0 || found == names.len(), "{found} rows after a crash at call {call}, seed {seed}");
-            assert!(!ended || found == names.len(), "what was acknowledged is there");
-            if found == 0 { none += 1 } else { all += 1 }
+            let store = open(&env);
+            let found = rows(&store).len();
+            assert!(found == 0 || found == rows_made, "{found} rows after a crash at call {call}, seed {seed}");
+            assert!(!ended || found == rows_made, "what was acknowledged is there");
+            if found == 0 {
+                none += 1
+            } else {
+                all += 1
+            }
+            look(&store, &format_args!("call {call}, seed {seed}"));
         }
         if ended {
             break;
         }
     }
-    assert!(none > 0 && all > 0, "{none} without, {all} with the batch");
+    assert!(none > 0 && all > 0, "{none} without, {all} with what the step makes");
 }

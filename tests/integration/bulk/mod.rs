@@ -2,7 +2,9 @@
 
 mod full;
 mod lines;
+mod loaded;
 mod mounted;
+mod parquet;
 mod resumed;
 mod round_trip;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellfs::backend::{Backend, RowListing, Versions};
-use cellfs::bulk::{Empty, Format, Import, Out, Plan, Position, history, import_time, refusal, writer};
+use cellfs::bulk::{Empty, Format, Import, Out, Outline, Plan, Position, history, import_time, refusal, writer};
 use cellfs::model::{CatalogueChange, Origin, Scan, TableName, TableSchema, TimeRange};
 use cellfs::store::{Store, StoreOptions};
 use rand::rngs::SmallRng;
@@ -108,7 +108,8 @@ fn bulk_random_histories_go_through_jsonl_and_are_what_they_were() {
         let mut dice = SmallRng::seed_from_u64(seed);
         let namespace = source.catalogue().unwrap().namespaces["other"].clone();
         target.alter(CatalogueChange::CreateNamespace(namespace), Origin(0)).unwrap();
-        for (name, schema) in &source.catalogue().unwrap().tables {
+        for schema in source.catalogue().unwrap().user_tables() {
+            let name = &schema.name;
             copy_schema(schema, target.as_ref());
             let text = exported(source.as_ref(), name);
             // A second time changes nothing.
@@ -163,10 +164,10 @@ fn bulk_rows_of_text_go_through_every_format() {
             }
         }
         let columns = cellfs::bulk::columns_of(backend.as_ref(), &from, &Default::default(), |_| true).unwrap();
-        let (mut writer, mut out) = (writer(format, columns), Out::new());
+        let (mut writer, mut out) = (writer(format, columns, &Outline::default()), Out::new());
         writer.begin(&mut out);
         backend.scan_pieces(&Scan::all(from.clone()), &mut |piece| writer.piece(piece, &mut out)).unwrap();
-        writer.end(&mut out);
+        writer.end(&mut out).unwrap();
         import(&backend, &to, format, &out, &mut dice);
         let rows = |table: &TableName| -> Vec<(Vec<u8>, Cells)> {
             let rows = backend.scan(&Scan::all(table.clone())).unwrap().map(Result::unwrap);

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::server::Cluster;
 use super::tree::Mounted;
-use crate::mount::fixture::{Fixture, errno};
+use crate::mount::fixture::{Fixture, errno, names};
 
 const STEPS: usize = 150;
 
@@ -52,6 +52,13 @@ fn tree(table: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
+/// The rows of some answers.
+fn answers(table: &Path) -> Vec<Vec<String>> {
+    let asked =
+        [".from/b%00", ".to/b", ".last/2", ".prefix/ü", ".columns/f:p", ".filter/ValueFilter(=,'substring:vv')"];
+    asked.iter().map(|question| names(&table.join(question))).collect()
+}
+
 #[test]
 fn a_store_and_a_cluster_end_as_the_same_tree() {
     let seed = std::env::var("CELLFS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
@@ -66,6 +73,7 @@ fn a_store_and_a_cluster_end_as_the_same_tree() {
         assert_eq!(found, expected, "seed {seed}, step {step}: {what}; {}", cluster.errors());
         if step % 10 == 9 {
             assert_eq!(tree(&theirs), tree(&ours), "seed {seed}, step {step}: {what}");
+            assert_eq!(answers(&theirs), answers(&ours), "seed {seed}, step {step}: {what}");
         }
     }
     let count = |table: &Path| fs::read_to_string(table.join(".count")).unwrap();

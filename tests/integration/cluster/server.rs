@@ -13,6 +13,9 @@ use crate::hbase;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long a cluster of many processes keeps a scanner that nobody asks for more.
+pub const LEASE_MS: u64 = 3000;
+
 /// A cluster of one process.
 pub struct Cluster {
     pub address: String,
@@ -30,7 +33,7 @@ static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
 
 /// Ports that are free now and that no other cluster of this process was given: of the master, with that of its region
 /// server 20 above, and of ZooKeeper.
-fn free_ports() -> (u16, u16) {
+pub fn free_ports() -> (u16, u16) {
     static GIVEN: AtomicU16 = AtomicU16::new(0);
     let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
     let first = 20_000 + (std::process::id() % 280) as u16 * 40;
@@ -63,7 +66,7 @@ impl Cluster {
         let home = hbase::prepare().expect("HBase can be fetched");
         let directory = tempfile::tempdir().unwrap();
         let ports = free_ports();
-        let process = launch(directory.path(), &home, ports);
+        let process = launch(directory.path(), &home, ports, None);
         let address = format!("hbase://127.0.0.1:{}/hbase", ports.1);
         let cluster = Self { address, own: Some(Own { directory, home, ports, process: process.into() }) };
         cluster.wait(1);
@@ -83,11 +86,19 @@ impl Cluster {
         process.wait().unwrap();
     }
 
+    /// Stops it as a cut network would, or lets it go on: connections stay, and nothing comes.
+    pub fn stall(&self, is_stalled: bool) {
+        use nix::sys::signal::{Signal, kill};
+        let own = self.own.as_ref().expect("a cluster of one's own");
+        let pid = nix::unistd::Pid::from_raw(own.process.lock().unwrap().id().cast_signed());
+        kill(pid, if is_stalled { Signal::SIGSTOP } else { Signal::SIGCONT }).unwrap();
+    }
+
     /// Starts it again after [`Cluster::kill`]; waits until it is up where that is wanted.
     pub fn start_again(&self) {
         let own = self.own.as_ref().expect("a cluster of one's own");
         let starts = self.log().matches("STARTING service HMaster").count();
-        *own.process.lock().unwrap() = launch(own.directory.path(), &own.home, own.ports);
+        *own.process.lock().unwrap() = launch(own.directory.path(), &own.home, own.ports, None);
         self.wait(starts + 1);
     }
 
@@ -107,11 +118,14 @@ impl Cluster {
     }
 }
 
-fn launch(directory: &Path, home: &Path, (master, zookeeper): (u16, u16)) -> Child {
+/// Starts one process: of a cluster of many where it has a role.
+pub fn launch(directory: &Path, home: &Path, (master, zookeeper): (u16, u16), role: Option<&str>) -> Child {
     Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hbase/server.sh"))
         .arg(directory)
         .args([master.to_string(), zookeeper.to_string()])
         .arg(home.join("classpath"))
+        .args(role)
+        .env("SCANNER_LEASE_MS", LEASE_MS.to_string())
         .stdin(Stdio::null())
         .spawn()
         .expect("server.sh can be run")

@@ -12,28 +12,31 @@ use crate::mount::fixture::{CELLFS, errno, history, names, suffixed};
 
 /// A cluster mounted in a temporary directory, and a table there; both go when it is dropped.
 pub struct Mounted {
-    directory: tempfile::TempDir,
-    daemon: Child,
+    at: MountedAt,
     table: String,
     pub cluster: Arc<Cluster>,
 }
 
-impl Mounted {
-    /// With a table of this name, made by `mkdir`, and its family `f` in the row `r`.
-    pub fn new(cluster: Arc<Cluster>, table: &str, options: &str) -> Self {
+/// A mount of an address.
+pub struct MountedAt {
+    directory: tempfile::TempDir,
+    daemon: Child,
+}
+
+impl MountedAt {
+    pub fn new(address: &str, options: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("mnt")).unwrap();
-        cellfs(&["drop", &cluster.address, table]);
         let mnt = directory.path().join("mnt");
         let log = fs::File::create(directory.path().join("log")).unwrap();
         let daemon = Command::new(CELLFS)
-            .args(["mount", "-f", "-o", options, &cluster.address])
+            .args(["mount", "-f", "-o", options, address])
             .arg(&mnt)
             .stdin(Stdio::null())
             .stderr(log)
             .spawn()
             .unwrap();
-        let mounted = Self { directory, daemon, table: table.to_owned(), cluster };
+        let mounted = Self { directory, daemon };
         let started = Instant::now();
         let answers =
             || nix::sys::statfs::statfs(&mnt).is_ok_and(|s| s.filesystem_type() == nix::sys::statfs::FUSE_SUPER_MAGIC);
@@ -41,7 +44,6 @@ impl Mounted {
             assert!(started.elapsed() < Duration::from_secs(60), "{}", mounted.log());
             std::thread::sleep(Duration::from_millis(5));
         }
-        fs::create_dir_all(mounted.path("r/f")).unwrap();
         mounted
     }
 
@@ -51,6 +53,34 @@ impl Mounted {
 
     pub fn mnt(&self) -> PathBuf {
         self.directory.path().join("mnt")
+    }
+}
+
+impl Drop for MountedAt {
+    fn drop(&mut self) {
+        // Nothing that fails here may hide the test's own failure.
+        let _ = cellfs::fuse::unmount(&self.mnt(), cellfs::fuse::Detach::Now);
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+impl Mounted {
+    /// With a table of this name, made by `mkdir`, and its family `f` in the row `r`.
+    pub fn new(cluster: Arc<Cluster>, table: &str, options: &str) -> Self {
+        cellfs(&["drop", &cluster.address, table]);
+        let at = MountedAt::new(&cluster.address, options);
+        let mounted = Self { at, table: table.to_owned(), cluster };
+        fs::create_dir_all(mounted.path("r/f")).unwrap();
+        mounted
+    }
+
+    pub fn log(&self) -> String {
+        self.at.log()
+    }
+
+    pub fn mnt(&self) -> PathBuf {
+        self.at.mnt()
     }
 
     /// A path in the table.
@@ -65,10 +95,6 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Nothing that fails here may hide the test's own failure.
-        let _ = cellfs::fuse::unmount(&self.mnt(), cellfs::fuse::Detach::Now);
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
         cellfs(&["drop", &self.cluster.address, &self.table]);
     }
 }

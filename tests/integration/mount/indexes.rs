@@ -244,3 +244,25 @@ fn mount_import_refuses_what_another_row_has_in_a_unique_index() {
     assert_eq!(names(&fixture.path("t")), ["a", "b", "d"]);
     assert_eq!(names(&fixture.path("t/.by/mail/one@x")), ["a"]);
 }
+
+#[test]
+fn mount_a_wide_range_of_an_index_is_listed_in_few_walks() {
+    let fixture = Fixture::new();
+    let rows = 20_000;
+    let lines: String = (0..rows).map(|n| format!("u{n:05},{:02}\n", n * 7 % 90)).collect();
+    let csv = fixture.directory.path().join("rows.csv");
+    fs::write(&csv, format!("HBASE_ROW_KEY,f:age\n{lines}")).unwrap();
+    let imported = cellfs(&fixture, "import", &[csv.to_str().unwrap()]);
+    assert_eq!(imported.0, Some(0), "{imported:?}");
+    declare(&fixture, "age", &[("columns", "f:age")]);
+    built(&fixture, "age");
+    let looked = || fixture.backend().status().unwrap().cells_read;
+    let before = looked();
+    let listed = ask(&fixture, "age/.from/10/.to/80");
+    let looks = looked() - before;
+    let wanted: Vec<String> =
+        (0..rows).filter(|n| (10..80).contains(&(n * 7 % 90))).map(|n| format!("u{n:05}")).collect();
+    assert!(listed == wanted, "{} rows, not {}", listed.len(), wanted.len());
+    println!("{looks} looks for {} rows", listed.len());
+    assert!(looks < 15 * listed.len() as u64, "{looks} looks for {} rows", listed.len());
+}

@@ -14,7 +14,7 @@ fn mount_info_tells_what_is_stored_of_a_table() {
     fixture.backend().flush(None).unwrap();
     fs::write(fixture.family("b").join("two words"), "123").unwrap();
     let info = fixture.path("t/.info");
-    assert_eq!(names(&info), ["complete", "describe", "families", "qualifiers", "rows", "size", "stats"]);
+    assert_eq!(names(&info), ["complete", "describe", "families", "qualifiers", "regions", "rows", "size", "stats"]);
     assert!(!names(&fixture.path("t")).contains(&".info".to_owned()), "reachable, not listed");
     for name in names(&info) {
         let file = info.join(&name);

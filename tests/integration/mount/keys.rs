@@ -32,6 +32,29 @@ fn crawl() -> Fixture {
 }
 
 #[test]
+fn mount_a_part_of_the_fields_reads_the_rows_of_each_salt_alone() {
+    let fixture = crawl();
+    let line = |n: u32| format!("\"host=h{n:04}.example.com,time=2014-11-18T05:00:00Z\",x\n");
+    let lines: String = (0..4000).map(line).collect();
+    let csv = fixture.directory.path().join("more.csv");
+    fs::write(&csv, format!("HBASE_ROW_KEY,f:n\n{lines}")).unwrap();
+    let store = fixture.store();
+    let imported = fixture.cellfs(&["import", "--key", store.to_str().unwrap(), "t", csv.to_str().unwrap()]);
+    assert!(imported.status.success(), "{imported:?}");
+    let looked = || fixture.backend().status().unwrap().cells_read;
+    let of_host = fixture.path("t/.key/host=www.cnn.com");
+    let before = looked();
+    assert_eq!(names(&of_host).len(), 9);
+    assert_eq!(fs::read_to_string(of_host.join(".count")).unwrap(), "9\n");
+    for (export, rows) in [(".export/tsv", 9), (".first/4/.export/tsv", 4)] {
+        let text = fs::read(of_host.join(export)).unwrap();
+        assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 1 + rows, "{export}");
+    }
+    let looks = looked() - before;
+    assert!(looks < 1000, "{looks} cells were looked at for 9 rows of 4027");
+}
+
+#[test]
 fn mount_a_recipe_is_a_file_and_its_fields_are_paths() {
     let fixture = crawl();
     let recipe = fixture.path("t/.schema/.key");

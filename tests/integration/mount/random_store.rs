@@ -102,7 +102,7 @@ impl RandomStore {
 
     /// Nothing more is put.
     pub fn make_read_only(&self) {
-        for table in self.backend.catalogue().unwrap().tables.values() {
+        for table in self.backend.catalogue().unwrap().user_tables() {
             let mut table = table.clone();
             table.attributes.insert("READONLY".into(), "true".into());
             self.backend.alter(CatalogueChange::AlterTable(table), Origin(0)).unwrap();

@@ -197,6 +197,47 @@ pub struct MoveRegionRequest {
 }
 
 #[derive(Clone, PartialEq, Message)]
+pub struct MergeRegionsRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub region: Vec<RegionSpecifier>,
+    /// Also where they are not neighbours.
+    #[prost(bool, optional, tag = "3")]
+    pub forcible: Option<bool>,
+    #[prost(uint64, optional, tag = "4")]
+    pub nonce_group: Option<u64>,
+    #[prost(uint64, optional, tag = "5")]
+    pub nonce: Option<u64>,
+}
+
+/// Of AssignRegion and UnassignRegion.
+#[derive(Clone, PartialEq, Message)]
+pub struct RegionRequest {
+    #[prost(message, required, tag = "1")]
+    pub region: RegionSpecifier,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct BalanceRequest {
+    #[prost(bool, optional, tag = "1")]
+    pub ignore_rit: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct SetBalancerRequest {
+    #[prost(bool, required, tag = "1")]
+    pub on: bool,
+    #[prost(bool, optional, tag = "2")]
+    pub synchronous: Option<bool>,
+}
+
+/// The answer of Balance (it ran), SetBalancerRunning (it was on) and IsBalancerEnabled (it is on).
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct BalancerAnswer {
+    #[prost(bool, optional, tag = "1")]
+    pub is_so: Option<bool>,
+}
+
+#[derive(Clone, PartialEq, Message)]
 pub struct CompactRegionRequest {
     #[prost(message, required, tag = "1")]
     pub region: RegionSpecifier,
@@ -229,10 +270,21 @@ pub struct RegionLoad {
     pub storefile_size_mb: Option<u32>,
     #[prost(uint32, optional, tag = "6")]
     pub mem_store_size_mb: Option<u32>,
+    #[prost(uint64, optional, tag = "8")]
+    pub read_requests: Option<u64>,
+    #[prost(uint64, optional, tag = "9")]
+    pub write_requests: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ServerLoad {
+    /// A second.
+    #[prost(uint64, optional, tag = "1")]
+    pub requests: Option<u64>,
+    #[prost(uint32, optional, tag = "3")]
+    pub used_heap_mb: Option<u32>,
+    #[prost(uint32, optional, tag = "4")]
+    pub max_heap_mb: Option<u32>,
     #[prost(message, repeated, tag = "5")]
     pub region_loads: Vec<RegionLoad>,
 }
@@ -257,6 +309,8 @@ pub struct ClusterStatus {
     pub cluster_id: Option<super::schema::ClusterId>,
     #[prost(message, optional, tag = "7")]
     pub master: Option<ServerName>,
+    #[prost(message, repeated, tag = "8")]
+    pub backup_masters: Vec<ServerName>,
 }
 
 /// What is wanted of a cluster's status: 0 its release; none: everything.

@@ -52,6 +52,7 @@ const DEEDS: &[(u64, Deed)] = &[
     (4, ("put in parts", Actor::put_in_parts)),
     (4, ("append to large", Actor::append_to_large)),
     (4, ("put rows", Actor::put_rows)),
+    (3, ("load rows", Actor::load_rows)),
 ];
 
 /// Chances of each deed in a run: some runs do one thing much more often, and others not at all.

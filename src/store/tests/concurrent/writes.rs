@@ -8,7 +8,7 @@ use super::oracle::{Kept, Place, Puts};
 use super::world::{PAIR, QUALIFIERS, ROWS, World, table_name};
 use crate::backend::{Backend, Directory, RenameCell, RenameMode};
 use crate::model::*;
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 impl Actor {
     pub(super) fn put(&mut self) {
@@ -32,6 +32,34 @@ impl Actor {
         let result = self.store.mutate_rows(many);
         log::trace!("put {number} in all rows of {table}: {result:?}");
         self.world.end(&begun, (table, begin), World::kept(durability), &result);
+    }
+
+    /// In all rows of a table at once, past the log.
+    pub(super) fn load_rows(&mut self) {
+        let (table, qualifier) = (self.table(), self.chance.of(&QUALIFIERS));
+        let places = ROWS.iter().map(|row| Place::column(table, row, qualifier));
+        let Fresh { number, bytes, begin, begun, .. } = self.begin_puts(places);
+        let result = self.load(table, qualifier, &bytes);
+        log::trace!("load {number} into all rows of {table}: {result:?}");
+        // None began: the table takes none now.
+        let result = result.map(|loaded| loaded.then_some(()));
+        let result =
+            result.and_then(|done| done.ok_or_else(|| Error::new(ErrorKind::Busy, "the table takes no load now")));
+        self.world.end(&begun, (table, begin), World::kept(Durability::FsyncWal), &result);
+    }
+
+    fn load(&self, table: &str, qualifier: &str, bytes: &[u8]) -> Result<bool> {
+        let name = table_name(table);
+        let Some(mut load) = self.store.bulk_load(&name)? else { return Ok(false) };
+        // Later than all that is stored, as an import's.
+        let time = Time::At(Timestamp(self.store.moment(&name)?.0 + 1));
+        for row in ROWS {
+            let refused = load.put(&row.into(), vec![PutCell::new("f", qualifier, time, bytes)])?;
+            if refused.is_some() {
+                return Ok(false);
+            }
+        }
+        load.commit().map(|()| true)
     }
 
     pub(super) fn delete(&mut self) {

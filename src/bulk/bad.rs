@@ -1,0 +1,49 @@
+//! Records that an import does not take, and how they are told.
+
+use super::read::change::Fault;
+use crate::{Error, ErrorKind, Result};
+
+/// How records are told apart in sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Lines,
+    Rows,
+}
+
+impl Counted {
+    pub(super) fn unit(self) -> &'static str {
+        if self == Self::Rows { "row" } else { "line" }
+    }
+}
+
+/// A record that is not taken.
+pub struct Bad<'r> {
+    pub counted: Counted,
+    /// Its line, or row.
+    pub line: u64,
+    pub fault: Fault,
+    /// Its bytes, without the line feed.
+    pub record: &'r [u8],
+}
+
+impl Bad<'_> {
+    /// Line, column and reason.
+    pub fn sentence(&self) -> String {
+        let unit = self.counted.unit();
+        match self.fault.column {
+            Some(column) => format!("{unit} {}, column {column}: {}", self.line, self.fault.reason),
+            None => format!("{unit} {}: {}", self.line, self.fault.reason),
+        }
+    }
+}
+
+/// Told of each bad record; an error ends the import, when what came before is written.
+pub type TellBad<'t> = &'t mut dyn FnMut(&Bad<'_>) -> Result<()>;
+
+/// What a bad record says where it ends the import.
+pub fn refusal(bad: &Bad<'_>) -> Error {
+    Error::new(
+        ErrorKind::IllegalArgument,
+        format!("{}; the {}s before it are imported", bad.sentence(), bad.counted.unit()),
+    )
+}

@@ -1,0 +1,84 @@
+//! The target's table: made like the source's, as far as the target knows such things.
+
+use super::Job;
+use crate::model::describe::SPLITS;
+use crate::model::{CatalogueChange, FamilySchema, Origin, TableId, TableSchema, TableState};
+use crate::{Error, ErrorKind, Result};
+
+/// Attributes that only embedded stores have.
+const OWN: [&str; 2] = ["PURGE_DELETED_AFTER", "KEEP_VERSIONS_FOR"];
+
+/// Makes the table, or adds the families that it lacks. What is told: sentences on what is not as in the source.
+pub fn declare(job: &Job) -> Result<Vec<String>> {
+    let from = job.from.catalogue()?;
+    let gone = || Error::new(ErrorKind::NoSuchTable, format!("Unknown table {}!", job.table));
+    let source = from.tables.get(&job.table).ok_or_else(gone)?;
+    let is_cluster = job.to.cluster_numbers()?.is_some();
+    let (wanted, mut told) = adapted(job, source, is_cluster);
+    let to = job.to.catalogue()?;
+    if !to.namespaces.contains_key(&*job.target.namespace) {
+        let mut namespace = from.namespaces.get(&*job.table.namespace).cloned().ok_or_else(gone)?;
+        namespace.name = job.target.namespace.to_string();
+        job.to.alter(CatalogueChange::CreateNamespace(namespace), Origin::default())?;
+    }
+    let Some(there) = to.tables.get(&job.target) else {
+        let mut wanted = wanted;
+        splits(job, &mut wanted, is_cluster)?;
+        job.to.alter(CatalogueChange::CreateTable(wanted), Origin::default())?;
+        return Ok(told);
+    };
+    let mut whole = there.clone();
+    for (name, family) in wanted.families {
+        match whole.families.get(&name) {
+            None => drop(whole.families.insert(name, family)),
+            Some(other) if other.attributes != family.attributes => {
+                told.push(format!("family {name} of {} is there with other attributes, which stay", job.target));
+            }
+            Some(_) => {}
+        }
+    }
+    if whole.families.len() > there.families.len() {
+        job.to.alter(CatalogueChange::AlterTable(whole), Origin::default())?;
+    }
+    Ok(told)
+}
+
+/// The source's table under its name at the target, without what the target cannot have.
+fn adapted(job: &Job, source: &TableSchema, is_cluster: bool) -> (TableSchema, Vec<String>) {
+    let mut told = Vec::new();
+    let mut wanted = source.clone();
+    (wanted.name, wanted.id, wanted.state) = (job.target.clone(), TableId(0), TableState::Enabled);
+    for name in std::mem::take(&mut wanted.indexes).into_keys() {
+        told.push(format!("index {name} is not copied; where indexes are: cellfs create-index"));
+    }
+    for family in wanted.families.values_mut() {
+        family.id = FamilySchema::new("f", Default::default()).id;
+        family.complete = None;
+        if !is_cluster {
+            continue;
+        }
+        for name in std::mem::take(&mut family.constraints).into_keys() {
+            told.push(format!("constraint {name} of family {} is not copied: HBase judges no values", family.name));
+        }
+        for name in OWN {
+            if family.attributes.remove(name).is_some() {
+                told.push(format!("{name} of family {} is not copied: HBase has none", family.name));
+            }
+        }
+    }
+    (wanted, told)
+}
+
+/// A cluster's table begins with the regions of the source.
+fn splits(job: &Job, wanted: &mut TableSchema, is_cluster: bool) -> Result<()> {
+    if !is_cluster {
+        return Ok(());
+    }
+    if let Some(regions) = job.from.regions(&job.table)? {
+        let starts: Vec<String> = regions.iter().skip(1).map(|region| hex::encode(&region.start)).collect();
+        if !starts.is_empty() {
+            wanted.configuration.insert(SPLITS.to_owned(), starts.join(","));
+        }
+    }
+    Ok(())
+}

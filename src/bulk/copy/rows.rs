@@ -1,0 +1,185 @@
+//! A row's cells, apart: what is hidden, what hides, what is shown. Pure.
+
+use std::cmp::Reverse;
+
+use super::ROW;
+use crate::model::{Cell, CellKind, DeleteKind, DeleteMarker, Mutation, PutCell, Time, Timestamp, Tombstone};
+
+/// Where a version stands within its row; the order of scans.
+pub type Place = (String, Vec<u8>, Reverse<Timestamp>);
+
+pub fn place(cell: &Cell) -> Place {
+    (cell.family.clone(), cell.qualifier.clone(), Reverse(cell.timestamp))
+}
+
+pub fn is_put(cell: &Cell) -> bool {
+    cell.kind == CellKind::Put
+}
+
+/// One of the readings of a large row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    Hidden,
+    Tombstones,
+    Shown,
+}
+
+/// In the order in which they are written.
+pub const PASSES: [Pass; 3] = [Pass::Hidden, Pass::Tombstones, Pass::Shown];
+
+impl Pass {
+    pub fn takes(self, cell: &Cell, is_shown: bool) -> bool {
+        match self {
+            Self::Tombstones => !is_put(cell),
+            Self::Hidden => is_put(cell) && !is_shown,
+            Self::Shown => is_put(cell) && is_shown,
+        }
+    }
+}
+
+/// Gathers the cells of a row, as far as it may be held.
+#[derive(Default)]
+pub struct Sorter {
+    cells: Vec<Cell>,
+    bytes: usize,
+    is_passed: bool,
+}
+
+impl Sorter {
+    /// Takes the next cell; true once, when the row has become too large.
+    pub fn take(&mut self, cell: Cell) -> bool {
+        if self.is_passed {
+            return false;
+        }
+        self.bytes += cell.value.len() + cell.qualifier.len() + 100;
+        self.cells.push(cell);
+        // One cell is held whatever its length.
+        self.bytes > ROW && self.cells.len() > 1
+    }
+
+    /// The rest of the row is of no interest.
+    pub fn pass(&mut self) {
+        (self.cells, self.is_passed) = (Vec::new(), true);
+    }
+
+    /// At the end of the row: its cells, unless it was too large.
+    pub fn finish(&mut self) -> Option<Vec<Cell>> {
+        let Self { cells, is_passed, .. } = std::mem::take(self);
+        (!is_passed).then_some(cells)
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default, PartialEq)]
+pub struct Parts {
+    pub hidden: Vec<Cell>,
+    pub tombstones: Vec<Cell>,
+    pub shown: Vec<Cell>,
+}
+
+/// Takes a row apart. `shown`: what a plain read of all versions shows, in its order.
+pub fn parts(cells: Vec<Cell>, shown: &[Place]) -> Parts {
+    let mut parts = Parts::default();
+    let mut last = None;
+    for cell in cells {
+        let place = place(&cell);
+        if !is_put(&cell) {
+            parts.tombstones.push(cell);
+        } else if last.replace(place.clone()) == Some(place.clone()) {
+            // Of what was put twice at one time the first that comes is what there is.
+        } else if shown.binary_search(&place).is_ok() {
+            parts.shown.push(cell);
+        } else {
+            parts.hidden.push(cell);
+        }
+    }
+    parts
+}
+
+/// Of what was put twice at one time the first that comes, which is what there is.
+pub fn once(mut puts: Vec<Cell>) -> Vec<Cell> {
+    puts.dedup_by(|next, kept| place(next) == place(kept));
+    puts
+}
+
+/// Puts with all that is known of the cells; none of none.
+pub fn puts(cells: impl Iterator<Item = Cell>) -> Vec<Mutation> {
+    let (mut plain, mut restored) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let put = PutCell {
+            ttl_ms: cell.tags.ttl_ms,
+            file: cell.tags.file,
+            ended_at: cell.tags.ended_at,
+            ..PutCell::new(cell.family, cell.qualifier, Time::At(cell.timestamp), cell.value)
+        };
+        match put.ended_at {
+            // A deleted version that was brought back: it stays deleted.
+            Some(_) => restored.push(Mutation::Restore(Box::new(put))),
+            None => plain.push(put),
+        }
+    }
+    let plain = (!plain.is_empty()).then_some(Mutation::Put(plain));
+    restored.into_iter().chain(plain).collect()
+}
+
+/// The tombstones as they were; none of none.
+pub fn deletes(cells: Vec<Cell>) -> Vec<Mutation> {
+    let marker = |cell: Cell| {
+        let Cell { family, qualifier, timestamp, kind, tags, .. } = cell;
+        let kind = match kind {
+            CellKind::Put => return None,
+            CellKind::Tombstone(Tombstone::Version) => DeleteKind::Version { family, qualifier },
+            CellKind::Tombstone(Tombstone::Column) => DeleteKind::Column { family, qualifier },
+            CellKind::Tombstone(Tombstone::Family) => DeleteKind::Family { family },
+            CellKind::Tombstone(Tombstone::FamilyVersion) => DeleteKind::FamilyVersion { family },
+        };
+        Some(DeleteMarker { kind, time: Time::At(timestamp), erases: tags.erases })
+    };
+    let markers: Vec<DeleteMarker> = cells.into_iter().filter_map(marker).collect();
+    if markers.is_empty() { Vec::new() } else { vec![Mutation::Delete(markers)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tags;
+
+    fn cell(qualifier: &str, time: i64, kind: CellKind, len: usize) -> Cell {
+        let (timestamp, tags, value) = (Timestamp(time), Tags::default(), vec![b'v'; len]);
+        Cell { family: "f".into(), qualifier: qualifier.into(), timestamp, kind, tags, value }
+    }
+
+    #[test]
+    fn a_row_is_taken_apart_by_what_is_shown_of_it() {
+        let column = CellKind::Tombstone(Tombstone::Column);
+        let cells = vec![
+            cell("a", 9, CellKind::Put, 1),
+            cell("a", 7, column, 0),
+            cell("a", 7, CellKind::Put, 1),
+            cell("a", 5, CellKind::Put, 1),
+            cell("b", 5, CellKind::Put, 2),
+            cell("b", 5, CellKind::Put, 1),
+        ];
+        // A family of NEW_VERSION_BEHAVIOR: what was put at 5 came after the tombstone.
+        let shown: Vec<Place> = [0, 3, 4].map(|at: usize| place(&cells[at])).to_vec();
+        let expected = Parts {
+            hidden: vec![cells[2].clone()],
+            tombstones: vec![cells[1].clone()],
+            shown: vec![cells[0].clone(), cells[3].clone(), cells[4].clone()],
+        };
+        assert_eq!(parts(cells, &shown), expected);
+    }
+
+    #[test]
+    fn a_row_is_held_until_it_is_too_large() {
+        let mut sorter = Sorter::default();
+        assert!(!sorter.take(cell("a", 1, CellKind::Put, ROW + 1)), "one cell is held");
+        assert_eq!(sorter.finish().map(|cells| cells.len()), Some(1));
+        assert!(!sorter.take(cell("a", 1, CellKind::Put, ROW - 200)));
+        assert!(sorter.take(cell("b", 1, CellKind::Put, 200)));
+        sorter.pass();
+        assert!(!sorter.take(cell("c", 1, CellKind::Put, ROW)));
+        assert_eq!(sorter.finish(), None);
+        assert_eq!(sorter.finish().map(|cells| cells.len()), Some(0));
+    }
+}

@@ -1,0 +1,131 @@
+//! The rest of a large stream goes past the log: while one load is stored, the next one is gathered.
+//!
+//! Holds two loads.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::import::Position;
+use super::read::change::{Change, Changes};
+use crate::backend::{Backend, BulkLoad};
+use crate::model::{PutCell, TableName};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes of a stream after which it is a large one.
+const LARGE: u64 = 4 << 20;
+
+/// A load that is being stored, and all that is in the store when it is.
+struct UnderWay {
+    thread: JoinHandle<(Box<dyn BulkLoad>, Result<()>)>,
+    upto: Position,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Loads {
+    gathered: Option<Box<dyn BulkLoad>>,
+    under_way: Option<UnderWay>,
+    /// An empty one.
+    spare: Option<Box<dyn BulkLoad>>,
+    /// No load was begun, or none is any more.
+    is_over: bool,
+}
+
+/// What became of a record.
+pub(super) enum Taken {
+    Loaded,
+    /// It is written the usual way, as all that follows.
+    Usual(Changes),
+}
+
+impl Loads {
+    /// Begins with the stream at a place, if it is large by now and the table takes it.
+    pub fn begin(&mut self, backend: &Arc<dyn Backend>, table: &TableName, passed: u64) -> Result<()> {
+        if self.is_over || self.gathered.is_some() || passed < LARGE {
+            return Ok(());
+        }
+        self.gathered = backend.bulk_load(table)?;
+        self.is_over = self.gathered.is_none();
+        Ok(())
+    }
+
+    /// Whether records go this way.
+    pub fn is_open(&self) -> bool {
+        self.gathered.is_some()
+    }
+
+    /// Takes the puts of a record, all or none.
+    pub fn put(&mut self, changes: Changes) -> Result<Taken> {
+        let Some(load) = &mut self.gathered else { return Ok(Taken::Usual(changes)) };
+        let Changes { row, changes } = changes;
+        if !changes.iter().all(|change| matches!(change, Change::Put(_))) {
+            return Ok(Taken::Usual(Changes { row, changes }));
+        }
+        let puts =
+            changes.into_iter().filter_map(|change| if let Change::Put(put) = change { Some(put) } else { None });
+        Ok(match load.put(&row, puts.collect::<Vec<PutCell>>())? {
+            None => Taken::Loaded,
+            Some(puts) => Taken::Usual(Changes { row, changes: puts.into_iter().map(Change::Put).collect() }),
+        })
+    }
+
+    /// Whether what is gathered should be stored.
+    pub fn is_full(&self) -> bool {
+        self.gathered.as_ref().is_some_and(|load| load.is_full())
+    }
+
+    /// Stores what is gathered, which goes up to a place, while the next one is gathered; what is in the store by now.
+    pub fn store(
+        &mut self,
+        (backend, table): (&Arc<dyn Backend>, &TableName),
+        upto: Position,
+    ) -> Result<Option<Position>> {
+        let done = self.wait()?;
+        let Some(mut load) = self.gathered.take() else { return Ok(done) };
+        let next = match self.spare.take() {
+            Some(spare) => Some(spare),
+            None => backend.bulk_load(table)?,
+        };
+        let stored = move || {
+            let committed = load.commit();
+            (load, committed)
+        };
+        let thread = std::thread::Builder::new().name("cellfs-load".into()).spawn(stored);
+        let thread = thread.map_err(|e| Error::io("start a thread", &e))?;
+        self.under_way = Some(UnderWay { thread, upto });
+        (self.is_over, self.gathered) = (next.is_none(), next);
+        if self.is_over { self.wait() } else { Ok(done) }
+    }
+
+    /// Stores all of it.
+    pub fn finish(&mut self) -> Result<Option<Position>> {
+        let done = self.wait()?;
+        if let Some(load) = &mut self.gathered {
+            load.commit()?;
+        }
+        Ok(done)
+    }
+
+    /// As [`Loads::finish`], and nothing more goes this way.
+    pub fn end(&mut self) -> Result<Option<Position>> {
+        let done = self.finish()?;
+        (self.is_over, self.gathered, self.spare) = (true, None, None);
+        Ok(done)
+    }
+
+    fn wait(&mut self) -> Result<Option<Position>> {
+        let Some(UnderWay { thread, upto }) = self.under_way.take() else { return Ok(None) };
+        let broken = |_| Error::new(ErrorKind::Io, "the thread that stores has ended by a fault of the program");
+        let (load, stored) = thread.join().map_err(broken)?;
+        stored?;
+        self.spare = Some(load);
+        Ok(Some(upto))
+    }
+}
+
+impl Drop for Loads {
+    fn drop(&mut self) {
+        // It is done before anybody who opened the store closes it.
+        let _ = self.wait();
+    }
+}

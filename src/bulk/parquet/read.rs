@@ -1,0 +1,205 @@
+//! Rows of a Parquet file, as the changes that they ask for.
+//!
+//! Holds a page of each column, and a row. A number becomes a decimal, or a counter's eight bytes where the file or a schema
+//! file says so; a date or a time is written as ISO 8601 has it; what is null is no cell.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parquet::basic::Compression;
+use parquet::file::metadata::FileMetaData;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::record::Field as Value;
+use parquet::record::reader::RowIter;
+
+use super::outline::{COUNTERS, ColumnType, Outline};
+use crate::bulk::read::change::{Changes, Fault, Terms};
+use crate::bulk::read::delimited::Columns;
+use crate::model::{json_bytes, split_column_name};
+use crate::{Error, ErrorKind, Result};
+
+/// A row of the file.
+pub struct Row {
+    /// From 1.
+    pub number: u64,
+    pub changes: std::result::Result<Changes, Fault>,
+    /// The same as a line of JSON, for those who put bad rows aside.
+    pub text: Vec<u8>,
+}
+
+/// See the module.
+pub struct Rows {
+    rows: RowIter<'static>,
+    columns: Columns,
+    names: Vec<String>,
+    /// Columns whose numbers are counters.
+    counters: Vec<bool>,
+    number: u64,
+    is_over: bool,
+}
+
+fn refused(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::IllegalArgument, text.into())
+}
+
+impl Rows {
+    /// Refuses what is no Parquet file, has no row key, or columns in columns. `columns`: what the fields are, in their
+    /// order; `None`: their names say it.
+    pub fn open<R: ChunkReader + 'static>(file: R, columns: Option<Columns>, outline: &Outline) -> Result<Self> {
+        let file = held(|| SerializedFileReader::new(file))?.map_err(|e| {
+            refused(format!("it is no Parquet file, or its end is missing, where the footer stands ({e})"))
+        })?;
+        check_codecs(&file)?;
+        let meta = file.metadata().file_metadata();
+        let names = names(meta)?;
+        let columns = match columns {
+            Some(columns) if columns.count() == names.len() => columns,
+            Some(columns) => {
+                let (named, has) = (columns.count(), names.join(", "));
+                let text = format!("--columns names {named} columns, and the file has {}: {has}", names.len());
+                return Err(refused(text));
+            }
+            None => Columns::parse(&names.iter().map(|name| own_name(name)).collect::<Vec<_>>()).map_err(|e| {
+                let all = names.join(", ");
+                refused(format!("{}. The columns of the file are {all}: say with --columns what each is", e.message))
+            })?,
+        };
+        let counters = counters(meta, outline, &names, &columns);
+        let rows = held(|| RowIter::from_file_into(Box::new(file)))?;
+        Ok(Self { rows, columns, names, counters, number: 0, is_over: false })
+    }
+
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The next row. After an error there is none: what follows cannot be read.
+    pub fn next(&mut self, terms: &Terms) -> Option<Result<Row>> {
+        if self.is_over {
+            return None;
+        }
+        self.number += 1;
+        let row = match held(|| self.rows.next()) {
+            Ok(None) => return None,
+            Ok(Some(Ok(row))) => row,
+            Ok(Some(Err(e))) => {
+                self.is_over = true;
+                return Some(Err(refused(format!("row {}: the file is damaged ({e})", self.number))));
+            }
+            Err(e) => {
+                self.is_over = true;
+                return Some(Err(e.context(format!("row {}", self.number))));
+            }
+        };
+        let mut values = Vec::with_capacity(self.names.len());
+        for ((_, value), at) in row.get_column_iter().zip(0..) {
+            let is_counter = self.counters.get(at).copied().unwrap_or_default();
+            values.push(bytes(value, is_counter, self.columns.is_time(at)));
+        }
+        let text = self.text(&values);
+        let changes = self.columns.changes(&|at| values.get(at)?.as_deref(), terms);
+        Some(Ok(Row { number: self.number, changes, text }))
+    }
+
+    fn text(&self, values: &[Option<Vec<u8>>]) -> Vec<u8> {
+        let mut object = serde_json::Map::new();
+        for (name, value) in self.columns.names().zip(values) {
+            if let Some(value) = value {
+                object.insert(name, json_bytes(value));
+            }
+        }
+        serde_json::Value::Object(object).to_string().into_bytes()
+    }
+}
+
+/// What the library makes of bytes; where it takes damage for a fault of its own, it gives up by a panic.
+fn held<T>(read: impl FnOnce() -> T) -> Result<T> {
+    // What it has read so far is not looked at again.
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| refused("the file is damaged"))
+}
+
+/// Refuses values that are packed in another way than snappy and zstd.
+fn check_codecs<R: ChunkReader + 'static>(file: &SerializedFileReader<R>) -> Result<()> {
+    let groups = file.metadata().row_groups();
+    let mut codecs = groups.iter().flat_map(|group| group.columns()).map(|column| column.compression());
+    let known =
+        |codec: &Compression| matches!(codec, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_));
+    match codecs.find(|codec| !known(codec)) {
+        Some(codec) => Err(refused(format!("it is compressed by {codec}: write it with zstd, snappy or none"))),
+        None => Ok(()),
+    }
+}
+
+/// The names of the columns.
+fn names(meta: &FileMetaData) -> Result<Vec<String>> {
+    let fields = meta.schema().get_fields();
+    if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
+        let text = format!("column {} has columns in it, or a list; write each as a column of its own", nested.name());
+        return Err(refused(text));
+    }
+    Ok(fields.iter().map(|field| field.name().to_owned()).collect())
+}
+
+/// A name as `csv` has it: its bytes.
+fn own_name(name: &str) -> Vec<u8> {
+    match split_column_name(name) {
+        Ok((family, qualifier)) => [family.as_bytes(), b":", &qualifier].concat(),
+        Err(_) => name.as_bytes().to_vec(),
+    }
+}
+
+fn counters(meta: &FileMetaData, outline: &Outline, names: &[String], columns: &Columns) -> Vec<bool> {
+    let known = meta.key_value_metadata().into_iter().flatten().find(|pair| pair.key == COUNTERS);
+    let known: BTreeSet<String> =
+        known.and_then(|pair| serde_json::from_str(pair.value.as_deref()?).ok()).unwrap_or_default();
+    let asked = |at: usize| columns.cell(at).and_then(|cell| outline.columns.get(&cell));
+    let is_counter = |(at, name): (usize, &String)| match asked(at) {
+        Some(kind) => *kind == ColumnType::U64,
+        None => known.contains(name),
+    };
+    names.iter().enumerate().map(is_counter).collect()
+}
+
+/// A value as a cell has it; `None`: it is null.
+fn bytes(value: &Value, is_counter: bool, is_time: bool) -> Option<Vec<u8>> {
+    let text = |text: String| Some(text.into_bytes());
+    match value {
+        Value::Null => None,
+        Value::Str(text) => Some(text.as_bytes().to_vec()),
+        Value::Bytes(bytes) => Some(bytes.data().to_vec()),
+        Value::Long(number) if is_counter => Some(number.to_be_bytes().to_vec()),
+        Value::ULong(number) if is_counter => Some(number.to_be_bytes().to_vec()),
+        Value::Int(number) if is_counter => Some(i64::from(*number).to_be_bytes().to_vec()),
+        Value::TimestampMillis(ms) if is_time => text(ms.to_string()),
+        Value::TimestampMicros(us) if is_time => text(us.div_euclid(1000).to_string()),
+        Value::TimestampMillis(ms) => text(iso(jiff::Timestamp::from_millisecond(*ms), *ms)),
+        Value::TimestampMicros(us) => text(iso(jiff::Timestamp::from_microsecond(*us), *us)),
+        Value::Date(days) => text(date(*days)),
+        Value::Bool(is) => text(is.to_string()),
+        Value::Byte(number) => text(number.to_string()),
+        Value::Short(number) => text(number.to_string()),
+        Value::Int(number) | Value::TimeMillis(number) => text(number.to_string()),
+        Value::Long(number) | Value::TimeMicros(number) => text(number.to_string()),
+        Value::UByte(number) => text(number.to_string()),
+        Value::UShort(number) => text(number.to_string()),
+        Value::UInt(number) => text(number.to_string()),
+        Value::ULong(number) => text(number.to_string()),
+        Value::Float16(number) => text(number.to_string()),
+        Value::Float(number) => text(number.to_string()),
+        Value::Double(number) => text(number.to_string()),
+        Value::Decimal(_) => text(value.to_string()),
+        // Refused when the file was opened.
+        Value::Group(_) | Value::ListInternal(_) | Value::MapInternal(_) => None,
+    }
+}
+
+/// A time, or its number where no calendar has it.
+fn iso(time: std::result::Result<jiff::Timestamp, jiff::Error>, number: i64) -> String {
+    time.map_or_else(|_| number.to_string(), |time| time.to_string())
+}
+
+fn date(days: i32) -> String {
+    let seconds = i64::from(days).saturating_mul(86_400);
+    let time = jiff::Timestamp::from_second(seconds);
+    time.map_or_else(|_| days.to_string(), |time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+}

@@ -1,0 +1,155 @@
+//! The tables that describe the others: hbase:meta and hbase:namespace, made of the catalogue and read as any table is.
+//!
+//! Their cells are a memtable of an engine that only reads. Memory: a few hundred bytes a region and namespace, and a
+//! second catalogue; of the last change of the catalogue alone.
+
+mod cells;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::engine::Engine;
+use super::memtable::{MemCell, MemValue, Memtable, Memtables};
+use super::open::{Reading, open_reading};
+use crate::backend::Event;
+use crate::env::sync::Mutex;
+use crate::format::key::cell_key;
+use crate::model::{Catalogue, CatalogueChange, CellInfo, CellKind, Origin, SeqNo, TableName, Tags, ValueRef};
+use crate::{Error, ErrorKind, Result};
+
+const META: &str = "meta";
+const NAMESPACE: &str = "namespace";
+
+/// A catalogue, and the same with the tables of this module.
+struct Shown {
+    declared: Arc<Catalogue>,
+    all: Arc<Catalogue>,
+}
+
+/// See the module.
+pub(super) struct System {
+    engine: Engine,
+    shown: ArcSwap<Shown>,
+    /// Held by the one who makes the catalogue or the cells anew.
+    filling: Mutex<()>,
+}
+
+impl System {
+    /// Of the tables that an engine has.
+    pub fn new(of: &Engine) -> Self {
+        let engine = open_reading(of, Reading { stopped_at: of.stopped_at, ..Reading::default() });
+        let declared = of.catalogue.load_full();
+        Self { engine, shown: ArcSwap::from_pointee(Shown::new(declared)), filling: Mutex::new(()) }
+    }
+
+    /// The engine that reads the two tables as the catalogue is now. Their cells are made when somebody reads.
+    pub fn engine(&self, declared: &ArcSwap<Catalogue>) -> &Engine {
+        self.renew(declared);
+        if !self.is_filled() {
+            let _one = self.filling.lock();
+            if !self.is_filled() {
+                self.fill();
+            }
+        }
+        &self.engine
+    }
+
+    fn is_filled(&self) -> bool {
+        Arc::ptr_eq(&self.engine.catalogue.load(), &self.shown.load().all)
+    }
+
+    /// What is declared now, with the two tables.
+    pub fn catalogue(&self, declared: &ArcSwap<Catalogue>) -> Arc<Catalogue> {
+        self.renew(declared);
+        Arc::clone(&self.shown.load().all)
+    }
+
+    fn renew(&self, declared: &ArcSwap<Catalogue>) {
+        if Arc::ptr_eq(&declared.load(), &self.shown.load().declared) {
+            return;
+        }
+        let _one = self.filling.lock();
+        // Order: under the lock, so that no older one takes the place of a newer.
+        let declared = declared.load_full();
+        if !Arc::ptr_eq(&declared, &self.shown.load().declared) {
+            self.shown.store(Arc::new(Shown::new(declared)));
+        }
+    }
+
+    fn fill(&self) {
+        let (shown, active) = (self.shown.load_full(), Memtable::default());
+        cells::each(&shown.all, &mut |cell| {
+            let key = cell_key(cell.row, cell.qualifier.as_bytes(), cell.timestamp, CellKind::Put, SeqNo(1));
+            active.insert(cell.family, key, MemCell::new(&Tags::default(), MemValue::Bytes(cell.value.into())));
+        });
+        // Order: who finds the catalogue finds its cells.
+        self.engine.take_memory(Memtables { active: Arc::new(active), frozen: Vec::new() });
+        self.engine.catalogue.store(Arc::clone(&shown.all));
+    }
+}
+
+impl Shown {
+    fn new(declared: Arc<Catalogue>) -> Self {
+        let mut all = (*declared).clone();
+        all.tables.extend(cells::tables().map(|table| (table.name.clone(), table)));
+        Self { declared, all: Arc::new(all) }
+    }
+}
+
+/// Whether the value of a version is made here.
+pub(super) fn holds(cell: &CellInfo) -> bool {
+    matches!(&cell.value, ValueRef::Of { family, .. } if cells::is_of_system(*family))
+}
+
+/// The refusal of a change of one of the two tables.
+pub(super) fn check(table: &TableName) -> Result<()> {
+    if !table.is_system() {
+        return Ok(());
+    }
+    let text = format!(
+        "table {table} tells what the store has and takes no changes: create, alter and drop the tables and namespaces \
+         that it tells of"
+    );
+    Err(Error::new(ErrorKind::ReadOnlyTable, text))
+}
+
+/// Refuses a change of the catalogue that is about one of the two tables.
+pub(super) fn check_change(change: &CatalogueChange) -> Result<()> {
+    use CatalogueChange as C;
+    match change {
+        C::AlterTable(table) => check(&table.name),
+        C::DropTable { name }
+        | C::SetTableAside { name }
+        | C::ForgetTable { name }
+        | C::TruncateTable { name }
+        | C::SetCellsAside { name }
+        | C::SetTableState { name, .. } => check(name),
+        C::SetFamilyAside { table, .. }
+        | C::Undrop { table, .. }
+        | C::BringBack { table, .. }
+        | C::RestoreFamily { table, .. }
+        | C::UnsetForRestore { table, .. } => check(table),
+        C::RenameTable { from: one, to: other } | C::ExchangeTables { one, other } => check(one).and(check(other)),
+        C::At { change, .. } => check_change(change),
+        C::CreateNamespace(_)
+        | C::AlterNamespace(_)
+        | C::DropNamespace { .. }
+        | C::RenameNamespace { .. }
+        // A name there is refused as any that is taken or reserved.
+        | C::CreateTable(_)
+        | C::ForgetDropped
+        | C::SetAttributeTime { .. }
+        | C::Configure { .. } => Ok(()),
+    }
+}
+
+/// What a change of the catalogue changes in the two tables.
+pub(super) fn events(before: &Catalogue, after: &Catalogue) -> Vec<Event> {
+    let changed = [(META, before.tables != after.tables), (NAMESPACE, before.namespaces != after.namespaces)];
+    let event = |name: &str| {
+        let table = TableName { namespace: TableName::SYSTEM_NAMESPACE.into(), name: name.into() };
+        Event::Table { table, origin: Origin::default() }
+    };
+    changed.into_iter().filter(|(_, is)| *is).map(|(name, _)| event(name)).collect()
+}

@@ -1,0 +1,71 @@
+//! What the shell says of a cluster is the cluster's own: servers, regions, splits; and what it asks of the master.
+
+use super::server::Cluster;
+use super::tree::cellfs;
+
+/// The shell's output, which is to end well.
+fn shell(address: &str, script: &str) -> String {
+    let (out, said, done) = cellfs(&["shell", "-q", "-n", address, "-e", script]);
+    assert!(done, "{script}: {said}{out}");
+    out
+}
+
+#[test]
+fn the_shell_tells_of_the_servers_and_regions_that_there_are() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    cellfs(&["drop", at, "regions_told"]);
+    let status = shell(at, "status");
+    assert!(status.contains("1 active master, 0 backup masters, 1 servers, 0 dead"), "{status}");
+    let status = shell(at, "status 'simple'");
+    assert!(status.contains("1 live servers\n    localhost:") && status.contains("numberOfOnlineRegions="), "{status}");
+    shell(at, "create 'regions_told', 'f', SPLITS => ['g', 'p\\x00']");
+    let list = shell(at, "list_regions 'regions_told'");
+    assert!(list.contains("localhost,") && list.contains("3 rows") && list.contains("p\\x00"), "{list}");
+    let found = shell(at, "locate_region 'regions_told', 'h'");
+    assert!(found.contains("localhost:") && found.contains("STARTKEY => 'g', ENDKEY => 'p\\x00'"), "{found}");
+    assert!(shell(at, "get_splits 'regions_told'").contains("Total number of splits = 3\ng\np\\x00"));
+    shell(at, "split 'regions_told', 'c'");
+    assert!(shell(at, "get_splits 'regions_told'").contains("= 4\nc\ng\n"));
+    let names: Vec<String> = shell(at, "list_regions 'regions_told'")
+        .lines()
+        .filter_map(|line| Some(line.rsplit_once(". |")?.0.rsplit_once('.')?.1.to_owned()))
+        .collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    shell(at, &format!("merge_region '{}', '{}'", names[0], names[1]));
+    assert!(shell(at, "get_splits 'regions_told'").contains("= 3\ng\n"));
+    let was_on = shell(at, "balance_switch false");
+    assert!(was_on.contains("Previous balancer state : "), "{was_on}");
+    assert!(shell(at, "balancer_enabled").contains("false"));
+    shell(at, "balance_switch true");
+    assert!(shell(at, "balancer_enabled").contains("true"));
+    shell(at, "balancer");
+    let name = &shell(at, "list_regions 'regions_told'");
+    let name = name.lines().find_map(|line| Some(line.rsplit_once(". |")?.0.rsplit_once('.')?.1.to_owned())).unwrap();
+    shell(at, &format!("unassign '{name}'; assign '{name}'; put 'regions_told', 'a', 'f:q', 'v'"));
+    assert!(shell(at, "get 'regions_told', 'a'").contains("value=v"));
+    for (create, count) in [("NUMREGIONS => 4, SPLITALGO => 'HexStringSplit'", 4), ("SPLITS_FILE => '/dev/null'", 1)] {
+        shell(at, "disable 'regions_told'; drop 'regions_told'");
+        shell(at, &format!("create 'regions_told', 'f', {{{create}}}"));
+        let told = shell(at, "get_splits 'regions_told'");
+        assert!(told.contains(&format!("Total number of splits = {count}")), "{told}");
+    }
+    cellfs(&["drop", at, "regions_told"]);
+}
+
+#[test]
+fn what_only_embedded_stores_have_is_refused_on_clusters() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    cellfs(&["drop", at, "regions_refused"]);
+    assert!(cellfs(&["create", at, "regions_refused", "f"]).2);
+    for args in [
+        &["create-index", at, "regions_refused", "by_q", "--columns", "f:q"][..],
+        &["create-check", at, "regions_refused", "f", "text", "--type", "utf8"][..],
+    ] {
+        let (out, said, done) = cellfs(args);
+        assert!(!done && said.contains("HBase"), "{args:?}: {out}{said}");
+    }
+    assert!(cellfs(&["describe", at, "regions_refused"]).2);
+    assert!(cellfs(&["drop", at, "regions_refused"]).2);
+}
