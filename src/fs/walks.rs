@@ -2,7 +2,8 @@
 //!
 //! A walk begins when the directory of a question is listed. It is told by its process group and the first step of its
 //! path, as programs look the whole path up again and again. It ends when it pauses, when the directory is listed anew, and
-//! when its own process group changes the table: a script reads what it has written.
+//! when its own process group changes the table: a script reads what it has written. A process that walks goes on with its
+//! walk even then, unless it has written itself: a copy stays whole beside a writer in the background of its script.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,12 +32,37 @@ const TOLD_MS: u64 = 250;
 /// One walk.
 struct Walk {
     table: TableName,
-    first: Step,
+    step: Step,
     group: u32,
+    /// The process that began it.
+    first: u32,
+    /// Whether it goes on for that process alone: others of the group, or nobody knows who, have written.
+    is_alone: bool,
     moment: Timestamp,
     last_look: Timestamp,
     /// Directories of questions that it has listed.
     listed: Vec<Question>,
+}
+
+impl Walk {
+    fn is_of(&self, table: &TableName, step: &Step, who: Who) -> bool {
+        let is_who = if self.is_alone { self.first == who.pid } else { self.group == who.group };
+        is_who && self.table == *table && self.step == *step
+    }
+}
+
+/// Who looks, and when.
+#[derive(Clone, Copy)]
+struct Who {
+    group: u32,
+    pid: u32,
+    now: Timestamp,
+}
+
+impl Who {
+    fn of(caller: Caller, now: Timestamp) -> Self {
+        Self { group: group_of(caller), pid: caller.pid, now }
+    }
 }
 
 /// A moment that a group was given.
@@ -119,15 +145,14 @@ impl Walks {
     fn moment(
         &self,
         (table, first): (&TableName, &Step),
-        (group, now): (u32, Timestamp),
+        who: Who,
         is_open: impl Fn(Timestamp) -> bool,
         fresh: impl FnOnce() -> Result<Timestamp>,
     ) -> Result<Timestamp> {
+        let Who { group, now, .. } = who;
         let mut state = self.state.lock();
         let goes_on = |walk: &&mut Walk| {
-            walk.group == group
-                && walk.table == *table
-                && walk.first == *first
+            walk.is_of(table, first, who)
                 && (now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs() || is_open(walk.moment))
         };
         if let Some(walk) = state.walks.iter_mut().find(goes_on) {
@@ -159,14 +184,16 @@ impl Walks {
     }
 
     /// A directory is listed; false: its walk has listed it before, and is over, and there is more to see by now.
-    fn list(&self, table: &TableName, question: &Question, (group, now): (u32, Timestamp)) -> bool {
+    fn list(&self, table: &TableName, question: &Question, who: Who) -> bool {
+        let Who { group, pid, now } = who;
         let (Some(first), Some(moment)) = (question.rows.first().or(question.cells.first()), question.moment) else {
             return true;
         };
         let mut state = self.state.lock();
         let is_quiet = state.quiet.get(table) == Some(&moment);
-        let same = |walk: &Walk| walk.group == group && walk.table == *table && walk.first == *first;
-        if let Some(at) = state.walks.iter().position(same) {
+        // What goes on for one process alone is over when that pauses.
+        state.walks.retain(|walk| !walk.is_alone || now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs());
+        if let Some(at) = state.walks.iter().position(|walk| walk.is_of(table, first, who)) {
             let walk = &mut state.walks[at];
             let again = walk.moment == moment && walk.listed.contains(question);
             if walk.moment == moment && !again {
@@ -199,21 +226,24 @@ impl Walks {
         if state.walks.len() == WALKS {
             state.walks.remove(0);
         }
-        let (table, first, listed) = (table.clone(), first.clone(), vec![question.clone()]);
-        state.walks.push(Walk { table, first, group, moment, last_look: now, listed });
+        let (table, step, listed) = (table.clone(), first.clone(), vec![question.clone()]);
+        state.walks.push(Walk { table, step, group, first: pid, is_alone: false, moment, last_look: now, listed });
         self.note_count(&state);
         true
     }
 
-    /// Something of a table was changed by a process of a group; `None`: it is not known by whom.
-    fn changed(&self, table: &TableName, group: Option<u32>) {
+    /// Something of a table was changed by a process; `None`: it is not known by whom.
+    fn changed(&self, table: &TableName, who: Option<Who>) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
         let mut state = self.state.lock();
         state.quiet.remove(table);
-        let is_others = |of: u32| group.is_some_and(|group| group != of);
-        state.walks.retain(|walk| walk.table != *table || is_others(walk.group));
+        let is_others = |of: u32| who.is_some_and(|who| who.group != of);
+        state.walks.retain(|walk| walk.table != *table || who.is_none_or(|who| who.pid != walk.first));
+        for walk in state.walks.iter_mut().filter(|walk| walk.table == *table) {
+            walk.is_alone |= !is_others(walk.group);
+        }
         state.given.retain(|of, given| given.table != *table || is_others(*of));
         self.note_count(&state);
     }
@@ -241,7 +271,7 @@ impl Fs {
             self.handles.any(|handle| is_of(&handle.node().key()))
         };
         let backend = &self.tree.backend;
-        let who = (group_of(caller), backend.now());
+        let who = Who::of(caller, backend.now());
         let moment = self.walks.moment((table, first), who, is_open, || backend.moment(table))?;
         let question = Question { moment: Some(moment), ..asked.as_ref().clone() };
         Ok(key.asked(question, key.place.clone()))
@@ -250,7 +280,7 @@ impl Fs {
     /// A directory is opened. `NotFound`: it was listed before, and whoever looks its path up again finds the present.
     pub(super) fn begin_walk(&self, key: &NodeKey, caller: Caller) -> Result<()> {
         let (Some(asked), Some(table)) = (&key.asked, key.place.table()) else { return Ok(()) };
-        let who = (group_of(caller), self.tree.backend.now());
+        let who = Who::of(caller, self.tree.backend.now());
         if !key.is_question() || self.walks.list(table, asked, who) {
             return Ok(());
         }
@@ -267,84 +297,10 @@ impl Fs {
         };
         if self.walks.count.load(Ordering::Acquire) > 0 {
             let caller = subject::caller();
-            self.walks.changed(table, (caller.pid > 0).then(|| group_of(caller)));
+            self.walks.changed(table, (caller.pid > 0).then(|| Who::of(caller, self.tree.backend.now())));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::question::{Kind, Says};
-
-    fn step(text: &str) -> Step {
-        Step { kind: Kind::Prefix, text: text.into(), says: Says::Key(text.into()) }
-    }
-
-    fn table() -> TableName {
-        TableName::parse("t").unwrap()
-    }
-
-    fn look(walks: &Walks, text: &str, group: u32, now: i64) -> i64 {
-        let fresh = || Ok(Timestamp(now - 1));
-        walks.moment((&table(), &step(text)), (group, Timestamp(now)), |_| false, fresh).unwrap().0
-    }
-
-    fn list(walks: &Walks, text: &str, group: u32, (moment, now): (i64, i64)) -> bool {
-        let question = Question { rows: vec![step(text)], moment: Some(Timestamp(moment)), ..Question::default() };
-        walks.list(&table(), &question, (group, Timestamp(now)))
-    }
-
-    #[test]
-    fn who_stays_in_a_directory_holds_no_walk_for_others() {
-        let walks = Walks::default();
-        let moment = look(&walks, "a", 1, 1000);
-        assert!(list(&walks, "a", 1, (moment, 1001)));
-        walks.changed(&table(), None);
-        // A shell lists where it is, after somebody has written.
-        assert!(list(&walks, "a", 1, (moment, 4000)));
-        assert_eq!(look(&walks, "a", 1, 4001), 4000);
-        // A program that goes there and lists `.` is told to look again, and cannot: the next one sees the present.
-        assert!(list(&walks, "a", 1, (4000, 4002)));
-        walks.changed(&table(), Some(2));
-        assert_eq!(look(&walks, "a", 1, 5000), 4000);
-        assert!(!list(&walks, "a", 1, (4000, 5001)) && list(&walks, "a", 1, (4000, 5001)));
-        assert_eq!(look(&walks, "a", 1, 5500), 5499);
-    }
-
-    #[test]
-    fn a_walk_that_was_told_to_look_again_a_moment_ago_goes_on_as_it_is() {
-        let walks = Walks::default();
-        let mut moment = look(&walks, "a", 1, 1000);
-        assert!(list(&walks, "a", 1, (moment, 1001)));
-        walks.changed(&table(), Some(2));
-        assert!(!list(&walks, "a", 1, (moment, 1002)));
-        moment = look(&walks, "a", 1, 1003);
-        assert!(list(&walks, "a", 1, (moment, 1004)));
-        walks.changed(&table(), Some(2));
-        assert!(list(&walks, "a", 1, (moment, 1005)), "told a moment ago");
-        assert_eq!(look(&walks, "a", 1, 1006), moment, "what is below is of the same moment");
-    }
-
-    #[test]
-    fn a_walk_keeps_its_moment_until_it_pauses_lists_again_or_writes() {
-        let walks = Walks::default();
-        let moment = look(&walks, "a", 1, 1000);
-        assert_eq!((moment, look(&walks, "b", 2, 1500)), (999, 999), "nothing has changed");
-        assert!(list(&walks, "a", 1, (moment, 1500)));
-        walks.changed(&table(), Some(2));
-        assert_eq!(look(&walks, "a", 1, 3000), moment, "others write");
-        assert_eq!(look(&walks, "a", 2, 3000), 2999, "who does not walk sees the present");
-        assert_eq!(look(&walks, "a", 1, 4900), moment);
-        assert!(!list(&walks, "a", 1, (moment, 4950)), "listed again: the walk is over");
-        assert!(list(&walks, "a", 1, (moment, 4960)) && list(&walks, "a", 1, (moment, 4970)), "it is told once");
-        walks.changed(&table(), Some(2));
-        assert_eq!(look(&walks, "a", 1, 5000), 4999);
-        assert!(list(&walks, "a", 1, (4999, 5001)));
-        walks.changed(&table(), Some(1));
-        assert_eq!(look(&walks, "a", 1, 5002), 5001, "it has written");
-        assert!(list(&walks, "a", 1, (5001, 5003)));
-        walks.changed(&table(), Some(2));
-        assert_eq!(look(&walks, "a", 1, 5003 + PAUSE_MS), 5002 + PAUSE_MS, "it has paused");
-    }
-}
+mod tests;

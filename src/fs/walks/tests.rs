@@ -1,0 +1,97 @@
+use super::*;
+use crate::tree::question::{Kind, Says};
+
+fn step(text: &str) -> Step {
+    Step { kind: Kind::Prefix, text: text.into(), says: Says::Key(text.into()) }
+}
+
+fn table() -> TableName {
+    TableName::parse("t").unwrap()
+}
+
+/// The first process of a group.
+fn leader(group: u32, now: i64) -> Who {
+    Who { group, pid: group, now: Timestamp(now) }
+}
+
+fn look_of(walks: &Walks, text: &str, who: Who) -> i64 {
+    let fresh = || Ok(Timestamp(who.now.0 - 1));
+    walks.moment((&table(), &step(text)), who, |_| false, fresh).unwrap().0
+}
+
+fn look(walks: &Walks, text: &str, group: u32, now: i64) -> i64 {
+    look_of(walks, text, leader(group, now))
+}
+
+fn list(walks: &Walks, text: &str, group: u32, (moment, now): (i64, i64)) -> bool {
+    let question = Question { rows: vec![step(text)], moment: Some(Timestamp(moment)), ..Question::default() };
+    walks.list(&table(), &question, leader(group, now))
+}
+
+#[test]
+fn who_walks_goes_on_beside_writers_of_its_group_and_the_next_one_sees_them() {
+    for writer in [Some(Who { pid: 7, ..leader(1, 1100) }), None] {
+        let walks = Walks::default();
+        let moment = look(&walks, "a", 1, 1000);
+        assert!(list(&walks, "a", 1, (moment, 1001)));
+        walks.changed(&table(), writer);
+        assert_eq!(look(&walks, "a", 1, 1200), moment, "{:?}", writer.map(|who| who.pid));
+        assert_eq!(look_of(&walks, "a", Who { pid: 8, ..leader(1, 1300) }), 1299);
+        assert_eq!(look(&walks, "a", 1, 1400), moment);
+        walks.changed(&table(), Some(leader(1, 1500)));
+        assert_eq!(look(&walks, "a", 1, 1600), 1599, "it has written itself");
+    }
+}
+
+#[test]
+fn who_stays_in_a_directory_holds_no_walk_for_others() {
+    let walks = Walks::default();
+    let moment = look(&walks, "a", 1, 1000);
+    assert!(list(&walks, "a", 1, (moment, 1001)));
+    walks.changed(&table(), None);
+    // A shell lists where it is, after somebody has written.
+    assert!(list(&walks, "a", 1, (moment, 4000)));
+    assert_eq!(look(&walks, "a", 1, 4001), 4000);
+    // A program that goes there and lists `.` is told to look again, and cannot: the next one sees the present.
+    assert!(list(&walks, "a", 1, (4000, 4002)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(look(&walks, "a", 1, 5000), 4000);
+    assert!(!list(&walks, "a", 1, (4000, 5001)) && list(&walks, "a", 1, (4000, 5001)));
+    assert_eq!(look(&walks, "a", 1, 5500), 5499);
+}
+
+#[test]
+fn a_walk_that_was_told_to_look_again_a_moment_ago_goes_on_as_it_is() {
+    let walks = Walks::default();
+    let mut moment = look(&walks, "a", 1, 1000);
+    assert!(list(&walks, "a", 1, (moment, 1001)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert!(!list(&walks, "a", 1, (moment, 1002)));
+    moment = look(&walks, "a", 1, 1003);
+    assert!(list(&walks, "a", 1, (moment, 1004)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert!(list(&walks, "a", 1, (moment, 1005)), "told a moment ago");
+    assert_eq!(look(&walks, "a", 1, 1006), moment, "what is below is of the same moment");
+}
+
+#[test]
+fn a_walk_keeps_its_moment_until_it_pauses_lists_again_or_writes() {
+    let walks = Walks::default();
+    let moment = look(&walks, "a", 1, 1000);
+    assert_eq!((moment, look(&walks, "b", 2, 1500)), (999, 999), "nothing has changed");
+    assert!(list(&walks, "a", 1, (moment, 1500)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(look(&walks, "a", 1, 3000), moment, "others write");
+    assert_eq!(look(&walks, "a", 2, 3000), 2999, "who does not walk sees the present");
+    assert_eq!(look(&walks, "a", 1, 4900), moment);
+    assert!(!list(&walks, "a", 1, (moment, 4950)), "listed again: the walk is over");
+    assert!(list(&walks, "a", 1, (moment, 4960)) && list(&walks, "a", 1, (moment, 4970)), "it is told once");
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(look(&walks, "a", 1, 5000), 4999);
+    assert!(list(&walks, "a", 1, (4999, 5001)));
+    walks.changed(&table(), Some(leader(1, 0)));
+    assert_eq!(look(&walks, "a", 1, 5002), 5001, "it has written");
+    assert!(list(&walks, "a", 1, (5001, 5003)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(look(&walks, "a", 1, 5003 + PAUSE_MS), 5002 + PAUSE_MS, "it has paused");
+}
