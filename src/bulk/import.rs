@@ -18,7 +18,7 @@ use super::read::split::{Shape, Span, Splitter};
 use super::target::families_of;
 use crate::backend::Backend;
 use crate::model::row_key::{Recipe, parse_fields};
-use crate::model::{FileTime, TableName, Timestamp};
+use crate::model::{FileTime, Mutation, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// What is to be imported, and how it is read.
@@ -208,6 +208,10 @@ impl Import {
 
     /// `None`: it was the line of names.
     fn read(&mut self, span: &Span) -> std::result::Result<Option<Changes>, Fault> {
+        if span.is_cut {
+            let text = "a quote is open up to the end, with all that follows in it: close it, or the line is cut off";
+            return Err(Fault::whole(text));
+        }
         let text = &self.splitter.bytes()[span.range.clone()];
         match self.reader.read(text, &self.terms)? {
             Some(changes) => self.judged(changes).map(Some),
@@ -334,10 +338,13 @@ impl Import {
             if row.mutations.is_empty() {
                 continue;
             }
+            let cells = row.mutations.iter().map(Mutation::cells).sum::<usize>() as u64;
             let Err(e) = self.backend.mutate(row, None) else { continue };
             if !e.kind.is_of_what_is_put() {
                 return Err(e.context(self.not_written()));
             }
+            self.tally.rows = self.tally.rows.saturating_sub(1);
+            self.tally.cells = self.tally.cells.saturating_sub(cells);
             for (line, record) in self.batch.records(number) {
                 let fault = Fault::whole(e.message.clone());
                 tell(&Bad { counted: self.counted, line, fault, record })?;

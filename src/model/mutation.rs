@@ -195,6 +195,19 @@ pub enum Mutation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin(pub u64);
 
+impl Mutation {
+    /// Cells that it says something of.
+    pub fn cells(&self) -> usize {
+        match self {
+            Self::Put(cells) => cells.len(),
+            Self::Restore(_) => 1,
+            Self::Delete(markers) => markers.len(),
+            Self::Increment(increment) => increment.columns.len(),
+            Self::Append(append) => append.columns.len(),
+        }
+    }
+}
+
 /// Mutations of one row, applied all or nothing (HBase: RowMutations).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowMutations {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use csv_core::{ReadRecordResult, Reader};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 use super::change::{Change, Changes, Fault, Terms, shown};
 use crate::bulk::delimited::{Dialect, KEY};
@@ -172,7 +172,9 @@ pub struct Lines {
 impl Lines {
     /// `columns`: `None`, the first line says them.
     pub fn new(dialect: Dialect, empty: Empty, columns: Option<Columns>) -> Self {
-        Self { dialect, empty, columns, reader: Reader::new(), bytes: Vec::new(), ends: Vec::new() }
+        // A line feed alone ends a line, as where lines are told apart.
+        let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
+        Self { dialect, empty, columns, reader, bytes: Vec::new(), ends: Vec::new() }
     }
 
     pub fn columns(&self) -> Option<&Columns> {
@@ -244,6 +246,9 @@ impl Lines {
 
     fn cut_csv(&mut self, line: &[u8]) {
         self.reader.reset();
+        // It takes three bytes at the beginning of what it reads for a mark of UTF-8, and each line begins anew: an empty
+        // line, which is none, comes before it.
+        self.reader.read_record(b"\n", &mut [0], &mut [0]);
         // Quotes go, nothing is added.
         self.bytes.resize(line.len().max(1), 0);
         self.ends.resize(line.iter().filter(|byte| **byte == b',').count() + 2, 0);

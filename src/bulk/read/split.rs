@@ -14,10 +14,12 @@ pub enum Shape {
 }
 
 /// A record: its bytes in [`Splitter::bytes`], without the line feed, and the line that it begins in, from 1.
+/// One that the end of the stream has cut off within quotes says so: what it has swallowed may be other records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub range: Range<usize>,
     pub line: u64,
+    pub is_cut: bool,
 }
 
 /// Where in a record the look has come to.
@@ -137,7 +139,8 @@ impl Splitter {
         while start < end && matches!(self.buffer[end - 1], b'\n' | b'\r') {
             end -= 1;
         }
-        Span { range: start..end, line }
+        let is_cut = self.at == At::Quotes && matches!(self.shape, Shape::Quoted { .. });
+        Span { range: start..end, line, is_cut }
     }
 
     fn quoted(&mut self, byte: u8, separator: u8) -> bool {
@@ -214,6 +217,13 @@ mod tests {
         check(Shape::Lines, "a\r\n\nb", &[(1, "a"), (2, ""), (3, "b")]);
         check(Shape::Lines, "\u{FEFF}a\n", &[(1, "a")]);
         let quoted = Shape::Quoted { separator: b',' };
+        assert!([("a,\"b", true), ("a,\"b\"", false), ("a\"b", false)].into_iter().all(|(text, is_cut)| {
+            let mut splitter = Splitter::new(quoted, (0, 0));
+            splitter.push(text.as_bytes());
+            let rest = splitter.next().is_none().then(|| splitter.rest()).flatten();
+            rest.is_some_and(|rest| rest.is_cut == is_cut)
+                && splitter.take_rest().is_some_and(|rest| rest.is_cut == is_cut)
+        }));
         check(quoted, "a,\"x\ny\"\nb\"c,d\n\"e\"\"\n\",f", &[(1, "a,\"x\ny\""), (3, "b\"c,d"), (4, "\"e\"\"\n\",f")]);
         let array = "[\n{\"a\": \"}\\\"\"},\n{\"b\":{\"c\":1}}\n]\n";
         check(Shape::Objects, array, &[(2, "{\"a\": \"}\\\"\"}"), (3, "{\"b\":{\"c\":1}}")]);

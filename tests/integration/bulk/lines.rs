@@ -84,6 +84,30 @@ fn bulk_bad_lines_are_named_and_the_good_ones_before_them_kept() {
 }
 
 #[test]
+fn bulk_a_quote_that_is_open_up_to_the_end_swallows_nothing_in_silence() {
+    let stored = Stored::new();
+    let text = "HBASE_ROW_KEY,f:a,f:b\nr0,1,2\nr1,1,\"open\nr2,1,2\n";
+    stored.write("cut.csv", text);
+    let said = stored.refused(&["import", "STORE", "t", "cut.csv"], 2);
+    assert!(said.contains("cut.csv: line 3") && said.contains("a quote is open up to the end"), "{said}");
+    assert_eq!(scan(&stored), ["r0 f:a 1", "r0 f:b 2"]);
+    let said = stored.refused(&["import", "STORE", "t", "cut.csv", "--on-error", "rest.csv"], 1);
+    assert!(said.contains("line 3"), "{said}");
+    assert_eq!(lines_of(&stored.path("rest.csv")), ["r1,1,\"open", "r2,1,2"]);
+}
+
+#[test]
+fn bulk_what_was_not_taken_is_not_counted() {
+    let stored = Stored::new();
+    stored.done(&["create-index", "STORE", "t", "one", "--columns", "f:k", "--unique"]);
+    stored.write("twice.csv", "HBASE_ROW_KEY,f:k,f:n\nq1,same,1\nq2,same,2\nq3,other,3\n");
+    let said = stored.run(&["import", "STORE", "t", "twice.csv", "--on-error", "skip"]);
+    let text = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
+    assert!(text.contains("imported 4 cells of 2 rows") && text.contains("1 line"), "{text}");
+    assert_eq!(scan(&stored).len(), 4);
+}
+
+#[test]
 fn bulk_a_file_that_was_mended_goes_on_and_one_that_was_changed_does_not() {
     let stored = Stored::new();
     stored.write("lines.tsv", "HBASE_ROW_KEY\tf:a\nr1\t1\nr2\nr3\t3\n");

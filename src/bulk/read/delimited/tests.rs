@@ -44,6 +44,15 @@ fn columns_are_those_of_import_tsv() {
 }
 
 #[test]
+fn marks_of_utf_8_and_returns_within_a_stream_are_bytes_like_others() {
+    let mut csv = lines(Dialect::Csv, "HBASE_ROW_KEY,f:a,f:b");
+    for _ in 0..2 {
+        assert_eq!(read(&mut csv, "\u{FEFF}r,1").unwrap(), ["\u{FEFF}r", "f:a@77=1"]);
+        assert_eq!(read(&mut csv, "r,1\r2,3").unwrap(), ["r", "f:a@77=1\r2", "f:b@77=3"]);
+    }
+}
+
+#[test]
 fn fields_go_where_the_columns_say() {
     let mut csv = lines(Dialect::Csv, "f:a,HBASE_ROW_KEY,HBASE_TS_KEY,g,HBASE_CELL_TTL");
     assert_eq!(read(&mut csv, "1,r,5,2,60").unwrap(), ["r", "f:a@5/60=1", "g:@5/60=2"]);
