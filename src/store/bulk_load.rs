@@ -30,8 +30,6 @@ const FULL: usize = 12 << 20;
 const LOADS: u64 = 4;
 /// Cells of a step the usual way.
 const STEP: usize = 4000;
-/// So long after a follower's last look it is taken to be gone.
-const FOLLOWED_MS: u64 = 60_000;
 
 /// Where a cell is in [`Load::bytes`]: its key, without a sequence number, and its value behind it.
 #[derive(Clone, Copy)]
@@ -93,14 +91,12 @@ impl Engine {
         let Some(now) = catalogue.tables.get(&table.name) else { return false };
         let families = || table.families.values();
         let is_judged = self.proving.now().is_some_and(|proof| families().any(|family| proof.is_of(family.id)));
-        let asked = self.feed.asked.load(Ordering::Acquire).abs_diff(self.now().0);
         now == table
             && table.state == TableState::Enabled
             && table.indexes.is_empty()
             && families().all(|family| family.constraints.is_empty())
             && !is_judged
             && self.retained() == 0
-            && asked >= FOLLOWED_MS
     }
 }
 

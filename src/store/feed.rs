@@ -1,12 +1,13 @@
 //! The change feed: records of the log once more, in the order of their numbers, as far as they are on the disk. A change
 //! that a power cut could take back is told to nobody.
 //!
-//! The log reaches back to the last flush, and beyond it by what the setting `changes_retain` keeps.
+//! The log reaches back to the last flush, and beyond it by what the setting `changes_retain` keeps. Where that says
+//! nothing, what is flushed while somebody follows stays for a while: a follower reads it a moment later.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use lru::LruCache;
 
@@ -27,6 +28,10 @@ const LOOK_BYTES: u64 = 16 << 20;
 
 /// Files of the log whose first numbers are remembered; others are opened to be asked.
 const FILES: NonZeroUsize = NonZeroUsize::new(16 << 10).expect("is more than none");
+/// So long after a follower's last look it is taken to be gone.
+const FOLLOWED_MS: u64 = 60_000;
+/// Bytes of the log's past that are kept for followers where the setting keeps none.
+const FOLLOWED_BYTES: u64 = 128 << 20;
 /// How often a page is begun anew because a file of it went meanwhile.
 const TRIES: usize = 8;
 
@@ -37,7 +42,9 @@ pub struct Feed {
     /// By a file's number: the one that its records come after.
     befores: Mutex<LruCache<u64, SeqNo>>,
     /// When somebody has looked last, ms since 1970.
-    pub asked: AtomicI64,
+    asked: AtomicI64,
+    /// Something of the log's past is kept for followers, who may leave.
+    keeps: AtomicBool,
 }
 
 impl Default for Feed {
@@ -46,6 +53,7 @@ impl Default for Feed {
             places: LruCache::new(PLACES).into(),
             befores: LruCache::new(FILES).into(),
             asked: AtomicI64::new(i64::MIN),
+            keeps: AtomicBool::new(false),
         }
     }
 }
@@ -285,14 +293,25 @@ impl Engine {
 
     /// Bytes of the log's past that are kept.
     pub fn retained(&self) -> u64 {
-        self.catalogue.load().settings.changes_retain()
+        let set = self.catalogue.load().settings.changes_retain();
+        let asked = self.feed.asked.load(Ordering::Acquire).abs_diff(self.now().0);
+        if set == 0 && asked < FOLLOWED_MS { FOLLOWED_BYTES } else { set }
     }
 
     /// Removes what of the log is covered and no longer kept.
     pub fn retire_log(&self, covered: SeqNo) {
         let most = self.retained();
+        self.feed.keeps.fetch_or(most > 0, Ordering::AcqRel);
         self.log.remove_covered(covered, most > 0);
         self.prune_past(most);
+    }
+
+    /// Removes what was kept for followers, once they have left.
+    pub fn release_past(&self) {
+        if self.feed.keeps.load(Ordering::Acquire) && self.retained() == 0 {
+            self.feed.keeps.store(false, Ordering::Release);
+            self.prune_past(0);
+        }
     }
 
     /// Removes the oldest of the log's past until it takes no more than so many bytes.

@@ -84,6 +84,7 @@ fn sync_loop(engine: &Engine) {
                 engine.wake(|state| state.compact = true);
             }
             note(engine, "keep a reserve", engine.restore_reserve());
+            engine.release_past();
         }
     }
 }

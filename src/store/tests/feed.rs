@@ -160,11 +160,37 @@ fn what_the_log_has_no_more_is_told() {
     late.drain(&store);
     assert!((60..=110).contains(&late.seen.len()), "{}", late.seen.len());
     retain(&store, "0");
+    env.advance(61_000);
     put(&store, "r", "q", b"last");
     store.flush(None).unwrap();
     let mut later = Consumer::default();
     later.drain(&store);
     assert_eq!(later.seen, []);
+}
+
+#[test]
+fn who_follows_misses_nothing_that_is_flushed_meanwhile() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    let mut consumer = Consumer::default();
+    consumer.drain(&store);
+    for n in 0..20 {
+        put(&store, &format!("r{n}"), "q", b"v");
+        store.flush(None).unwrap();
+        if n % 5 == 4 {
+            consumer.drain(&store);
+        }
+    }
+    assert_eq!(consumer.seen.len(), 20);
+    // Once nobody looks any more, nothing is kept for them.
+    let past = || crate::log::list_past(&env, "/store/log".as_ref()).unwrap().len();
+    assert!(past() > 0);
+    store.engine.release_past();
+    assert!(past() > 0, "somebody looked a moment ago");
+    env.advance(61_000);
+    store.engine.release_past();
+    assert_eq!(past(), 0);
 }
 
 #[test]
