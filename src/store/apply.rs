@@ -134,7 +134,7 @@ impl Engine {
             batch.push(Ready { table, row, family, qualifier, timestamp, kind, tags, value, key });
         }
         self.check_constraints(&batch, judged)?;
-        let _unique = self.hold_unique(&batch)?;
+        let _unique = if judged == Judged::Nothing { Vec::new() } else { self.hold_unique(&batch)? };
         let entries = self.entries_of(&batch)?;
         // Order: dropped before what it borrows.
         let mut batch = batch;

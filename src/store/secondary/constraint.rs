@@ -31,7 +31,7 @@ pub enum Judged {
     Puts,
     /// Of the puts of a column the newest: the others are the history of a row that moves.
     Newest,
-    /// Nothing: what comes from a backup was taken once, and attributes of files are no values.
+    /// Nothing: what comes from a backup was taken once, in an order of its own, and attributes of files are no values.
     Nothing,
 }
 

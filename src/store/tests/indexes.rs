@@ -71,6 +71,22 @@ fn a_unique_value_is_of_one_row() {
     assert_eq!(too_long.kind, ErrorKind::ValueTooLarge);
 }
 
+/// Row a had the value first, then b: whoever brings a's versions first meets it twice for a while.
+#[test]
+fn what_comes_from_a_backup_is_not_judged_for_unique_values() {
+    let env = SimEnv::new();
+    let store = with_index(&env, unique("f:q"));
+    let restore = |row: &str, value: &[u8], at| {
+        let cell = put_cell("q", value, Time::At(Timestamp(at)));
+        mutate(&store, row, Mutation::Restore(Box::new(cell)), Durability::SyncWal).unwrap();
+    };
+    for (row, value, at) in [("b", b"1", 30), ("a", b"1", 10), ("a", b"2", 20)] {
+        restore(row, value, at);
+    }
+    taken(try_put(&store, "c", "q", b"1"), "b");
+    taken(try_put(&store, "c", "q", b"2"), "a");
+}
+
 #[test]
 fn a_unique_value_moves_and_is_exchanged() {
     let env = SimEnv::new();
