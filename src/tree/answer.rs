@@ -130,10 +130,8 @@ impl<'a> Answer<'a> {
         let (family, named) = (&place.family, self.question.columns_of_cells());
         let slice = slice.and(&self.question.slice_of_cells());
         let mut scan = self.scan.clone();
-        if self.scope == Scope::Cell {
-            let columns = std::mem::take(&mut scan.read.columns);
-            let Some(columns) = narrowed(&columns, family, named.filter(|_| !scan.read.raw)) else { return Ok(()) };
-            (scan.read.columns, scan.read.slice) = (columns, slice.clone());
+        if self.scope == Scope::Cell && !self.narrow((family, &slice), &mut scan) {
+            return Ok(());
         }
         if !self.in_range(&place.row) {
             return Ok(());
@@ -145,6 +143,15 @@ impl<'a> Answer<'a> {
         self.found(&self.of_row(scan, &place.row), &place.row, &mut |cell| {
             cell.family != *family || !wanted(&cell.qualifier) || each(cell)
         })
+    }
+
+    /// Narrows a scan to what is asked for of a family, and to a slice of its columns; whether there can be any. Not where
+    /// a filter has to see more than the cell that it judges.
+    pub(super) fn narrow(&self, (family, slice): (&str, &ColumnSlice), scan: &mut Scan) -> bool {
+        let named = self.question.columns_of_cells().filter(|_| !scan.read.raw);
+        let Some(columns) = narrowed(&scan.read.columns, family, named) else { return false };
+        (scan.read.columns, scan.read.slice) = (columns, slice.and(&self.question.slice_of_cells()));
+        true
     }
 
     fn found(&self, scan: &Scan, row: &[u8], each: &mut dyn FnMut(&FoundCell) -> bool) -> Result<()> {

@@ -45,6 +45,11 @@ impl Answer<'_> {
         let mut chosen =
             Chosen { row: row.map(<[u8]>::to_vec), question: self.question, place, rows, cells, open: None };
         if let Some(row) = row {
+            if let Some(place) = place.filter(|_| self.scope == Scope::Cell)
+                && !self.narrow((&place.family, &cells.slice()), &mut scan)
+            {
+                return Ok(());
+            }
             return match self.in_range(row) {
                 true => self.backend.scan_pieces(&self.of_row(scan, row), &mut |piece| chosen.take(piece, take)),
                 false => Ok(()),

@@ -6,7 +6,7 @@ use super::place::{FamilyPlace, NodeKey, Place};
 use super::question::{Pick, Question};
 use super::resolve::Tree;
 use crate::Result;
-use crate::model::{ColumnSlice, TableName};
+use crate::model::TableName;
 
 impl Tree {
     /// How many there are at a place; less if `goes_on` says so.
@@ -62,7 +62,7 @@ impl Tree {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<u64> {
         let mut count = 0;
-        answer.cells(family, &ColumnSlice::default(), &mut |cell| {
+        answer.cells(family, &mark.slice(), &mut |cell| {
             count += u64::from(mark.picks(&cell.qualifier));
             goes_on()
         })?;

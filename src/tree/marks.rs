@@ -10,7 +10,7 @@ use lru::LruCache;
 
 use super::place::NodeKey;
 use crate::Result;
-use crate::model::Timestamp;
+use crate::model::{ColumnSlice, Timestamp};
 
 /// Questions whose marks are remembered.
 const QUESTIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(31);
@@ -38,6 +38,20 @@ impl Mark {
             Mark::Upto(last) => key <= last.as_slice(),
             Mark::From(first) => key >= first.as_slice(),
             Mark::These(keys) => keys.contains(key),
+        }
+    }
+
+    /// The columns among which the picked ones are.
+    pub fn slice(&self) -> ColumnSlice {
+        let to = |last: &[u8]| [last, &[0]].concat();
+        match self {
+            Mark::All | Mark::None => ColumnSlice::default(),
+            Mark::Upto(last) => ColumnSlice { from: Vec::new(), before: to(last) },
+            Mark::From(first) => ColumnSlice { from: first.clone(), before: Vec::new() },
+            Mark::These(keys) => ColumnSlice {
+                from: keys.first().cloned().unwrap_or_default(),
+                before: keys.last().map_or_else(|| vec![0], |last| to(last)),
+            },
         }
     }
 }

@@ -167,6 +167,20 @@ fn mount_paths_read_no_more_of_the_store_than_the_answer_needs() {
     cost(200, "m/f/.last/10");
     cost(200, ".prefix/m/m/f/.columns/q00010,q19000");
     cost(6_000, ".from/r/.sample/5");
+    let cost_of = |most: u64, path: &str, wanted: usize| {
+        let lines = || {
+            let text = fs::read_to_string(fixture.path("t/m/f").join(path)).unwrap();
+            let count =
+                if path.ends_with(".count") { text.trim().parse().unwrap() } else { text.matches("f:q").count() };
+            assert_eq!(count, wanted, "{path}: {text}");
+        };
+        let cells = looks(&fixture, lines);
+        assert!(cells <= most, "{path}: {cells} cells were looked at");
+    };
+    for (step, wanted) in [(".first/3", 3), (".last/2", 2), (".prefix/q01/.first/2", 2), (".columns/q00007", 1)] {
+        cost_of(200, &format!("{step}/.count"), wanted);
+        cost_of(200, &format!("{step}/.export/jsonl"), wanted);
+    }
     let one = fixture.path("t/.filter/PrefixFilter('r')/r15000");
     let row = looks(&fixture, || assert!(one.is_dir()));
     assert!(row <= 20, "a look-up of one row: {row}");
