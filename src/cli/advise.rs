@@ -125,6 +125,11 @@ fn hot(rows: &[Sampled]) -> Option<Advice> {
     }
     let mut newest: Vec<usize> = (0..rows.len()).collect();
     newest.sort_by_key(|at| rows[*at].newest);
+    // Of rows that came at once, as by an import, nobody knows which were the last.
+    let since = rows[newest[rows.len() - rows.len() / 10]].newest;
+    if rows.iter().filter(|row| row.newest >= since).count() > rows.len() / 5 {
+        return None;
+    }
     let mut newest = newest.split_off(rows.len() - rows.len() / 10);
     newest.sort_unstable();
     // The fullest fifth of the keys.
