@@ -2,6 +2,8 @@
 //!
 //! What is there stays: only what has no newest version gets one again. With a time, what differs from then does.
 
+mod cells;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,15 +13,14 @@ use serde_json::json;
 use super::Answer;
 use super::args::UndeleteArgs;
 use super::bring_back::BringBack;
-use super::output::{Output, json_bytes};
+use super::output::Output;
 use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, Dropped, DroppedThing, NamespaceSchema, Origin, PutCell, Qualifier,
-    TableName, Time, TimeRange, Timestamp, Value, to_string_binary,
+    CatalogueChange, Dropped, DroppedThing, NamespaceSchema, Origin, Scan, TableName, TimeRange, Timestamp,
 };
-use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, family_of};
+use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace};
 use crate::tree::times;
 use crate::{Error, ErrorKind, Result};
 
@@ -91,7 +92,7 @@ impl Undelete {
             Place::Row(row) => self.row(row),
             Place::Family(family) => self.family(family),
             Place::Schema(schema) => match schema.as_ref() {
-                SchemaPlace::Family(table, family) => self.dropped(table, Some(family)),
+                SchemaPlace::Family(table, family) => self.dropped_family(table, family),
                 SchemaPlace::Table(table) => self.table(table),
                 _ => Err(no_such_thing()),
             },
@@ -101,7 +102,10 @@ impl Undelete {
                     if !self.is_there(&column.table, &column.family)? {
                         return Ok(());
                     }
-                    self.column(&family_of(column), &column.qualifier)
+                    match place {
+                        Place::Version(_, time) | Place::Ended(_, time, ..) => self.version(column, *time),
+                        _ => self.named_column(column),
+                    }
                 }
                 None => Err(no_such_thing()),
             },
@@ -219,9 +223,42 @@ impl Undelete {
                 self.dropped(table, None)
             }
             (None, _) => Ok(()),
-            (Some(schema), Some(family)) if !schema.families.contains_key(family) => self.dropped(table, Some(family)),
+            (Some(_), Some(family)) if self.in_the_way(table, family)?.is_none() => self.dropped(table, Some(family)),
             _ => Ok(()),
         }
+    }
+
+    /// A family that was dropped.
+    fn dropped_family(&mut self, table: &TableName, family: &str) -> Result<()> {
+        if !self.is_kept(table, Some(family))? {
+            return Ok(());
+        }
+        match self.in_the_way(table, family)? {
+            None => self.dropped(table, Some(family)),
+            Some(why) => {
+                let text = format!("family {family} of table {table} was dropped, and stays so: {why}");
+                Err(Error::new(ErrorKind::FamilyExists, text))
+            }
+        }
+    }
+
+    /// Why a family that was dropped cannot come back: another has its name. Of a time before that was made, one without
+    /// cells is dropped in its turn.
+    fn in_the_way(&self, table: &TableName, name: &str) -> Result<Option<String>> {
+        let catalogue = self.backend.catalogue()?;
+        let Some(present) = catalogue.tables.get(table).and_then(|table| table.families.get(name)) else {
+            return Ok(None);
+        };
+        if self.at.is_none_or(|at| present.made_at <= at) {
+            return Ok(Some("there is another of that name now".to_owned()));
+        }
+        let mut scan = Scan::all(table.clone());
+        scan.limit = Some(1);
+        scan.read.columns.insert(name.to_owned(), None);
+        let in_use = self.backend.scan(&scan)?.next().transpose()?.is_some();
+        let why = "there is another of that name now, which has cells: drop that one (`cellfs alter STORE TABLE --delete \
+                   FAMILY`; it is kept, too), then undelete again";
+        Ok(in_use.then(|| why.to_owned()))
     }
 
     fn is_declared(&self, table: &TableName) -> Result<bool> {
@@ -246,11 +283,11 @@ impl Undelete {
             })
             .collect();
         for name in names {
-            match schema.families.contains_key(name) {
-                true => super::complain(&format!(
-                    "family {name} of table {table} was dropped, and stays so: there is another of that name now"
-                )),
-                false => self.dropped(table, Some(name))?,
+            match self.in_the_way(table, name)? {
+                Some(why) => {
+                    super::complain(&format!("family {name} of table {table} was dropped, and stays so: {why}"));
+                }
+                None => self.dropped(table, Some(name))?,
             }
         }
         Ok(())
@@ -285,72 +322,8 @@ impl Undelete {
             return if self.json { self.output.json(&line) } else { self.output.line(&format!("{what}, dropped")) };
         }
         let (table, at) = (table.clone(), self.at);
-        let change = match family {
-            Some(family) => CatalogueChange::Undrop { table, family: Some(family.to_owned()) },
-            None => CatalogueChange::BringBack { table, at },
-        };
+        let change = CatalogueChange::BringBack { table, family: family.map(str::to_owned), at };
         self.backend.alter(change, Origin::default())
-    }
-
-    fn column(&mut self, family: &FamilyPlace, qualifier: &Qualifier) -> Result<()> {
-        let column = family.column(qualifier.clone());
-        let newest = self.backend.newest(&column, TimeRange::ALL)?;
-        let wanted = match self.at {
-            Some(at) => self.backend.newest(&column, TimeRange::as_of(at))?,
-            None if newest.is_some() => None,
-            None => self.newest_deleted(&column)?,
-        };
-        let same =
-            |cell: &CellInfo| newest.as_ref().is_some_and(|is| (is.timestamp, is.seq) == (cell.timestamp, cell.seq));
-        match wanted.filter(|cell| !same(cell)) {
-            Some(cell) => self.bring(&column, &cell),
-            None => Ok(()),
-        }
-    }
-
-    fn newest_deleted(&self, column: &ColumnKey) -> Result<Option<CellInfo>> {
-        Ok(self.backend.list_versions(column, Versions::LiveAndKept, None, 1)?.into_iter().next())
-    }
-
-    /// As the newest version, with the mtime and the mode that it had.
-    fn bring(&mut self, column: &ColumnKey, cell: &CellInfo) -> Result<()> {
-        self.found += 1;
-        if self.list {
-            return self.tell(column, cell);
-        }
-        let len = usize::try_from(cell.len()).unwrap_or(usize::MAX);
-        let mtime = crate::model::FileChange::of_time(Some(cell.mtime()));
-        let put = PutCell {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            time: Time::AfterNewest,
-            value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
-            ttl_ms: cell.tags.ttl_ms,
-            file: cell.tags.file.with(&mtime),
-            ended_at: None,
-        };
-        self.back.add(column, put)
-    }
-
-    fn tell(&mut self, column: &ColumnKey, cell: &CellInfo) -> Result<()> {
-        let deleted = cell.deleted_at.map(|at| at.0);
-        if self.json {
-            return self.output.json(&json!({
-                "namespace": column.table.namespace,
-                "table": column.table.name,
-                "row": json_bytes(&column.row),
-                "family": column.family,
-                "qualifier": json_bytes(&column.qualifier),
-                "timestamp": cell.timestamp.0,
-                "deleted_at": deleted,
-                "size": cell.len(),
-            }));
-        }
-        let deleted = cell.deleted_at.map_or_else(String::new, |at| format!(", deleted {}", at.iso()));
-        let (row, qualifier) = (to_string_binary(&column.row), to_string_binary(&column.qualifier));
-        let size = cell.len();
-        let (table, family, time) = (&column.table, &column.family, cell.timestamp.iso());
-        self.output.line(&format!("{table} {row} {family}:{qualifier}: {size} bytes of {time}{deleted}"))
     }
 }
 

@@ -261,10 +261,11 @@ pub enum CatalogueChange {
         table: TableName,
         family: Option<String>,
     },
-    /// Brings back the table that was there under that name at a time (`None`: that was dropped last); one that is there
-    /// now is dropped so that it can be brought back.
+    /// Brings back the table, or the family of it, that was there under that name at a time (`None`: that was dropped
+    /// last); one that is there now is dropped so that it can be brought back.
     BringBack {
         table: TableName,
+        family: Option<String>,
         at: Option<Timestamp>,
     },
     /// What was dropped and whose time has passed goes for good.

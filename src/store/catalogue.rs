@@ -54,7 +54,10 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
         }
         CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
         CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
-        CatalogueChange::BringBack { table, at } => dropped::bring_back(catalogue, &table, at, now)?,
+        CatalogueChange::BringBack { table, family: None, at } => dropped::bring_back(catalogue, &table, at, now)?,
+        CatalogueChange::BringBack { table, family: Some(family), at } => {
+            dropped::bring_family_back(catalogue, (&table, &family), at, now)?;
+        }
         CatalogueChange::ForgetDropped => dropped::forget(catalogue, now),
         CatalogueChange::ForgetTable { name } => drop(dropped::forget_table(catalogue, &name)),
         CatalogueChange::TruncateTable { name } => truncate(catalogue, &name, now)?,

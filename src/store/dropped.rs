@@ -92,17 +92,45 @@ fn forget_families_of(catalogue: &mut Catalogue, table: TableId) {
 
 /// See [`CatalogueChange::BringBack`].
 pub fn bring_back(catalogue: &mut Catalogue, name: &TableName, at: Option<Timestamp>, now: Timestamp) -> Result<()> {
-    let is_it = |dropped: &Dropped| table_of(dropped, name).is_some();
-    let of = match at {
-        Some(at) => catalogue.dropped.iter().position(|dropped| is_it(dropped) && dropped.was_there(at)),
-        None => catalogue.dropped.iter().rposition(is_it),
-    };
+    let of = meant(catalogue, |dropped| table_of(dropped, name).is_some(), at);
     let found = catalogue.dropped.remove(of.ok_or_else(|| nothing(&format!("table {name}")))?);
     if catalogue.tables.contains_key(name) {
         set_table_aside(catalogue, name, now)?;
     }
     catalogue.dropped.push(found);
     undrop_table(catalogue, name)
+}
+
+/// As [`bring_back`], of a family.
+pub fn bring_family_back(
+    catalogue: &mut Catalogue,
+    (table, name): (&TableName, &str),
+    at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<()> {
+    let schema = known_table(catalogue, table)?;
+    let (id, is_there) = (schema.id, schema.families.contains_key(name));
+    let of = meant(catalogue, |dropped| is_family(dropped, id, name), at);
+    let of = of.ok_or_else(|| nothing(&format!("family {} of table {table}", name.escape_debug())))?;
+    let found = catalogue.dropped.remove(of);
+    if is_there {
+        check_goes(catalogue, table, name)?;
+        set_family_aside(catalogue, table, name, now)?;
+    }
+    catalogue.dropped.push(found);
+    undrop_family(catalogue, table, name)
+}
+
+/// The place of what was there at a time; without one, of what was dropped last.
+fn meant(catalogue: &Catalogue, is_it: impl Fn(&Dropped) -> bool, at: Option<Timestamp>) -> Option<usize> {
+    match at {
+        Some(at) => catalogue.dropped.iter().position(|dropped| is_it(dropped) && dropped.was_there(at)),
+        None => catalogue.dropped.iter().rposition(is_it),
+    }
+}
+
+fn is_family(dropped: &Dropped, table: TableId, name: &str) -> bool {
+    matches!(&dropped.what, DroppedThing::Family(of, family) if *of == table && family.name == name)
 }
 
 /// Brings back the table that was dropped last under a name.
@@ -123,8 +151,7 @@ pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
 /// Brings back the family that was dropped last under a name in a table.
 pub fn undrop_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -> Result<()> {
     let mut schema = known_table(catalogue, table)?.clone();
-    let is_it = |d: &Dropped| matches!(&d.what, DroppedThing::Family(of, f) if *of == schema.id && f.name == name);
-    let last = catalogue.dropped.iter().rposition(is_it);
+    let last = meant(catalogue, |dropped| is_family(dropped, schema.id, name), None);
     let last = last.ok_or_else(|| nothing(&format!("family {} of table {table}", name.escape_debug())))?;
     if schema.families.contains_key(name) {
         let text = format!("table {table} has a family {name} now; there can be only one of that name");

@@ -181,6 +181,77 @@ fn mount_undelete_at_a_time_brings_what_there_was_then() {
 }
 
 #[test]
+fn mount_undelete_at_a_time_brings_the_family_of_then() {
+    let fixture = Fixture::new();
+    let (store, schema) = (text(&fixture.store()), fixture.path("t/.schema/f"));
+    let generation = |name: &str| {
+        let _ = fs::create_dir(&schema);
+        fs::write(fixture.family("r").join(name), name).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let then = fixture.backend().now().0.to_string();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        fs::remove_dir_all(&schema).unwrap();
+        then
+    };
+    let (first, _) = (generation("a"), generation("b"));
+    let undelete = |args: &[&str]| run(&fixture, &[&["undelete"], args].concat());
+    let path = text(&schema);
+    assert_eq!(undelete(&[&path, "--at", &first]), (0, String::new()));
+    assert_eq!(names(&fixture.path("t/r/f")), ["a"]);
+    // The latest without a time, and where another has cells it says how to get to the first.
+    fs::remove_dir_all(&schema).unwrap();
+    generation("c");
+    assert_eq!(undelete(&[&path]), (0, String::new()));
+    assert_eq!(names(&fixture.path("t/r/f")), ["c"]);
+    let (status, said) = undelete(&[&path, "--at", &first]);
+    assert!(status == 2 && said.contains("--delete"), "{said}");
+    assert_eq!(run(&fixture, &["alter", &store, "t", "--delete", "f"]).0, 0);
+    // One without cells makes place, for the table as well.
+    fs::create_dir(&schema).unwrap();
+    assert_eq!(undelete(&[&store, "t", "--at", &first]), (0, String::new()));
+    assert_eq!(names(&fixture.path("t/r/f")), ["a"]);
+}
+
+#[test]
+fn mount_undelete_brings_back_a_version_that_was_deleted_by_itself() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let undelete = |name: &str, args: &[&str]| {
+        let path = text(&family.join(name));
+        run(&fixture, &[&["undelete", path.as_str()], args].concat()).0
+    };
+    let remove = |name: &str| fs::remove_file(family.join(name)).unwrap();
+    let shown = |name: &str| fs::read_to_string(family.join(name)).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        for (time, value) in [(1000, "one"), (2000, "two"), (3000, "three")] {
+            fs::write(family.join(format!("{name}@{time}")), value).unwrap();
+        }
+    }
+    // Named, at its own place.
+    remove("a@2000");
+    assert_eq!(undelete("a", &[]), 1, "what is there stays");
+    assert_eq!(undelete("a@2000", &["--list"]), 0);
+    assert_eq!(history(&family.join("a")), ["one", "three"]);
+    assert_eq!(undelete("a@2000", &[]), 0);
+    assert_eq!(undelete("a@2000", &[]), 1, "it is there");
+    assert_eq!((shown("a"), shown("a@2000")), ("three".to_owned(), "two".to_owned()));
+    remove("a@3000");
+    assert_eq!(shown("a"), "two");
+    // The newest, by the name of its cell, and of a time.
+    for (name, args) in [("b", &[][..]), ("c", &["--at", "3500"])] {
+        remove(&format!("{name}@3000"));
+        assert_eq!(shown(name), "two");
+        assert_eq!(undelete(name, args), 0, "{args:?}");
+        assert_eq!(shown(name), "three");
+    }
+    // Of a cell that was removed later comes what it had then.
+    remove("d@3000");
+    remove("d");
+    assert_eq!(undelete("d", &[]), 0);
+    assert_eq!(shown("d"), "two");
+}
+
+#[test]
 fn mount_commands_drop_into_the_trash_and_now_for_good() {
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
