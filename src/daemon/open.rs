@@ -33,12 +33,13 @@ impl Opened {
         }
     }
 
-    /// Everything acknowledged is on the disk afterwards; clients that are still connected are cut off by the end
-    /// of the process.
+    /// Everything acknowledged is on the disk afterwards, in segments if it is much. Threads that wait for signals and
+    /// clients have the store still: they are cut off by the end of the process.
     pub fn close(self) -> Result<()> {
-        let Self::Store(store) = self else { return Ok(()) };
-        store.sync()?;
-        Arc::try_unwrap(store).map_or(Ok(()), Store::close)
+        match self {
+            Self::Store(store) => store.finish(),
+            Self::Cluster(_) => Ok(()),
+        }
     }
 }
 

@@ -299,20 +299,31 @@ impl Store {
         check::repair(options, tell)
     }
 
-    /// Stops the threads and makes everything durable. The memtable is not flushed: flushes have effects
-    /// that users see, and the log has it all.
+    /// Stops the threads and makes everything durable.
     pub fn close(mut self) -> Result<()> {
         self.workers.stop();
+        self.finish()
+    }
+
+    /// Leaves the next open little to look through, and makes everything durable; who still has the store may go on.
+    pub fn finish(&self) -> Result<()> {
         if self.access == Access::Full && self.engine.log.poison().is_none() {
-            // The next open has little to look through; a segment for a few cells is not worth its file.
-            if self.engine.tables().active.bytes() >= FLUSHED_AT_END
-                && let Err(e) = self.engine.flush()
-            {
-                log::warn!("flush at the end: {e}; the log has it all");
-            }
+            self.flush_at_end();
             self.engine.values.blobs.seal()?;
         }
         self.engine.sync_log()
+    }
+
+    /// What is in memory becomes extents if it is worth a file, whoever wrote it: what a process left that was killed
+    /// would be replayed by each open.
+    fn flush_at_end(&self) {
+        let held: u64 = self.engine.tables().all().map(|table| table.bytes()).sum();
+        if held < FLUSHED_AT_END {
+            return;
+        }
+        if let Err(e) = self.engine.flush() {
+            log::warn!("flush at the end: {e}; the log has it all");
+        }
     }
 }
 
@@ -331,6 +342,9 @@ impl Drop for Store {
         self.workers.stop();
         if self.access != Access::Full {
             return;
+        }
+        if self.engine.log.poison().is_none() && !std::thread::panicking() {
+            self.flush_at_end();
         }
         // Without `close` nobody waits for the answer.
         if let Err(e) = self.engine.sync_log() {

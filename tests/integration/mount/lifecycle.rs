@@ -265,3 +265,31 @@ fn command_line_works_on_a_store_that_is_not_mounted() {
     fixture.mount("");
     assert_eq!(fs::read_to_string(fixture.path("t/r2/f/q")).unwrap(), "w");
 }
+
+#[test]
+fn mount_an_end_flushes_what_a_killed_daemon_has_left_in_the_log() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    for n in 0..300 {
+        fs::write(family.join(format!("q{n}")), vec![b'x'; 1000]).unwrap();
+    }
+    fixture.kill();
+    fixture.mount("");
+    assert!(in_memory(&fixture) >= 300);
+    fixture.unmount();
+    assert_eq!(in_memory(&fixture), 0);
+    // As a command does that finds it so.
+    fixture.mount("");
+    for n in 0..300 {
+        fs::write(fixture.family("r").join(format!("q{n}")), vec![b'y'; 1000]).unwrap();
+    }
+    fixture.kill();
+    let store = fixture.store();
+    assert!(fixture.cellfs(&["get", store.to_str().unwrap(), "t", "r", "f:q1"]).status.success());
+    assert_eq!(in_memory(&fixture), 0);
+    fixture.mount("");
+}
+
+fn in_memory(fixture: &Fixture) -> u64 {
+    fixture.backend().status().unwrap().memtable_cells
+}
