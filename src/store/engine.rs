@@ -179,23 +179,6 @@ impl Engine {
         read.inspect_err(|e| self.met.note(e))
     }
 
-    /// Tells no longer of damage of what nothing refers to any more.
-    pub fn forget_damage(&self) {
-        if !self.met.is_any() {
-            return;
-        }
-        let (_, files) = self.structure.held();
-        let segments: Vec<_> = files.iter().map(|file| self.structure.path(file.number)).collect();
-        let blobs = &self.values.blobs;
-        let blobs: Vec<_> =
-            blobs.numbers().into_iter().map(|number| (blobs.path(number), blobs.dead(number))).collect();
-        self.met.forget_gone(&*self.options.env, &|path, chunk| match blobs.iter().find(|(blob, _)| blob == path) {
-            Some((_, dead)) => chunk
-                .is_some_and(|chunk| dead.get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1)),
-            None => !segments.iter().any(|segment| segment == path),
-        });
-    }
-
     /// What a read that starts now sees.
     pub fn snapshot(&self) -> Snapshot {
         let parts = self.parts.load_full();

@@ -18,6 +18,7 @@ mod expiry;
 mod failures;
 mod feed;
 mod indexes;
+mod large_values;
 mod many;
 mod plain;
 mod random_constraints;

@@ -1,6 +1,7 @@
 //! `check` and `repair`: what of a store is as it was written, and what can be mended.
 
 mod entries;
+mod large;
 mod logs;
 mod repair;
 mod rewrite;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 pub use repair::{Repaired, repair};
 
-use super::collect::{Chunks, add_file};
+use super::collect::{Chunks, add_needed, kept_families};
 use super::damage::FirstDamage;
 use super::engine::Engine;
 use super::layout::File;
@@ -25,6 +26,7 @@ use crate::journal::{Journal, State};
 use crate::model::{CheckEvent, CheckSummary, Finding, SeqNo, Severity};
 use crate::segment::{Cache, Segment};
 use crate::{ErrorKind, Result};
+use large::Needing;
 use walk::Checker;
 
 /// Told of everything.
@@ -82,7 +84,7 @@ struct Looked {
 impl From<Checker<'_>> for Looked {
     fn from(checker: Checker<'_>) -> Self {
         let Checker { summary, damaged: segments, chunks, .. } = checker;
-        Self { summary, segments, chunks }
+        Self { summary, segments, chunks: chunks.into_keys().collect() }
     }
 }
 
@@ -152,14 +154,29 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     let mut live = Chunks::default();
     for file in &files {
         // Of what cannot be read nothing is known; it is told where it is checked.
-        add_file(&mut live, file);
+        add_needed(&mut live, file, &state);
     }
-    add_log(&mut live, &mut checker, (&**env, &dir.join("log"), &store), (state.covered, noted.synced), &blobs)?;
+    add_log(&mut live, &mut checker, (&**env, &dir.join("log"), &store), (&state, noted.synced), &blobs)?;
     checker.blobs(&dir.join("blobs"), &blobs, &live)?;
+    tell_large(&mut checker, (&**env, dir, &store), (&state, &files), &blobs)?;
     checker.log(&**env, &dir.join("log"), &store, (state.covered, noted.synced))?;
     let stored = entries::as_stored(&Arc::new(state), &files, (&**env, &dir.join("log"), &store))?;
     checker.entries(&stored, &blobs)?;
     Ok(checker.into())
+}
+
+/// Tells of damaged chunks, with the cells that need them, of extents and of the log.
+fn tell_large(
+    checker: &mut Checker<'_>,
+    (env, dir, store): (&dyn Env, &Path, &StoreId),
+    (state, files): (&State, &[Arc<File>]),
+    blobs: &Blobs,
+) -> Result<()> {
+    let (names, chunks) = (checker.names.clone(), checker.chunks.keys().copied().collect());
+    let mut needing = Needing::new(blobs, &names, chunks);
+    needing.extents(state, &|number| files.iter().find(|file| file.number == number).cloned())?;
+    needing.log((env, &dir.join("log"), store), state.covered, &kept_families(state))?;
+    checker.large(&needing, &lost::chunks(env, dir)?)
 }
 
 /// Adds the chunks that records lead to which are in no extent and were on the disk.
@@ -167,15 +184,17 @@ fn add_log(
     live: &mut Chunks,
     checker: &mut Checker<'_>,
     (env, dir, store): (&dyn Env, &Path, &StoreId),
-    (covered, synced): Known,
+    (state, synced): (&State, SeqNo),
     blobs: &Blobs,
 ) -> Result<()> {
+    let kept = kept_families(state);
     for (number, upto) in crate::log::counting(env, dir, store)? {
         // What is wrong with the file itself is told where it is checked.
         let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
         let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
-        let counted = records.filter(|record| record.seq > covered && record.seq <= synced.min(upto));
-        for cell in counted.flat_map(|record| record.cells).filter(|cell| cell.root.is_some()) {
+        let counted = records.filter(|record| record.seq > state.covered && record.seq <= synced.min(upto));
+        let cells = counted.flat_map(|record| record.cells).filter(|cell| kept.contains(&cell.family));
+        for cell in cells.filter(|cell| cell.root.is_some()) {
             let Some(root) = Root::decode(&cell.value) else { continue };
             let added = blobs.each_chunk(&root, &mut |blob, chunk| {
                 live.insert((blob, chunk));
@@ -244,16 +263,22 @@ impl Engine {
             checker.segments(self.structure.directory(), &files)?;
             let mut live = Chunks::default();
             for file in &files {
-                add_file(&mut live, file);
+                add_needed(&mut live, file, &state);
             }
+            let kept = kept_families(&state);
             for table in tables.all() {
                 // A large value whose lists cannot be read is told by the chunk.
-                match self.add_memory(&mut live, table) {
+                match self.add_memory(&mut live, table, &|id| kept.contains(&id)) {
                     Err(e) if e.kind == crate::ErrorKind::Corrupt => {}
                     added => added?,
                 }
             }
             checker.blobs(&dir.join("blobs"), &self.values.blobs, &live)?;
+            let (names, chunks) = (checker.names.clone(), checker.chunks.keys().copied().collect());
+            let mut needing = Needing::new(&self.values.blobs, &names, chunks);
+            needing.extents(&state, &|number| Some(self.structure.file(number)))?;
+            needing.memory(&tables, &kept)?;
+            checker.large(&needing, &lost::chunks(&**env, dir)?)?;
             let covered = || self.layout().state.covered;
             checker.entries(&snapshot, &self.values.blobs)?;
             checker.open_log(&**env, self.structure.store(), &self.log, &covered)?;

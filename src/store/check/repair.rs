@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::damage::FirstDamage;
-use super::rewrite::{needed_by, rewrite};
+use super::large::Needing;
+use super::rewrite::{names, rewrite};
 use super::{Looked, Tell};
 use crate::env::Env;
 use crate::model::{CheckEvent, CheckSummary};
 use crate::segment::Segment;
+use crate::store::collect::kept_families;
 use crate::store::engine::Engine;
 use crate::store::{StoreOptions, identity, lock, lost, open};
 use crate::{Error, ErrorKind, Result};
@@ -50,10 +52,12 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     // Opening makes whole what has a second copy.
     let (engine, lock) = open::open(options)?;
     engine.log.check_poison()?;
+    let chunks = looked.chunks.clone();
     mend(&engine, looked, &mut repaired)?;
     repaired.cells = engine.layout().cells();
     engine.sync_log()?;
     drop(engine);
+    lost::acknowledge_chunks(&*env, &dir, chunks)?;
     let lost = lost::acknowledge(&*env, &dir)?;
     repaired.done.extend(lost.iter().map(|one| {
         format!(
@@ -78,9 +82,13 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
     let Looked { summary, mut segments, chunks } = looked;
     repaired.done.extend(rewrite(engine, &segments)?);
     if !chunks.is_empty() {
-        let (told, lists) = needed_by(engine, &chunks)?;
-        repaired.done.extend(told);
-        segments = lists;
+        let state = Arc::clone(&engine.structure.layout().state);
+        let names = names(&state);
+        let mut needing = Needing::new(&engine.values.blobs, &names, chunks);
+        needing.extents(&state, &|number| Some(engine.structure.file(number)))?;
+        needing.memory(&engine.tables(), &kept_families(&state))?;
+        repaired.done.extend(needing.sentences());
+        segments = needing.lists;
         repaired.done.extend(rewrite(engine, &segments)?);
     }
     if summary.damages == 0 {

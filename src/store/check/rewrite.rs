@@ -30,7 +30,7 @@ pub fn name_of(names: &Names, family: FamilyId) -> &str {
 }
 
 /// Row, column and version of a cell, for people.
-fn cell_name(key: &[u8]) -> Option<String> {
+pub(super) fn cell_name(key: &[u8]) -> Option<String> {
     let key = key::decode(key)?;
     let name = |bytes: &[u8]| error::printable(&to_string_binary(bytes));
     Some(format!("row {}, column {}, version {}", name(&key.row), name(&key.qualifier), key.timestamp))
@@ -181,43 +181,4 @@ fn range_name(extent: &Extent, from: &[u8], to: Option<&[u8]>) -> String {
         |to| format!("to before row {}", row_name(to)),
     );
     format!("cells from row {} {to}", row_name(from))
-}
-
-/// Chunks of large values that are damaged: which versions need them, and which segments have roots whose lists they are.
-pub fn needed_by(engine: &Engine, chunks: &BTreeSet<(u64, u32)>) -> Result<(Vec<String>, BTreeSet<u64>)> {
-    let (mut told, mut lists) = (Vec::new(), BTreeSet::new());
-    let layout = engine.structure.layout();
-    let names = names(&layout.state);
-    for reference in layout.state.references.keys() {
-        let file = engine.structure.file(reference.file);
-        let Ok(segment) = &file.segment else { continue };
-        let Some(extent) = segment.extents().get(reference.extent as usize) else { continue };
-        let mut cursor = extent.cursor(Reading::Walk);
-        cursor.seek(&layout.state.needed_from(reference.file, reference.extent))?;
-        while let Some(cell) = cursor.cell() {
-            if let StoredValue::Root { bytes, .. } = cell.value
-                && let Some(root) = crate::blob::Root::decode(bytes)
-            {
-                let mut needs = false;
-                let walked = engine.values.blobs.each_chunk(&root, &mut |blob, chunk| {
-                    needs |= chunks.contains(&(blob, chunk));
-                    Ok(())
-                });
-                match walked {
-                    Err(e) if e.kind == ErrorKind::Corrupt => drop(lists.insert(reference.file)),
-                    Err(e) => return Err(e),
-                    Ok(()) if needs => {
-                        let cell = cell_name(cell.key).unwrap_or_default();
-                        told.push(format!(
-                            "a part of a large value is damaged: {}, {cell}",
-                            name_of(&names, reference.family)
-                        ));
-                    }
-                    Ok(()) => {}
-                }
-            }
-            cursor.advance()?;
-        }
-    }
-    Ok((told, lists))
 }

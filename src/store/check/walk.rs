@@ -2,7 +2,7 @@
 //!
 //! Needs no more memory than a few blocks and one file of the log. Changes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub struct Checker<'f> {
     pub summary: CheckSummary,
     /// Segments that were found damaged.
     pub damaged: BTreeSet<u64>,
-    /// Chunks that were, and that something refers to.
-    pub chunks: BTreeSet<(u64, u32)>,
+    /// Chunks that were, and that something refers to: their file, and a sentence.
+    pub chunks: BTreeMap<(u64, u32), (String, String)>,
     /// Names of families, for findings.
-    names: Names,
+    pub(super) names: Names,
     /// Which parts of extents anyone needs.
     state: Arc<State>,
     done: u64,
@@ -39,7 +39,7 @@ pub struct Checker<'f> {
 impl<'f> Checker<'f> {
     pub fn new(tell: &'f mut Tell<'f>) -> Self {
         let (summary, names, state) = (CheckSummary::default(), Names::default(), Arc::default());
-        let (damaged, chunks) = (BTreeSet::new(), BTreeSet::new());
+        let (damaged, chunks) = (BTreeSet::new(), BTreeMap::new());
         Self { tell, summary, damaged, chunks, names, state, done: 0, reported: 0, total: 0 }
     }
 
@@ -113,7 +113,7 @@ impl<'f> Checker<'f> {
         self.advance(facts.stored_bytes)
     }
 
-    /// Reads all large values; what nothing leads to does not matter.
+    /// Reads all large values; what nothing leads to does not matter. Damaged chunks are told by [`Checker::large`].
     pub fn blobs(&mut self, dir: &Path, blobs: &Blobs, live: &Chunks) -> Result<()> {
         let known: BTreeSet<u64> = blobs.numbers().into_iter().collect();
         for number in known.iter().copied() {
@@ -135,20 +135,23 @@ impl<'f> Checker<'f> {
                 continue;
             }
             for (_, chunk) in live.iter().filter(|(blob, chunk)| *blob == number && *chunk >= next) {
-                self.chunks.insert((number, *chunk));
-                self.damage(path.clone(), None, format!("chunk {chunk} is not there, and values need it"))?;
+                let text = format!("chunk {chunk} is not there, and values need it");
+                self.chunks.insert((number, *chunk), (path.clone(), text));
             }
             let matters = |chunk: Option<u32>| chunk.is_none_or(|chunk| live.contains(&(number, chunk)));
             for finding in found.into_iter().filter(|finding| matters(finding.chunk)) {
-                self.chunks.extend(finding.chunk.map(|chunk| (number, chunk)));
-                self.damage(path.clone(), None, finding.error.message)?;
+                match finding.chunk {
+                    Some(chunk) => drop(self.chunks.insert((number, chunk), (path.clone(), finding.error.message))),
+                    None => self.damage(path.clone(), None, finding.error.message)?,
+                }
             }
         }
         let gone: BTreeSet<u64> = live.iter().map(|(blob, _)| *blob).filter(|blob| !known.contains(blob)).collect();
         for number in gone {
-            self.chunks.extend(live.iter().filter(|(blob, _)| *blob == number));
             let path = dir.join(format!("{number:08}.blob")).display().to_string();
-            self.damage(path, None, "values need this file, and the store does not have it".to_owned())?;
+            let text = |chunk| format!("values need chunk {chunk} of this file, and the store does not have it");
+            let of_it = live.iter().filter(|(blob, _)| *blob == number);
+            self.chunks.extend(of_it.map(|(_, chunk)| ((number, *chunk), (path.clone(), text(*chunk)))));
         }
         Ok(())
     }

@@ -248,7 +248,7 @@ fn of_a_large_value_the_damaged_part_is_an_error_and_its_version_is_named() {
     damage(&env, &blob, &large[1000..1064]);
     let repaired = repair(&env);
     assert!(repaired.done.iter().any(|text| text.contains("row r, column large, version")), "{:?}", repaired.done);
-    assert_eq!(repaired.after.unwrap().damages, 1, "nothing has a second copy of it");
+    assert_eq!(repaired.after.unwrap().notes, 1, "nothing has a second copy of it");
     let store = open(&env);
     assert_eq!(seen(&store, "large"), Err(ErrorKind::Corrupt));
     let cell = store.newest(&column("r", "large"), TimeRange::ALL).unwrap().unwrap();
