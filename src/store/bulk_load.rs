@@ -12,14 +12,14 @@ use std::sync::atomic::Ordering;
 use super::apply::INLINE;
 use super::engine::Engine;
 use super::flush::add;
-use super::plan::given_time;
+use super::plan::{given_time, timed};
 use super::writing::{Made, Output, options_of};
 use crate::backend::{BulkLoad, Event};
 use crate::format::key;
 use crate::journal::{Edit, Item};
 use crate::model::{
     CellKind, FamilySchema, FileAttributes, ManyRows, Mutation, Origin, PutCell, RowKey, SeqNo, TableName, TableSchema,
-    TableState, Tags, Time, Value, check_row, check_value_len,
+    TableState, Tags, Time, Timestamp, Value, check_row, check_value_len,
 };
 use crate::segment::{NewCell, NewValue};
 use crate::{Error, ErrorKind, Result};
@@ -48,6 +48,7 @@ pub struct Load {
     engine: Arc<Engine>,
     table: TableSchema,
     value_limit: u64,
+    began: Timestamp,
     /// Those of which cells are held.
     families: Vec<FamilySchema>,
     /// Those that cells have; the last one is that of most cells to come.
@@ -70,6 +71,7 @@ pub fn begin(engine: &Arc<Engine>, name: &TableName) -> Result<Option<Load>> {
     Ok(Some(Load {
         engine: Arc::clone(engine),
         value_limit: engine.value_limit(),
+        began: engine.now(),
         table,
         families: Vec::new(),
         tags: Vec::new(),
@@ -158,7 +160,8 @@ impl Load {
         // As [`suits`] has found.
         let (Time::At(timestamp), Value::Bytes(value)) = (cell.time, cell.value) else { return };
         let Some(family) = self.family_of(&cell.family) else { return };
-        let tags = self.tags_of(cell.file);
+        let is_ahead = timestamp > self.began && timestamp > self.engine.now();
+        let tags = self.tags_of(if is_ahead { timed(cell.file, timestamp, self.began) } else { cell.file });
         let at = self.bytes.len() as u32;
         let key = key::cell_key(row, &cell.qualifier, timestamp, CellKind::Put, SeqNo(0));
         self.bytes.extend_from_slice(&key);

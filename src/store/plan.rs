@@ -61,6 +61,14 @@ fn check_time(timestamp: Timestamp) -> Result<Timestamp> {
     Ok(timestamp)
 }
 
+/// What a file whose version's timestamp is ahead of the clock has: the clock's time, which `make` can compare.
+pub fn timed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> FileAttributes {
+    match file.mtime() {
+        None if timestamp > now => file.with(&FileChange::of_time(Some(now.into()))),
+        _ => file,
+    }
+}
+
 /// The timestamp that a put was given; refuses one too far in the future, if the table says how far that is.
 pub fn given_time(table: &TableSchema, timestamp: Timestamp, now: impl FnOnce() -> Timestamp) -> Result<Timestamp> {
     let timestamp = check_time(timestamp)?;
@@ -103,18 +111,9 @@ impl<'a> Planner<'a> {
         let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
         let written_at = cell.ended_at.map(|_| self.now).or_else(|| self.written_at(cell.time, timestamp));
         let (ttl_ms, ended_at) = (cell.ttl_ms, cell.ended_at);
-        let file = self.timed(cell.file, cell.time, timestamp);
+        let file = timed(cell.file, timestamp, self.now);
         let tags = Tags { ttl_ms, file, ended_at, written_at, ..Tags::default() };
         Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
-    }
-
-    /// What a file whose version's timestamp ran ahead of the clock has: the clock's time, which `make` can compare.
-    pub fn timed(&self, file: FileAttributes, time: Time, timestamp: Timestamp) -> FileAttributes {
-        let given = matches!(time, Time::At(_) | Time::Now) || file.mtime().is_some();
-        if given || timestamp <= self.now {
-            return file;
-        }
-        file.with(&FileChange::of_time(Some(self.now.into())))
     }
 
     /// When a version is written, if its timestamp runs ahead of the clock without having been given.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::engine::family;
-use super::plan::{Plan, Planned, Planner};
+use super::plan::{Plan, Planned, Planner, timed};
 use super::values::no_root;
 use crate::blob::Root;
 use crate::format::Codec;
@@ -72,7 +72,7 @@ fn reckon<'a>(
         _ => planner.put_time(family, &qualifier, time)?,
     };
     let old = old.map(|cell| cell.tags).unwrap_or_default();
-    let file = planner.timed(old.file.of_next_version().with(&file), time, timestamp);
+    let file = timed(old.file.of_next_version().with(&file), timestamp, planner.now);
     let written_at = planner.written_at(time, timestamp);
     let tags = Tags { ttl_ms: ttl_ms.or(old.ttl_ms), file, written_at, ..Tags::default() };
     if let Some(value) = whole {

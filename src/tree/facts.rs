@@ -5,7 +5,7 @@ use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
 use super::resolve::{Facts, Tree, text};
 use super::schema;
 use crate::backend::{HistoryFrom, Versions};
-use crate::model::{ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
+use crate::model::{Cell, ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 impl Tree {
@@ -81,11 +81,12 @@ impl Tree {
         let Some(result) = self.existing(super::json::read(self.backend.as_ref(), row, view.time_range()))? else {
             return Ok(None);
         };
-        let newest = result.cells.iter().map(|cell| cell.timestamp).max().unwrap_or(Timestamp::ZERO);
+        let now = self.backend.now();
+        let newest = result.cells.iter().map(|cell| written(cell, now)).max().unwrap_or_default();
         // Whom one cell of the row is kept from, the row is.
         let mode = result.cells.iter().filter_map(|cell| cell.tags.file.mode()).reduce(|one, other| one & other);
         let file = FileChange { mode: mode.map(|mode| mode & 0o666), ..FileChange::default() }.into();
-        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest.into(), file }))
+        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest, file }))
     }
 
     /// A store that lacks the table or family holds nothing there.
@@ -146,6 +147,15 @@ impl Tree {
         let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
         let found = self.backend.list_history(&column.table, &column.row, &column.family, Some(&from), 1);
         Ok(self.existing(found)?.is_some_and(|found| found.iter().any(|(of, _)| *of == column.qualifier)))
+    }
+}
+
+/// When a cell was written: its timestamp, unless that ran ahead of the clock.
+fn written(cell: &Cell, now: Timestamp) -> FileTime {
+    let timestamp = cell.tags.written_at.unwrap_or(cell.timestamp);
+    match cell.tags.file.mtime() {
+        Some(mtime) if timestamp > now => mtime.min(now.into()),
+        _ => timestamp.into(),
     }
 }
 

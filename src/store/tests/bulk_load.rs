@@ -57,6 +57,8 @@ fn what_is_loaded_is_as_if_it_was_put() {
     // A column that is written by the clock is later than what was loaded.
     let ahead = store.engine.now().0 + 40;
     load(&store, &[("a", b"ahead", ahead)]).unwrap();
+    let newest = store.newest(&column("a", "q"), TimeRange::ALL).unwrap().unwrap();
+    assert_eq!(newest.mtime(), store.engine.now().into(), "and has the clock's time as mtime, as any");
     assert_eq!(put(&store, "a", "q", b"after").timestamp, Timestamp(ahead + 1));
 }
 

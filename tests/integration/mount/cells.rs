@@ -327,3 +327,37 @@ fn mount_a_raised_ttl_brings_back_what_had_expired() {
     fs::write(fixture.path("t/.schema/f/TTL"), "FOREVER").unwrap();
     assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
 }
+
+/// `make` takes a time that lies ahead for clock skew.
+#[test]
+fn mount_no_mtime_is_later_than_the_clock_was_at_the_write() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let store = fixture.store();
+    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let is_now = |path: &std::path::Path| {
+        let metadata = fs::metadata(path).unwrap();
+        let at = metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000;
+        let now = now();
+        assert!(at <= now && now - at < 600_000, "{}: {at}, and it is {now}", path.display());
+    };
+    // Written faster than the clock goes.
+    for n in 0..50 {
+        fs::write(family.join("q"), n.to_string()).unwrap();
+    }
+    is_now(&family.join("q"));
+    is_now(&fixture.path("t/r/.json"));
+    let ahead = now() + 3_600_000;
+    fs::write(suffixed(&family.join("given"), &format!("@{ahead}")), "x").unwrap();
+    is_now(&family.join("given"));
+    is_now(&suffixed(&family.join("given"), &format!("@{ahead}")));
+    is_now(&fixture.path("t/r/.json"));
+    let put = format!("put 't', 's', 'f:q', 'v', {}", i64::MAX - 1);
+    assert!(fixture.cellfs(&["shell", "-e", &put, store.to_str().unwrap()]).status.success());
+    is_now(&fixture.path("t/s/f/q"));
+    is_now(&fixture.path("t/s/.json"));
+    // One that is set stays.
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    File::open(family.join("q")).unwrap().set_modified(later).unwrap();
+    assert_eq!(fs::metadata(family.join("q")).unwrap().modified().unwrap(), later);
+}
