@@ -80,6 +80,16 @@ pub fn is_shortened(name: &[u8]) -> bool {
     short_prefix(name).is_some()
 }
 
+/// Whether a name is the one that rsync gives the copy of a file with a shortened name while it makes it:
+/// `.NAME.XXXXXX`, the end of the hash cut off where that is too long.
+pub fn is_copy_of_shortened(name: &[u8]) -> bool {
+    let Some((stem, end)) = name.len().checked_sub(7).map(|at| name.split_at(at)) else { return false };
+    let is_random = end[0] == b'.' && end[1..].iter().all(u8::is_ascii_alphanumeric);
+    let hash = stem.windows(2).rposition(|pair| pair == b"%~").map(|at| &stem[at + 2..]);
+    let is_hash = |hash: &[u8]| hash.len() <= 32 && hash.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    stem.starts_with(b".") && is_random && hash.is_some_and(is_hash)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +208,18 @@ mod tests {
                 Parsed::Refused { canonical } => assert_eq!(canonical.escape_ascii().to_string(), right),
                 other => panic!("{name}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn copies_of_shortened_names_are_known_by_their_form() {
+        let short = Spelling::default().file_name(Level::Qualifier, &[b'k'; 500], NAME_MAX);
+        let copy = |len: usize| [b".", &short[..len], b".mDTN8C"].concat();
+        for len in [short.len(), 247, 223] {
+            assert!(is_copy_of_shortened(&copy(len)), "{len}");
+        }
+        for other in [copy(221), short.clone(), short[1..].to_vec(), b".q.mDTN8C".to_vec(), b".%~x.mDTN8C".to_vec()] {
+            assert!(!is_copy_of_shortened(&other), "{}", String::from_utf8_lossy(&other));
         }
     }
 

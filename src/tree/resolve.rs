@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::escape::{Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
+use super::escape::{Level, NAME_MAX, Parsed, STEM_MAX, Spelling, is_copy_of_shortened};
 use super::history::Unmade;
 use super::judged::Judged;
 use super::keys::{KnownKeys, no_short_name};
@@ -231,6 +231,8 @@ impl Tree {
             Parsed::Refused { .. } if stem.is_empty() && suffix == Some(Suffix::Versions) => {
                 Err(misspelt(b"@", &spelling.file_name(Level::Qualifier, b"@", NAME_MAX)))
             }
+            // It has that name until rsync gives it that of the file.
+            Parsed::Refused { .. } if suffix.is_none() && is_copy_of_shortened(stem) => Ok(Some(stem.to_vec())),
             Parsed::Refused { canonical } => Err(misspelt(&right(stem), &right(&canonical))),
             Parsed::Short { prefixes } => self.find_qualifier(spelling, family, (&prefixes, stem), limit),
         }

@@ -144,3 +144,28 @@ fn mount_deleted_versions_are_seen_in_the_past_and_copied_back() {
     let listed = names(&fixture.mnt().join(".history/default/t/r/f"));
     assert!(listed.iter().any(|name| name.starts_with("q@1000.deleted.")), "{listed:?}");
 }
+
+/// rsync gives the copy that it makes a name that ends with dot and six characters, and cuts off what does not fit.
+#[test]
+fn mount_rsync_copies_shortened_names() {
+    let fixture = Fixture::new();
+    let keys = [vec![b'k'; 500], [&[b'm'; 300][..], b"%~\xFF"].concat()];
+    for key in &keys {
+        put_bytes(fixture.backend().as_ref(), b"from", key, b"value");
+    }
+    let (from, to) = (fixture.path("t/from"), fixture.path("t/to"));
+    for _ in 0..2 {
+        let output = Command::new("rsync").args(["-a", "--itemize-changes"]).arg(from.join("")).arg(&to).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(names(&to.join("f")), names(&from.join("f")));
+    for (name, key) in names(&to.join("f")).iter().zip(&keys) {
+        assert_eq!(
+            (fs::read(to.join("f").join(name)).unwrap(), xattr(&to.join("f").join(name))),
+            (b"value".to_vec(), key.clone())
+        );
+    }
+    let kept = names(&fixture.mnt().join(".history/default/t/to/f"));
+    assert_eq!(kept.len(), 4, "nothing is left of the names in between: {kept:?}");
+}
