@@ -209,6 +209,7 @@ impl Fs {
                     self.invalidations.settle_many(NOTICE_PATIENCE);
                     return taken;
                 }
+                self.judge_text(&text.node.key().place, offset, data)?;
                 return super::text::write(&text, offset, data, &*self.tree.backend.catalogue()?);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),

@@ -14,7 +14,7 @@ use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
-use crate::tree::escape::{At, Level, NAME_MAX, STEM_MAX, Spelling};
+use crate::tree::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use crate::tree::history::{waiting_family, waiting_row};
 use crate::tree::place::{
     FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace, family_of,
@@ -197,6 +197,30 @@ impl Fs {
             Place::RowKey(row) if !wrong(&row.row) => self.tree.keys.write_row(row),
             _ => Err(wrong_key()),
         }
+    }
+
+    /// Refuses what cannot become the key of a key file's name, whatever is written behind it.
+    pub(super) fn judge_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
+        let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
+        let may_be = match place {
+            Place::KeyFile(column) => column.qualifier.starts_with(bytes),
+            Place::RowKey(row) => row.row.starts_with(bytes),
+            Place::Scratch(scratch) => {
+                let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
+                    (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
+                    (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
+                        (Level::Row, waiting.name.as_slice())
+                    }
+                    _ => return Ok(()),
+                };
+                match Spelling::default().parse(level, name) {
+                    Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
+                    Parsed::Key(_) | Parsed::Refused { .. } => true,
+                }
+            }
+            _ => true,
+        };
+        if may_be { Ok(()) } else { Err(wrong_key()) }
     }
 
     /// A scratch file was written: if it is the key file of a name that was not known, what waits for it goes on.

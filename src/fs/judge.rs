@@ -5,7 +5,9 @@ use super::cell_io::no_family;
 use super::content::Content;
 use crate::model::attributes::{derive_rules, family_attribute, table_attribute};
 use crate::model::row_key::Recipe;
-use crate::model::{Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName};
+use crate::model::{
+    Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
+};
 use crate::query::parse;
 use crate::tree::json;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
@@ -82,10 +84,26 @@ impl Fs {
         Ok(())
     }
 
+    /// Refuses what is written at the start of a generated file and does not go with what is stored or named.
+    pub(super) fn judge_text(&self, place: &Place, offset: u64, data: &[u8]) -> Result<()> {
+        match place {
+            Place::Counter(column) => match self.tree.backend.newest(column, TimeRange::ALL) {
+                Ok(Some(cell)) if cell.len() != 8 => Err(no_counter(cell.len())),
+                // Where it cannot be had, the increment says why.
+                Ok(_) | Err(_) => Ok(()),
+            },
+            place if offset == 0 => self.judge_key(place, data),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
     /// written in front of other bytes, or leaves a hole, is judged when the file closes.
     pub(super) fn judge_write(&self, key: &NodeKey, content: &mut Content, offset: u64, data: &[u8]) -> Result<()> {
-        let Place::Cell(column) = &key.place else { return Ok(()) };
+        let Place::Cell(column) = &key.place else {
+            let is_start = offset == 0 && content.is_empty();
+            return if is_start { self.judge_key(&key.place, data) } else { Ok(()) };
+        };
         let catalogue = self.tree.backend.catalogue()?;
         let table = catalogue.tables.get(&column.table);
         let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
@@ -108,6 +126,11 @@ impl Fs {
         }
         Ok(())
     }
+}
+
+fn no_counter(len: u64) -> Error {
+    let text = format!("a counter is a value of 8 bytes, and this one has {len}: remove it, then count from 0");
+    Error::new(ErrorKind::IllegalArgument, text)
 }
 
 fn refused(constraint: &ConstraintSchema, column: &ColumnKey, why: &str) -> Error {

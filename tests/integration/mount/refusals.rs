@@ -143,3 +143,18 @@ fn mount_refusals_have_their_errno() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(fs::read(fixture.path("t/r/f/q")).unwrap() == b"v", "something has changed");
 }
+
+#[test]
+fn mount_what_is_no_counter_is_refused_at_the_write() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("four"), "abcd").unwrap();
+    assert_eq!(errno(fs::write(family.join("four@counter"), "+1")), libc::EINVAL);
+    let written = fs::File::create(family.join("four@counter")).and_then(|mut file| file.write_all(b"+1"));
+    assert_eq!(errno(written), libc::EINVAL, "a shell does not look at what close(2) says");
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.lines().any(|line| line.contains("write: ") && line.contains("has 4")), "{errors}");
+    assert_eq!(fs::read_to_string(family.join("four")).unwrap(), "abcd");
+    fs::write(family.join("new@counter"), "+1").unwrap();
+    assert_eq!(fs::read_to_string(family.join("new@counter")).unwrap(), "1\n");
+}

@@ -54,7 +54,10 @@ fn mount_a_key_file_makes_a_key() {
     let stem = names(&other.mnt().join(".history/default/t/r/f")).remove(0).strip_suffix("@key").unwrap().to_owned();
     let family = fixture.family("r");
     assert_eq!(errno(fs::write(family.join(format!("{stem}@5")), "x")), libc::ENOENT);
-    assert_eq!(errno(fs::write(family.join(format!("{stem}@key")), "another key")), 0, "refused at close");
+    let wrong = errno(fs::write(family.join(format!("{stem}@key")), "another key"));
+    assert_eq!(wrong, libc::EINVAL, "at write(2)");
+    let end = [&key[..], b"l"].concat();
+    assert_eq!(errno(fs::write(family.join(format!("{stem}@key")), end)), 0, "refused at close");
     let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
     assert!(errors.contains("not the key of that name"), "{errors}");
     fs::write(family.join(format!("{stem}@key")), &key).unwrap();
