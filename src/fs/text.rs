@@ -15,8 +15,8 @@ use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
-    Catalogue, CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time,
-    TimeRange,
+    Catalogue, CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, IndexSchema, Mutation, Origin,
+    RowMutations, Time, TimeRange,
 };
 use crate::tree::json;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -266,6 +266,7 @@ impl Fs {
         };
         self.removals.show(place);
         let said = value.as_deref().and_then(|value| said_of(place, value));
+        let said = said.or(lacking(self.tree.backend.catalogue()?.as_ref(), place, value.as_deref()));
         self.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
         if let Some(sentence) = said {
             log::warn!("{sentence}");
@@ -302,6 +303,20 @@ fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
     let SchemaPlace::Attribute { family, name, .. } = place else { return None };
     let effect = if family.is_some() { family_effect(name) } else { table_effect(name) };
     without_effect(effect, name, value)
+}
+
+/// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
+fn lacking(catalogue: &Catalogue, place: &SchemaPlace, columns: Option<&str>) -> Option<String> {
+    let SchemaPlace::IndexAttribute { table, index, name } = place else { return None };
+    let families = &catalogue.tables.get(table)?.families;
+    let mut judged = IndexSchema::new(index.as_str());
+    judged.set_attribute(name, columns).ok()?;
+    let named = judged.columns.iter().find(|column| !families.contains_key(&column.family))?;
+    Some(format!(
+        "index {index}: table {table} has no family {0}: the index finds nothing by it until that is declared \
+         (mkdir .schema/{0})",
+        named.family
+    ))
 }
 
 /// Whether a generated file takes writes.

@@ -266,3 +266,17 @@ fn mount_a_wide_range_of_an_index_is_listed_in_few_walks() {
     println!("{looks} looks for {} rows", listed.len());
     assert!(looks < 15 * listed.len() as u64, "{looks} looks for {} rows", listed.len());
 }
+
+#[test]
+fn mount_an_index_of_a_family_that_is_not_there_says_so() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("t/.schema/.index/i")).unwrap();
+    fs::write(fixture.path("t/.schema/.index/i/columns"), "later:a\n").unwrap();
+    let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let told = |errors: &str| errors.lines().filter(|line| line.contains("has no family later")).count();
+    assert_eq!(told(&errors()), 1, "{}", errors());
+    // As copies of a schema come, whose names are in their order.
+    fs::create_dir(fixture.path("t/.schema/later")).unwrap();
+    fs::write(fixture.path("t/.schema/.index/i/columns"), "later:b\n").unwrap();
+    assert_eq!(told(&errors()), 1, "{}", errors());
+}
