@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 
+const KEEP_VERSIONS_FOR: &str = "KEEP_VERSIONS_FOR";
 /// Bytes that a command appends in one step, which it holds.
 const APPEND_MAX: u64 = 64 << 20;
 
@@ -74,10 +75,20 @@ fn is_attribute(key: &str) -> bool {
 fn alter_family(table: &mut TableSchema, text: &str, settings: &Settings) -> Result<Vec<String>> {
     let (name, attributes) = parse_family(text)?;
     let parts: Vec<_> = text.split(',').skip(1).map(assignment).collect::<Result<_>>()?;
-    let said = parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
+    let mut said: Vec<String> =
+        parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
     match table.families.get_mut(&name) {
         None => table.declare(new_family(settings, &name, attributes)),
-        Some(family) => give_attributes(&mut family.attributes, attributes),
+        Some(family) => {
+            let before = family.attributes.get(KEEP_VERSIONS_FOR).cloned();
+            give_attributes(&mut family.attributes, attributes);
+            if let Some(seconds) = before.filter(|_| !family.attributes.contains_key(KEEP_VERSIONS_FOR)) {
+                said.push(format!(
+                    "family {name} keeps no more than its VERSIONS now: {KEEP_VERSIONS_FOR} ({seconds} s) goes with \
+                     fewer of them; to keep it, give it as well: {name},VERSIONS=N,{KEEP_VERSIONS_FOR}={seconds}"
+                ));
+            }
+        }
     }
     Ok(said)
 }
