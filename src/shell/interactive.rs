@@ -19,6 +19,7 @@ use crate::{Error, ErrorKind, Result};
 pub struct Terminal {
     editor: Editor<Names, DefaultHistory>,
     history: Option<PathBuf>,
+    lease: Lease,
 }
 
 impl Terminal {
@@ -26,14 +27,14 @@ impl Terminal {
     pub fn open(lease: Lease) -> Result<Self> {
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor = Editor::with_config(config).map_err(|e| failed(&e))?;
-        editor.set_helper(Some(Names { lease }));
+        editor.set_helper(Some(Names { lease: lease.clone() }));
         let history = history_path();
         if let Some(path) = &history
             && path.exists()
         {
             editor.load_history(path).unwrap_or_else(|e| log::warn!("history {}: {e}", path.display()));
         }
-        Ok(Self { editor, history })
+        Ok(Self { editor, history, lease })
     }
 }
 
@@ -77,6 +78,14 @@ impl Lines for Terminal {
 
     fn may_last(&self) -> bool {
         true
+    }
+
+    /// An editor keeps what it has read beyond a line; a new one knows nothing of it.
+    fn forget(&mut self) {
+        match Self::open(self.lease.clone()) {
+            Ok(new) => *self = new,
+            Err(e) => log::warn!("what was typed ahead is run: {}", e.message),
+        }
     }
 }
 

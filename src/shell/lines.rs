@@ -1,7 +1,10 @@
 //! Lines of input: prompts of pasted sessions taken off, and whether a statement needs more of them.
 
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::sync::LazyLock;
 
+use nix::poll::{PollFd, PollFlags, poll};
 use regex::Regex;
 
 use super::registry;
@@ -13,9 +16,13 @@ pub trait Lines {
     fn next(&mut self, prompt: &str) -> Result<Line>;
     /// Whether lines are shown as they are read, because no terminal did.
     fn echoes(&self) -> bool;
-    /// Whether somebody may think for long before the next line.
+    /// Whether it may take long until the next line comes.
     fn may_last(&self) -> bool {
         false
+    }
+    /// Drops lines that were given before the last one has been run.
+    fn forget(&mut self) {
+        // A script is run to its end.
     }
 }
 
@@ -260,9 +267,11 @@ impl<'t> Scanner<'t> {
 
 /// A script: a file, standard input, the texts of `-e`.
 pub struct Script<R> {
-    reader: R,
+    reader: BufReader<R>,
     name: String,
     echo: Echo,
+    /// Whether more can be read of the source now, or in a moment.
+    is_ready: fn(&R) -> bool,
 }
 
 /// Whether a session shows what it reads, as HBase's shell does of a script.
@@ -272,14 +281,30 @@ pub enum Echo {
     Silent,
 }
 
-impl<R: std::io::BufRead> Script<R> {
+impl<R: Read> Script<R> {
     /// Lines of `reader`; `name` is what errors call it.
     pub fn new(reader: R, name: impl Into<String>, echo: Echo) -> Self {
-        Self { reader, name: name.into(), echo }
+        Self { reader: BufReader::new(reader), name: name.into(), echo, is_ready: |_| true }
     }
 }
 
-impl<R: std::io::BufRead> Lines for Script<R> {
+impl<R: Read + AsFd> Script<R> {
+    /// As [`Script::new`], of a source whose lines may come slowly.
+    pub fn awaited(reader: R, name: impl Into<String>, echo: Echo) -> Self {
+        Self { is_ready: is_ready_soon, ..Self::new(reader, name, echo) }
+    }
+}
+
+/// Whether a source has something to read, or its end, within a moment.
+fn is_ready_soon(source: &impl AsFd) -> bool {
+    /// Milliseconds.
+    const MOMENT: u8 = 100;
+    let mut asked = [PollFd::new(source.as_fd(), PollFlags::POLLIN)];
+    // What cannot be asked is read.
+    !matches!(poll(&mut asked, MOMENT), Ok(0))
+}
+
+impl<R: Read> Lines for Script<R> {
     fn next(&mut self, _prompt: &str) -> Result<Line> {
         let mut bytes = Vec::new();
         let read = self.reader.read_until(b'\n', &mut bytes);
@@ -293,6 +318,10 @@ impl<R: std::io::BufRead> Lines for Script<R> {
 
     fn echoes(&self) -> bool {
         self.echo == Echo::Shown
+    }
+
+    fn may_last(&self) -> bool {
+        self.reader.buffer().is_empty() && !(self.is_ready)(self.reader.get_ref())
     }
 }
 

@@ -28,7 +28,8 @@ mod syntax;
 mod text_methods;
 mod value;
 
-use std::io::{BufReader, BufWriter, IsTerminal};
+use std::io::{BufWriter, IsTerminal};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -65,10 +66,14 @@ pub fn run(lease: Lease, source: &Source<'_>, on_error: OnError, form: Form) -> 
         }
         Source::File(path) => {
             let file = std::fs::File::open(path).map_err(|e| Error::io(format!("open {}", path.display()), &e))?;
-            Box::new(Script::new(BufReader::new(file), path.display().to_string(), echo))
+            Box::new(Script::new(file, path.display().to_string(), echo))
         }
         Source::Input if at_terminal => Box::new(interactive::Terminal::open(lease.clone())?),
-        Source::Input => Box::new(Script::new(BufReader::new(std::io::stdin()), "standard input", echo)),
+        Source::Input => {
+            let input = std::io::stdin().as_fd().try_clone_to_owned();
+            let input = std::fs::File::from(input.map_err(|e| Error::io("read standard input", &e))?);
+            Box::new(Script::awaited(input, "standard input", echo))
+        }
     };
     let out = BufWriter::new(std::io::stdout());
     let printer = Printer::new(Box::new(out), interactive::width()).in_form(form);

@@ -151,6 +151,7 @@ impl<'o> Session<'o> {
             Err(Failure::Store(error)) => self.ruby_error("IOError", &words(&error, ""))?,
             Err(Failure::Jump(_)) => self.ruby_error("LocalJumpError", "break and next are for loops and blocks")?,
             Err(Failure::Interrupted) => {
+                self.lines.forget();
                 self.printer.said();
                 self.printer.line("Interrupted")?;
             }
@@ -197,7 +198,7 @@ impl<'o> Session<'o> {
                 self.printer.text(&prompt)?;
                 self.printer.flush()?;
             }
-            if self.lines.may_last() && text.is_empty() {
+            if text.is_empty() && self.lines.may_last() {
                 self.lease.give_way();
             }
             let line = match self.lines.next(&prompt).map_err(Failure::Output)? {

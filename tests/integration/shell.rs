@@ -522,3 +522,28 @@ fn every_example_of_every_help_text_works() {
     println!("{} examples of {} commands", commands.iter().map(|(_, e)| e.len()).sum::<usize>(), commands.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Lines that came at once, as from a paste or from fast fingers: the terminal gives them in one piece.
+#[test]
+fn every_line_that_was_typed_ahead_is_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, "create 't', 'f'", Echo::Silent, OnError::Stop);
+    drop(backend);
+    let shell = format!("{} shell {}", env!("CARGO_BIN_EXE_cellfs"), directory.path().join("store").display());
+    let mut terminal = Command::new("script");
+    terminal.args(["-qefc", &shell, "/dev/null"]).env("TERM", "xterm").env("HOME", directory.path());
+    terminal.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut terminal) = terminal.spawn() else { return println!("script(1) is missing") };
+    let mut lines = String::new();
+    for n in 0..5 {
+        lines.push_str(&format!("put 't', 'r{n}', 'f:q', 'v'\n"));
+    }
+    lines.push_str("3.times do |i|\nput 't', \"s#{i}\", 'f:q', 'v'\nend\nexit\n");
+    let mut input = terminal.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    drop(input);
+    let (counted, _) = session(&store(directory.path()), "count 't'", Echo::Silent, OnError::Stop);
+    assert!(counted.contains("8 row(s)"), "{counted}: {}", String::from_utf8_lossy(&output.stdout));
+}
