@@ -311,6 +311,9 @@ pub fn scan(mut args: ScanArgs, json: bool) -> Result<Answer> {
 pub fn count(args: CountArgs, json: bool) -> Result<Answer> {
     let (backend, table) = open(&args.of.store, &args.of.table)?;
     let mut scan = Scan::all(table);
+    if let Some(prefix) = &args.prefix {
+        scan = scan.with_prefix(&given::bytes(prefix));
+    }
     scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
     super::index::ask(backend.as_ref(), &mut scan, &args.by)?;
     let mut rows = 0_u64;

@@ -148,6 +148,9 @@ pub struct ScanArgs {
 pub struct CountArgs {
     #[command(flatten)]
     pub of: TableArgs,
+    /// Only rows that start with this
+    #[arg(long, allow_hyphen_values = true)]
+    pub prefix: Option<OsString>,
     #[command(flatten)]
     pub by: ByArgs,
 }
