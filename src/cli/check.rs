@@ -127,9 +127,12 @@ pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
     }
     let daemon = Client::connect(&directory)?;
     if args.repair {
-        if let Some(daemon) = daemon {
-            let at = daemon.hello().shown_mount_point();
-            let text = format!("the store is mounted at {at}: unmount it first (cellfs umount {at}), then repair it");
+        if let Some(holder) = daemon {
+            let at = holder.hello().shown_mount_point();
+            let text = match holder.hello().is_mount() {
+                true => format!("the store is mounted at {at}: unmount it first (cellfs umount {at}), then repair it"),
+                false => format!("process {} has the store open: repair it when that has ended", holder.pid()),
+            };
             return Err(Error::new(ErrorKind::Busy, text));
         }
         return repair(&directory, json);

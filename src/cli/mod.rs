@@ -41,6 +41,7 @@ mod shell;
 mod snapshot;
 mod stats;
 mod status;
+mod staying;
 mod tables;
 mod top;
 mod undelete;
@@ -107,7 +108,13 @@ pub fn main() -> ExitCode {
     if cli.other_owner {
         admit_other_owners();
     }
-    match run(cli) {
+    let status = status_of(run(cli));
+    staying::stay_for_others();
+    status
+}
+
+fn status_of(done: Result<Answer>) -> ExitCode {
+    match done {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Ok(Answer::Status(status)) => ExitCode::from(status),

@@ -21,7 +21,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         let mut object = serde_json::to_value(&status).unwrap_or_default();
         object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
-        object["mount_point"] = json!(hello.as_ref().map(|hello| json_bytes(&hello.mount_point)));
+        object["mount_point"] = json!(hello.as_ref().and_then(|hello| hello.mount_point.as_deref()).map(json_bytes));
         object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
         output.json(&object)?;
         output.finish()?;

@@ -12,8 +12,7 @@ use super::output::Output;
 use super::progress::while_compacting;
 use super::{Answer, columns, constraint, index};
 use crate::backend::{Backend, CompactionKind};
-use crate::daemon::client::Client;
-use crate::daemon::{Absent, locate, open_backend};
+use crate::daemon::{Absent, open_backend, sockets};
 use crate::model::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName,
@@ -234,7 +233,7 @@ pub fn compact(args: &CompactArgs) -> Result<Answer> {
     backend.flush(Some(&table))?;
     let compact = || backend.compact(&table, args.family.as_deref(), kind);
     // A connection does one thing at a time: another one watches.
-    let watch = match Client::connect(&locate::store_directory(&args.store)?) {
+    let watch = match sockets::serving(&args.store) {
         Ok(Some(client)) => Arc::new(client) as Arc<dyn Backend>,
         _ => Arc::clone(&backend),
     };

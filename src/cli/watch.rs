@@ -11,8 +11,7 @@ use super::output::Output;
 use super::path::{is_inside, resolve};
 use crate::backend::{Backend, Change, ChangesPage, ChangesQuery, Committed};
 use crate::bulk::change_line;
-use crate::daemon::client::Client;
-use crate::daemon::{Absent, locate, open_backend};
+use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::model::{CellKind, SeqNo, Timestamp, to_string_binary};
 use crate::tree::{place::Place, times};
 use crate::{Error, ErrorKind, Result};
@@ -44,7 +43,7 @@ impl Since {
 pub fn watch(args: &WatchArgs, json: bool) -> Result<Answer> {
     let (mut backend, mut query) = asked(args)?;
     let store = locate::store_directory(&args.store)?;
-    let is_mounted = Client::connect(&store)?.is_some();
+    let is_mounted = sockets::serving(&store)?.is_some();
     let since = Since::of(args.since.as_deref(), backend.now())?;
     let mut page = first_page(backend.as_ref(), &mut query, &since, &store)?;
     let mut earliest = if let Since::Time(time) = since { Some(time) } else { None };
@@ -169,7 +168,7 @@ fn next_page(backend: &mut Arc<dyn Backend>, store: &Path, query: &ChangesQuery)
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         std::thread::sleep(INTERVAL);
-        if let Ok(Some(client)) = Client::connect(store) {
+        if let Ok(Some(client)) = sockets::serving(store) {
             *backend = Arc::new(client);
             return backend.changes(query).map_err(ended);
         }

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::env::sync::{Mutex, MutexGuard};
-
+use super::connection::Connection;
 use super::line::{Line, answer, out_of_step};
 use super::locate::MountEntry;
 use super::numbers::DaemonNumbers;
 use super::parts;
 use super::pieces::{RemoteRows, more_pieces};
-use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
+use super::process::Process;
 use super::protocol::{Hello, PART, Request, Response, send};
 use crate::backend::{
     Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns,
@@ -25,46 +24,35 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 
-/// A connection to a daemon.
-pub struct Client {
-    store: std::path::PathBuf,
-    line: Mutex<Line>,
-    hello: Hello,
-    process: Option<Process>,
-}
+/// A backend in another process.
+pub struct Client(Connection);
 
 impl Client {
-    /// Connects to the daemon that serves the store in the directory `store`; `None` when there is none. Kind `TimedOut`
-    /// when it is there and does not answer.
+    /// Connects to the daemon that serves the store in the directory `store`, or to the command that has opened it; `None`
+    /// when there is none. Kind `TimedOut` when it is there and does not answer.
     pub fn connect(store: &Path) -> Result<Option<Self>> {
-        // What mounts a cluster listens to no commands: they ask the cluster.
-        let line = if super::locate::is_cluster(store) { None } else { Line::to(store)? };
-        let Some(mut line) = line else { return Ok(None) };
-        // Order: held before it answers, so that the number is still that of the process which does.
-        let process = line.peer().and_then(|(pid, user)| Process::hold(pid, user));
-        let hello = line.greet()?;
-        Ok(Some(Self { store: store.to_owned(), line: line.into(), hello, process }))
+        Ok(Connection::open(store)?.map(Self))
     }
 
     /// What the daemon said of itself.
     pub fn hello(&self) -> &Hello {
-        &self.hello
+        self.0.hello()
     }
 
     /// The daemon's number: the kernel's word where it has one, else its own.
     pub fn pid(&self) -> u32 {
-        self.process.as_ref().map_or(self.hello.pid, Process::pid)
+        self.0.process().map_or(self.hello().pid, Process::pid)
     }
 
     /// Whether this mount is the daemon's own: a store may be mounted elsewhere by now, and a mount bound elsewhere.
     pub fn serves(&self, mount: &MountEntry) -> bool {
-        self.hello.mount_point() == mount.mount_point
+        self.hello().mount_point() == Some(&mount.mount_point)
     }
 
     /// Tells the daemon of a mount to end. Nothing is done unless the process that listens is of the user who has made
     /// the mount, whatever is said on the socket.
     pub fn end(&self, mount: &MountEntry) {
-        match &self.process {
+        match self.0.process() {
             Some(process) if Some(process.user()) == mount.user => process.end(),
             _ => log::warn!("{} is answered for by a process that did not mount it", mount.source.display()),
         }
@@ -80,55 +68,24 @@ impl Client {
 
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
-        let until = Instant::now() + timeout;
-        loop {
-            // Order: nothing is asked, so the only thing that can arrive is the end of the stream.
-            let left = until.saturating_duration_since(Instant::now()).max(LOCK_INTERVAL);
-            if !self.line.lock().ends_within(left) {
-                return false;
-            }
-            // It may only have given way to another client.
-            match self.dial_again() {
-                Ok(line) => *self.line.lock() = line,
-                Err(_) => break,
-            }
-        }
-        wait_for_lock(&self.store);
-        true
-    }
-
-    /// Another connection to the same daemon.
-    fn dial_again(&self) -> Result<Line> {
-        let mut line = self.another_line()?;
-        if line.greet()?.pid != self.hello.pid {
-            return Err(Error::new(ErrorKind::Disconnected, "the daemon has been started anew; run the command again"));
-        }
-        Ok(line)
-    }
-
-    /// The connection. One that was idle may have given way to another client: then a new one.
-    fn line(&self) -> Result<MutexGuard<'_, Line>> {
-        let mut line = self.line.lock();
-        if line.is_closed() {
-            *line = self.dial_again()?;
-        }
-        Ok(line)
+        self.0.wait_for_end(timeout)
     }
 
     fn ask(&self, request: &Request) -> Result<Response> {
-        let mut line = self.line()?;
-        send(&mut *line, request)?;
+        let mut line = self.0.line()?;
+        self.0.say(&mut line, |line| send(line, request))?;
         answer(&mut *line)
     }
 
-    fn another_line(&self) -> Result<Line> {
-        Line::to(&self.store)?.ok_or_else(|| Error::new(ErrorKind::Disconnected, "the daemon is gone"))
+    /// Asks on a connection of its own.
+    fn ask_apart(&self, request: &Request) -> Result<Line> {
+        let mut line = self.0.another_line()?;
+        self.0.say(&mut line, |line| send(line, request))?;
+        Ok(line)
     }
 
-    /// Asks on a connection of its own: if `take` has enough, nothing is left over on the other.
     fn pieces(&self, request: &Request, take: TakePiece<'_>) -> Result<()> {
-        let mut line = self.another_line()?;
-        send(&mut line, request)?;
+        let mut line = self.ask_apart(request)?;
         while let Some(pieces) = more_pieces(&mut line)? {
             pieces.iter().try_for_each(&mut *take)?;
         }
@@ -163,8 +120,8 @@ impl Backend for Client {
     }
 
     fn get(&self, get: &Get) -> Result<RowResult> {
-        let mut line = self.line()?;
-        send(&mut *line, &Request::Get(get.clone()))?;
+        let (mut line, request) = (self.0.line()?, Request::Get(get.clone()));
+        self.0.say(&mut line, |line| send(line, &request))?;
         let (mut result, mut cells) = (RowResult { row: get.row.clone(), cells: Vec::new() }, Cells::default());
         while let Some(pieces) = more_pieces(&mut line)? {
             result.cells.extend(pieces.iter().filter_map(|piece| cells.take(piece)));
@@ -177,9 +134,7 @@ impl Backend for Client {
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
-        let mut line = self.another_line()?;
-        send(&mut line, &Request::Scan(scan.clone()))?;
-        Ok(Box::new(RemoteRows::from(line)))
+        self.ask_apart(&Request::Scan(scan.clone())).map(|line| Box::new(RemoteRows::from(line)) as Rows<'_>)
     }
 
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
@@ -187,8 +142,7 @@ impl Backend for Client {
     }
 
     fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
-        let mut line = self.another_line()?;
-        send(&mut line, &Request::Check)?;
+        let mut line = self.ask_apart(&Request::Check)?;
         loop {
             let Response::Checked(event) = answer(&mut line)? else { return Err(out_of_step()) };
             let end = if let CheckEvent::End(summary) = event { Some(summary) } else { None };
@@ -202,12 +156,15 @@ impl Backend for Client {
     fn mutate(&self, mut mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
         // It may have been raised since.
         let now = || expect!(self, Request::Hello, Response::Hello(hello) => hello.value_limit);
-        mutations.check_values(self.hello.value_limit).or_else(|_| mutations.check_values(now()?))?;
+        mutations.check_values(self.hello().value_limit).or_else(|_| mutations.check_values(now()?))?;
         let large = parts::take_out(&mut mutations);
         let places = large.iter().map(|large| large.place).collect();
-        let mut line = self.line()?;
-        send(&mut *line, &Request::Mutate(mutations, condition, places))?;
-        large.iter().try_for_each(|large| large.send(&mut *line))?;
+        let (mut line, request) = (self.0.line()?, Request::Mutate(mutations, condition, places));
+        let say = |line: &mut Line| {
+            send(line, &request)?;
+            large.iter().try_for_each(|large| large.send(line))
+        };
+        self.0.say(&mut line, say)?;
         match answer(&mut *line)? {
             Response::Mutated(done) => Ok(done),
             _ => Err(out_of_step()),
@@ -354,7 +311,10 @@ impl Backend for Client {
     }
 
     fn snapshot(&self, name: &str) -> Result<Arc<dyn Backend>> {
-        let text = format!("read snapshot {name} below {}/.snapshot/{name}", self.hello.shown_mount_point());
+        let text = match self.hello().is_mount() {
+            true => format!("read snapshot {name} below {}/.snapshot/{name}", self.hello().shown_mount_point()),
+            false => format!("process {} has the store open: read snapshot {name} when it has ended", self.pid()),
+        };
         Err(Error::new(ErrorKind::Unsupported, text))
     }
 
@@ -383,15 +343,15 @@ impl Backend for Client {
     }
 
     fn value_limit(&self) -> u64 {
-        self.hello.value_limit
+        self.hello().value_limit
     }
 
     fn now(&self) -> Timestamp {
-        self.hello.now
+        self.hello().now
     }
 
     fn hash_key(&self) -> [u8; 16] {
-        self.hello.hash_key
+        self.hello().hash_key
     }
 
     /// A client holds no cache that could grow old.

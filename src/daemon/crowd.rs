@@ -30,18 +30,18 @@ struct Member {
     idle_since: Option<Instant>,
 }
 
-/// Changes that clients wait for: a daemon ends after they were answered.
+/// A count of what is under way, and has to end before who serves it does.
 #[derive(Default)]
-pub struct Changes {
+pub struct Underway {
     count: Mutex<usize>,
     none: Condvar,
 }
 
-impl Changes {
+impl Underway {
     /// One more, until the answer is dropped.
-    pub fn begin(&self) -> Change<'_> {
+    pub fn begin(self: &Arc<Self>) -> Begun {
         *self.count.lock() += 1;
-        Change(self)
+        Begun(Arc::clone(self))
     }
 
     /// Returns when there are none.
@@ -54,9 +54,9 @@ impl Changes {
 }
 
 /// Counted while it lives.
-pub struct Change<'c>(&'c Changes);
+pub struct Begun(Arc<Underway>);
 
-impl Drop for Change<'_> {
+impl Drop for Begun {
     fn drop(&mut self) {
         *self.0.count.lock() -= 1;
         self.0.none.notify_all();
@@ -98,6 +98,14 @@ impl Crowd {
 
     fn idle_longest(&self) -> Option<(Instant, u64)> {
         self.members.iter().filter_map(|(number, member)| Some((member.idle_since?, *number))).min()
+    }
+
+    /// Hears nothing more: what a client has said is answered, what it says from now on reaches nobody.
+    pub fn hang_up(&self) {
+        for member in self.members.values() {
+            // It has gone by itself otherwise.
+            let _ = member.stream.shutdown(Shutdown::Read);
+        }
     }
 
     /// Hangs up on a connection.

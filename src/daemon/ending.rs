@@ -13,7 +13,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::server;
+use super::listening;
 use super::service::Service;
 use crate::fs::Fs;
 use crate::fuse::{Detach, unmount};
@@ -88,7 +88,7 @@ impl Ending {
     fn cut_off(&self) -> ! {
         self.commit();
         if let Some(socket) = &self.socket {
-            server::remove(socket);
+            listening::remove(socket);
         }
         std::process::exit(0);
     }

@@ -10,15 +10,16 @@ use crate::env::sync::Mutex;
 use daemonize::{Daemonize, Outcome};
 
 use super::confine::{Confinement, Owner};
-use super::crowd::Changes;
+use super::crowd::Underway;
 use super::dead;
 use super::ending::{self, Ending};
+use super::listening;
 use super::locate::{self, is_cluster};
 use super::made::Made;
 use super::numbers::Commands;
 use super::open::Opened;
 use super::request::MountRequest;
-use super::server::{self, Control};
+use super::server::{Control, Mount};
 use super::service::Service;
 use super::sockets;
 use super::told;
@@ -240,16 +241,16 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings);
     let mounted = mounted.inspect_err(|_| place.iter().for_each(|place| stop_listening(place, &directory)))?;
-    let changes: Arc<Changes> = Arc::default();
+    let changes: Arc<Underway> = Arc::default();
     let control = Control {
         changes: Arc::clone(&changes),
+        requests: Arc::default(),
         large: crate::env::sync::Mutex::default(),
         backend: Arc::clone(&backend),
         invalidations,
         closing,
-        mount_point: mount_point.clone(),
-        read_only: request.settings.read_only,
-        fs: Arc::clone(&fs),
+        spill_dir: fs.options().spill_dir.clone(),
+        mount: Some(Mount { point: mount_point.clone(), read_only: request.settings.read_only, fs: Arc::clone(&fs) }),
         started_at: backend.now(),
         commands: Commands::default(),
     };
@@ -260,7 +261,8 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         log: request.log,
         service: service.clone(),
     };
-    let listening = place.as_ref().map_or(Ok(()), |place| server::listen(place, control, confinement.clone()));
+    let listening =
+        place.as_ref().map_or(Ok(()), |place| listening::listen(place, control, Some(confinement.clone())).map(drop));
     let started = listening
         .and_then(|()| ending::obey(signals, end))
         .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
@@ -290,7 +292,7 @@ fn place_of_socket(request: &MountRequest) -> Option<PathBuf> {
 }
 
 fn stop_listening(place: &Path, store: &Path) {
-    server::remove(place);
+    listening::remove(place);
     if place != store {
         sockets::remove(place);
     }

@@ -14,8 +14,8 @@ use nix::sys::socket::sockopt::{PeerCredentials, SendTimeout};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, setsockopt, socket};
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use super::listening::socket_address;
 use super::protocol::{Hello, Request, Response, receive, send};
-use super::server::socket_address;
 use crate::{Error, ErrorKind, Result};
 
 /// How long a greeting may take.
@@ -199,7 +199,7 @@ mod tests {
         Response::Hello(Hello {
             version: String::new(),
             pid: 1,
-            mount_point: Vec::new(),
+            mount_point: Some(Vec::new()),
             read_only: false,
             value_limit: 0,
             now: crate::model::Timestamp(0),

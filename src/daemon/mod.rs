@@ -2,11 +2,13 @@
 
 pub mod client;
 mod confine;
+mod connection;
 mod crowd;
 pub mod dead;
 mod ending;
 mod lifecycle;
 mod line;
+mod listening;
 pub mod locate;
 mod made;
 mod numbers;
@@ -17,6 +19,7 @@ mod process;
 pub mod protocol;
 mod read_only;
 mod request;
+mod served;
 mod server;
 mod service;
 pub mod sockets;
@@ -26,3 +29,4 @@ pub use lifecycle::mount;
 pub use numbers::DaemonNumbers;
 pub use open::{Absent, open_backend};
 pub use request::MountRequest;
+pub use served::{serve_to_the_end, serves_others};

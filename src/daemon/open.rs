@@ -2,10 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::client::Client;
+use super::connection::{INTERVAL, PATIENCE};
 use super::locate::{self, is_cluster};
+use super::served::Served;
 use crate::backend::Backend;
 use crate::hbase::HBase;
 use crate::store::{Store, StoreOptions};
@@ -56,8 +58,10 @@ fn open_store(options: &StoreOptions) -> Result<Store> {
     loop {
         match Store::open(options.clone()) {
             Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => {
-                if let Ok(Some(daemon)) = Client::connect(&options.path) {
-                    return Err(in_use(&options.path, &daemon));
+                if let Ok(Some(holder)) = Client::connect(&options.path)
+                    && holder.hello().is_mount()
+                {
+                    return Err(in_use(&options.path, &holder));
                 }
                 std::thread::sleep(INTERVAL);
             }
@@ -73,11 +77,7 @@ fn in_use(store: &Path, daemon: &Client) -> Error {
     Error::new(ErrorKind::Locked, text)
 }
 
-/// How long a store that is locked and does not listen is asked again, and how often.
-const PATIENCE: Duration = Duration::from_secs(5);
-const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Opens a store for one command: through its daemon where it is mounted, else directly.
+/// Opens a store for one command: through its daemon where it is mounted, or the command that has it; else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     let directory = locate::store_directory(path)?;
     if is_cluster(&directory) {
@@ -111,7 +111,7 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
                 Ok(None) => {}
             }
         }
-        match Store::open(StoreOptions::new(&directory)) {
+        match Served::open(&directory) {
             Ok(store) => return Ok(Arc::new(store)),
             Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => std::thread::sleep(INTERVAL),
             Err(e) => return Err(e),

@@ -103,13 +103,13 @@ impl Request {
     }
 }
 
-/// What a daemon says of itself.
+/// What a daemon, or a command that has opened the store, says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     pub version: String,
     pub pid: u32,
-    /// The path's bytes, which need not be UTF-8.
-    pub mount_point: Vec<u8>,
+    /// The path's bytes, which need not be UTF-8; `None`: it is a command that has opened the store.
+    pub mount_point: Option<Vec<u8>>,
     /// Mounted with the option `ro`.
     pub read_only: bool,
     pub value_limit: u64,
@@ -121,13 +121,18 @@ pub struct Hello {
 
 impl Hello {
     /// Where the daemon serves the store.
-    pub fn mount_point(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.mount_point))
+    pub fn mount_point(&self) -> Option<&Path> {
+        self.mount_point.as_deref().map(|path| Path::new(OsStr::from_bytes(path)))
     }
 
-    /// The same for people, without control characters.
+    /// Whether it is the daemon of a mount.
+    pub fn is_mount(&self) -> bool {
+        self.mount_point.is_some()
+    }
+
+    /// The same for people, without control characters; empty where it is a command.
     pub fn shown_mount_point(&self) -> String {
-        printable(&self.mount_point().display().to_string())
+        self.mount_point().map(|path| printable(&path.display().to_string())).unwrap_or_default()
     }
 }
 

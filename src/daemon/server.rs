@@ -1,24 +1,20 @@
-//! The control socket from inside: one thread a connection, a bounded number of them.
+//! The control socket from inside: what is asked on a connection, and its answers.
 //!
 //! An answer to a change is sent after the kernel has taken the invalidations that it caused. However large rows and
 //! values are, a connection holds some messages of a few hundred KiB; large requests are taken one at a time.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::sync::{Mutex, MutexGuard};
 
-use nix::fcntl::AT_FDCWD;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
-use super::confine::Confinement;
-use super::crowd::{Changes, Crowd, Entry, Place, Watched};
+use super::crowd::{Place, Underway, Watched};
 use super::numbers::{Commands, DaemonNumbers, resident_bytes};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
@@ -27,15 +23,8 @@ use crate::fs::{Closing, Fs, Invalidations};
 use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
 use crate::{Error, ErrorKind, Result};
 
-/// Name of the socket in the store's directory, which is its owner's alone.
-const SOCKET: &str = "control.sock";
 /// How long an answer waits for the kernel to take invalidations.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long nobody is let in after a failure to.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How often, and how far apart, it is looked whether a connection has become idle.
-const ROOM_LOOKS: u32 = 30;
-const ROOM_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a client may keep silent at first, and within a message.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -44,111 +33,30 @@ pub struct Control {
     pub backend: Arc<dyn Backend>,
     pub invalidations: Invalidations,
     pub closing: Arc<Closing>,
-    pub mount_point: PathBuf,
-    /// Mounted with the option `ro`.
-    pub read_only: bool,
-    pub fs: Arc<Fs>,
+    /// `None`: a command has opened the store, and nothing is mounted.
+    pub mount: Option<Mount>,
+    /// Where large values of requests wait.
+    pub spill_dir: PathBuf,
     pub started_at: Timestamp,
     pub commands: Commands,
     /// What a clean end waits for.
-    pub changes: Arc<Changes>,
+    pub changes: Arc<Underway>,
+    /// Whatever is asked, until it is answered.
+    pub requests: Arc<Underway>,
     /// Held by the connection whose request is more than a piece.
     pub large: Mutex<()>,
 }
 
-/// The socket's address through an open descriptor of the directory: a path of any length fits.
-///
-/// The descriptor must live until the address was used.
-pub fn socket_address(store: &Path) -> Result<(std::fs::File, PathBuf)> {
-    let directory = std::fs::File::open(store).map_err(|e| Error::io(format!("open {}", store.display()), &e))?;
-    let address = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()));
-    Ok((directory, address))
+/// What a daemon shows of the store.
+pub struct Mount {
+    pub point: PathBuf,
+    /// Mounted with the option `ro`.
+    pub read_only: bool,
+    pub fs: Arc<Fs>,
 }
 
-/// Begins to listen. Must be called by the holder of the store's lock: it replaces a stale socket.
-pub fn listen(store: &Path, control: Control, confinement: Confinement) -> Result<()> {
-    let what = || format!("listen on {}", store.join(SOCKET).display());
-    let (_directory, address) = socket_address(store)?;
-    match std::fs::remove_file(&address) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(what(), &e)),
-        _ => {}
-    }
-    let listener = UnixListener::bind(&address).map_err(|e| Error::io(what(), &e))?;
-    // Not by `set_permissions`, which would follow a link that has come in its place.
-    let (own, here) = (Mode::S_IRUSR | Mode::S_IWUSR, FchmodatFlags::NoFollowSymlink);
-    fchmodat(AT_FDCWD, &address, own, here).map_err(|e| Error::io(what(), &e.into()))?;
-    let thread = std::thread::Builder::new().name("control".into());
-    let serve = move || {
-        confinement.enter();
-        accept(&listener, &Arc::new(control));
-    };
-    thread.spawn(serve).map_err(|e| Error::io(what(), &e))?;
-    Ok(())
-}
-
-/// Removes the socket; the process is about to end.
-pub fn remove(store: &Path) {
-    if let Ok((_directory, address)) = socket_address(store) {
-        // Nobody is harmed by a socket that nobody listens on.
-        let _ = std::fs::remove_file(address);
-    }
-}
-
-fn accept(listener: &UnixListener, control: &Arc<Control>) {
-    let crowd = Arc::default();
-    for stream in listener.incoming() {
-        let stream = match stream {
-            Ok(stream) => stream,
-            Err(e) => {
-                log::error!("a client could not be let in: {e}");
-                // Without a free descriptor the next try fails as soon.
-                std::thread::sleep(ACCEPT_PAUSE);
-                continue;
-            }
-        };
-        if !is_owner(&stream) {
-            refuse(stream, "the store belongs to another user; ask as its owner or as root");
-            continue;
-        }
-        let Some(place) = place_for(&stream, &crowd) else {
-            refuse(stream, "the daemon has too many connections, all at work; end a command that uses the store");
-            continue;
-        };
-        let control = Arc::clone(control);
-        let spawned = std::thread::Builder::new().name("client".into()).spawn(move || {
-            if let Err(e) = serve(&stream, &control, &place) {
-                log::debug!("a client left: {}", e.message);
-            }
-        });
-        if let Err(e) = spawned {
-            log::error!("a client could not be let in: {e}");
-        }
-    }
-}
-
-/// A place for a new connection, for which it waits a little: those that have just been let in may have nothing to ask.
-fn place_for(stream: &UnixStream, crowd: &Arc<Mutex<Crowd>>) -> Option<Place> {
-    for _ in 0..ROOM_LOOKS {
-        match Crowd::enter(crowd, stream) {
-            Ok(Entry::In(place)) => return Some(place),
-            Ok(Entry::Wait) => std::thread::sleep(ROOM_INTERVAL),
-            Ok(Entry::Full) | Err(_) => return None,
-        }
-    }
-    None
-}
-
-fn is_owner(stream: &UnixStream) -> bool {
-    let own = nix::unistd::geteuid().as_raw();
-    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
-}
-
-fn refuse(mut stream: UnixStream, text: &str) {
-    // The client sees the closed connection in any case.
-    let _ = send(&mut stream, &Response::Failed(Error::new(ErrorKind::AccessDenied, text)));
-}
-
-fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
+/// Answers what comes on a connection, until its end.
+pub fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
     let setup = |e: std::io::Error| Error::io("set up a control connection", &e);
     stream.set_read_timeout(Some(READ_TIMEOUT)).map_err(setup)?;
     let watched = || Ok::<_, Error>(Watched { stream: stream.try_clone().map_err(setup)?, place, heard: 0 });
@@ -174,6 +82,7 @@ fn serve(stream: &UnixStream, control: &Control, place: &Place) -> Result<()> {
 
 fn serve_one((input, output): (&mut Watched<'_>, &mut Watched<'_>), control: &Control, request: Request) -> Result<()> {
     control.commands.count(&request);
+    let _request = control.requests.begin();
     control.closing.wait(|column| request.may_concern(column));
     // A compaction may be cut off: it changes nothing that anybody sees.
     let _change = (is_change(&request) && !matches!(request, Request::Compact(..))).then(|| control.changes.begin());
@@ -204,7 +113,7 @@ fn mutate_large(
     (mut mutations, condition): (RowMutations, Option<Condition>),
     places: &[LargeValue],
 ) -> Result<Result<Response>> {
-    let limits = (control.backend.value_limit(), control.fs.options().spill_dir.as_path());
+    let limits = (control.backend.value_limit(), control.spill_dir.as_path());
     let whole = parts::put_back(input, &mut mutations, places, limits, control.backend.as_ref())?;
     input.place.begin();
     Ok(whole.and_then(|()| answer(control, Request::Mutate(mutations, condition, Vec::new()))))
@@ -255,8 +164,8 @@ fn stream_check(output: &mut Watched<'_>, control: &Control) -> Result<()> {
 fn answer(control: &Control, request: Request) -> Result<Response> {
     let backend = control.backend.as_ref();
     let changes = is_change(&request);
-    if control.read_only && changes_cells(&request) {
-        let text = format!("{} is mounted read-only; mount it without ro first", control.mount_point.display());
+    if let Some(mount) = control.mount.as_ref().filter(|mount| mount.read_only && changes_cells(&request)) {
+        let text = format!("{} is mounted read-only; mount it without ro first", mount.point.display());
         return Err(Error::new(ErrorKind::ReadOnlyStore, text));
     }
     let response = match request {
@@ -291,7 +200,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::Numbers => Response::Numbers(Box::new(DaemonNumbers {
             started_at: control.started_at.0,
             resident_bytes: resident_bytes(),
-            mount: control.fs.numbers(),
+            mount: control.mount.as_ref().map(|mount| mount.fs.numbers()).unwrap_or_default(),
             commands: control.commands.numbers(),
         })),
         Request::Status => Response::Status(Box::new(backend.status()?)),
@@ -305,7 +214,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         }
         change => apply(backend, change)?,
     };
-    if changes && !control.invalidations.drain(DRAIN_TIMEOUT) {
+    if changes && control.mount.is_some() && !control.invalidations.drain(DRAIN_TIMEOUT) {
         log::warn!("the kernel has not taken the invalidations of a change within {DRAIN_TIMEOUT:?}");
     }
     Ok(response)
@@ -366,14 +275,15 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
 }
 
 fn hello(control: &Control) -> Hello {
+    let mount = control.mount.as_ref();
     Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
-        mount_point: control.mount_point.as_os_str().as_bytes().to_vec(),
-        read_only: control.read_only,
+        mount_point: mount.map(|mount| mount.point.as_os_str().as_bytes().to_vec()),
+        read_only: mount.is_some_and(|mount| mount.read_only),
         value_limit: control.backend.value_limit(),
         now: control.backend.now(),
         hash_key: control.backend.hash_key(),
-        spelling: control.fs.spelling(),
+        spelling: mount.map(|mount| mount.fs.spelling()).unwrap_or_default(),
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn remove(place: &Path) {
 /// The daemon of a mount; `None`: nobody listens.
 pub fn daemon_of(mount: &MountEntry) -> Result<Option<Client>> {
     if !is_cluster(&mount.source) {
-        return Client::connect(&mount.source);
+        return mounted(&mount.source);
     }
     let user = mount.user.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
     for base in bases(user).into_iter().filter(|base| is_own(base, user)) {
@@ -106,7 +106,12 @@ pub fn serving(path: &Path) -> Result<Option<Client>> {
         let mount = locate::mounts()?.into_iter().rev().find(|mount| mount.source == path);
         return mount.map_or(Ok(None), |mount| daemon_of(&mount));
     }
-    if path.exists() { Client::connect(&path) } else { Ok(None) }
+    if path.exists() { mounted(&path) } else { Ok(None) }
+}
+
+/// The daemon of a store; a command that has opened it is none.
+fn mounted(store: &Path) -> Result<Option<Client>> {
+    Ok(Client::connect(store)?.filter(|holder| holder.hello().is_mount()))
 }
 
 #[cfg(test)]

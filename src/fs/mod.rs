@@ -90,7 +90,7 @@ pub struct Caller {
 }
 
 /// What a mount has counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FsNumbers {
     pub operations: Vec<OperationNumbers>,
     /// Nodes that the kernel holds, and how many it may.

@@ -18,6 +18,7 @@ mod papers;
 mod posix;
 mod reference;
 mod scenarios;
+mod served;
 mod shell;
 mod spelling;
 mod subject;

@@ -179,7 +179,7 @@ fn security_umount_ends_no_process_that_a_socket_names() {
     let hello = cellfs::daemon::protocol::Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: victim.0.id(),
-        mount_point: fixture.mnt().as_os_str().as_encoded_bytes().to_vec(),
+        mount_point: Some(fixture.mnt().as_os_str().as_encoded_bytes().to_vec()),
         read_only: false,
         value_limit: 1,
         now: cellfs::model::Timestamp(1),
