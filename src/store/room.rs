@@ -181,6 +181,13 @@ impl Engine {
         self.wake(|state| state.compact = true);
     }
 
+    /// Others may have filled the disk: what `status` and `df` say then is what a write meets.
+    pub fn notice_others(&self) {
+        if !self.disk.is_short() && self.available() < self.disk.sizes.least {
+            self.run_short();
+        }
+    }
+
     /// Something met a full disk. Where there is room again by now, that was made meanwhile.
     pub fn note_full(&self) {
         if self.available() < self.disk.sizes.enough {

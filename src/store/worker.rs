@@ -85,6 +85,7 @@ fn sync_loop(engine: &Engine) {
             }
             note(engine, "keep a reserve", engine.restore_reserve());
             engine.release_past();
+            engine.notice_others();
         }
     }
 }
@@ -197,6 +198,9 @@ impl Engine {
 
     /// Numbers about the store.
     pub fn status(&self) -> Result<Status> {
+        if self.options.background == Background::On {
+            self.notice_others();
+        }
         let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
         let (tables, layout) = (self.tables(), self.structure.layout());
         let memtable_cells: u64 = tables.all().map(|t| t.len()).sum();

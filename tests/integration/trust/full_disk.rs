@@ -333,7 +333,15 @@ fn full_disk_refuses_for_good_what_a_close_was_refused() {
     for n in 0..20 {
         let (mut full, new) = (fill_up(&small.store), family.join(format!("new{n}")));
         for path in [family.join("old"), new] {
-            let mut file = File::create(&path).unwrap();
+            let mut file = match File::create(&path) {
+                Ok(file) => file,
+                // It was seen before that the disk is full.
+                Err(e) => {
+                    assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+                    refused.push((n, path, true, Ok(())));
+                    continue;
+                }
+            };
             let value = [n; 5000];
             let (written, copy) = (file.write_all(&value), file.try_clone().unwrap());
             let closed = nix::unistd::close(file);
@@ -367,10 +375,18 @@ fn full_disk_lets_who_has_the_file_open_try_again() {
     let Some(mut small) = Small::new("32m") else { return };
     let family = small.family.clone();
     put(&family.join("old"), b"acknowledged").unwrap();
-    let full = fill_up(&small.store);
-    let mut file = File::create(family.join("again")).unwrap();
+    let (full, file) = loop {
+        let full = fill_up(&small.store);
+        let mut file = File::create(family.join("again"));
+        match file.as_mut().map(|file| file.write_all(&[7; 5000])) {
+            Ok(Ok(())) => break (full, file.unwrap()),
+            // It was seen before the write that the disk is full.
+            _ => fs::remove_file(full).unwrap(),
+        }
+        drop(file);
+        while put(&family.join("old"), b"acknowledged").is_err() {}
+    };
     let other = file.try_clone().unwrap();
-    file.write_all(&[7; 5000]).unwrap();
     assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
     fs::remove_file(&full).unwrap();
     other.sync_all().unwrap();
@@ -386,6 +402,29 @@ fn full_disk_lets_who_has_the_file_open_try_again() {
     small.fixture.mount("");
     assert_eq!(fs::read(family.join("again")).unwrap(), [7; 5000]);
     assert_eq!(fs::read(family.join("old")).unwrap(), b"");
+    small.fixture.unmount();
+}
+
+#[test]
+fn full_disk_that_others_have_filled_is_told_and_refused_alike() {
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
+    put(&family.join("old"), b"acknowledged").unwrap();
+    // Little is left, but not nothing.
+    let left = 3 << 20;
+    let numbers = nix::sys::statvfs::statvfs(&small.store).unwrap();
+    let ballast = small.store.join("another's file");
+    let bytes = (numbers.blocks_available() * numbers.fragment_size()) as usize - left;
+    fs::write(&ballast, vec![1; bytes]).unwrap();
+    let status = String::from_utf8_lossy(&small.run(&["status"], &[]).stdout).into_owned();
+    assert!(status.contains("full: only removing"), "{status}");
+    assert_eq!(free(&family), 0);
+    assert_eq!(errno(put(&family.join("new"), b"v")), libc::ENOSPC);
+    assert!(small.fixture.log().contains("is full"), "{}", small.fixture.log());
+    fs::remove_file(family.join("old")).unwrap();
+    fs::remove_file(&ballast).unwrap();
+    put(&family.join("new"), b"v").unwrap();
+    assert!(free(&family) > 0);
     small.fixture.unmount();
 }
 
