@@ -527,12 +527,16 @@ _cellfs() {
             return 0
             ;;
         cellfs__subcmd__count)
-            opts="-h -V --by --value-from --value-to --value-prefix --json --other-owner --help --version"
+            opts="-h -V --prefix --by --value-from --value-to --value-prefix --json --other-owner --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --by)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -8,7 +8,7 @@ _cellfs_names() {
         [[ $cur != *,* ]] || given=${cur%,*},
         mapfile -t COMPREPLY < <(compgen -P "$given" -W "ro allow_other noexec nonempty uid= gid= umask= fmask= dmask= \
 families=auto names=raw at=plain history=inline durability=sync durability=fsync noxattr temporary= cache= threads= nodes= \
-value_limit= log= other_owner remount" -- "${cur##*,}")
+log= other_owner remount" -- "${cur##*,}")
         compopt -o nospace 2>/dev/null
         return
     fi

@@ -89,7 +89,7 @@ pub enum Command {
     /// Show or change the settings of a store
     ///
     /// They are kept in the store and take effect at once, whether it is mounted or not. value_limit is the longest value
-    /// in bytes, also given as 64K, 20M, 16G; a mount option of that name counts in its place for that mount.
+    /// in bytes, also given as 64K, 20M, 16G.
     /// changes_retain is how many bytes of the log stay for those who follow changes, beyond what a crash needs.
     /// default.ATTRIBUTE is what families have that are declared without the attribute from then on: by mkdir, by create
     /// and alter, and, once it is set, in the shell, which has HBase's defaults otherwise. Families that are there keep
@@ -182,7 +182,7 @@ pub struct MountArgs {
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL,
     /// dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...],
-    /// cache=SECONDS, threads=N, nodes=N, value_limit=BYTES, log=FILE, other_owner, remount; see mount.cellfs(8)
+    /// cache=SECONDS, threads=N, nodes=N, log=FILE, other_owner, remount; see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
     /// Stay in the foreground

@@ -6,10 +6,9 @@ use super::Answer;
 use super::args::ConfigArgs;
 use super::output::Output;
 use crate::Result;
-use crate::backend::Backend;
 use crate::daemon::{Absent, open_backend};
 use crate::model::attributes::{family_effect, without_effect};
-use crate::model::{CatalogueChange, DEFAULT, Origin, Setting, SettingOrigin, Settings, VALUE_LIMIT};
+use crate::model::{CatalogueChange, DEFAULT, Origin, Setting, SettingOrigin};
 
 pub fn config(args: &ConfigArgs, json: bool) -> Result<Answer> {
     match (&args.name, &args.value) {
@@ -26,23 +25,8 @@ fn set(args: &ConfigArgs, name: &str, value: Option<String>) -> Result<Answer> {
     backend.alter(change, Origin::default())?;
     let attribute = name.strip_prefix(DEFAULT).zip(value.as_deref());
     let said = attribute.and_then(|(attribute, text)| without_effect(family_effect(attribute), attribute, text));
-    drop(backend);
-    // A new connection is told what counts now.
-    let backend = open_backend(&args.store, Absent::Refuse)?;
-    let settings = backend.catalogue()?.settings.clone();
-    let overridden = overridden(backend.as_ref(), &settings).filter(|_| name == VALUE_LIMIT);
-    let overridden = overridden.map(|limit| {
-        format!(
-            "it is kept, and counts where the store is mounted without the option {VALUE_LIMIT}, which is {limit} now"
-        )
-    });
-    said.iter().chain(&overridden).for_each(|sentence| super::complain(sentence));
+    said.iter().for_each(|sentence| super::complain(sentence));
     Ok(Answer::Yes)
-}
-
-/// The value limit that an option of the mount gives it, where the settings say another.
-fn overridden(backend: &dyn Backend, settings: &Settings) -> Option<u64> {
-    Some(backend.value_limit()).filter(|limit| *limit != settings.value_limit())
 }
 
 fn show(args: &ConfigArgs, name: &str, json: bool) -> Result<Answer> {
@@ -51,7 +35,7 @@ fn show(args: &ConfigArgs, name: &str, json: bool) -> Result<Answer> {
     let setting = settings.find(name)?;
     let mut output = Output::new();
     match &setting.value {
-        _ if json => output.json(&as_json(&setting, overridden(backend.as_ref(), &settings)))?,
+        _ if json => output.json(&as_json(&setting))?,
         Some(value) => output.line(value)?,
         None => {}
     }
@@ -62,20 +46,17 @@ fn show(args: &ConfigArgs, name: &str, json: bool) -> Result<Answer> {
 fn list(args: &ConfigArgs, json: bool) -> Result<Answer> {
     let backend = open_backend(&args.store, Absent::Refuse)?;
     let settings = backend.catalogue()?.settings.clone();
-    let overridden = overridden(backend.as_ref(), &settings);
     let list = settings.list();
     let width = |of: fn(&Setting) -> usize| list.iter().map(of).max().unwrap_or_default();
     let (name, value) = (width(|s| s.name.len()), width(|s| s.value.as_ref().map_or(1, String::len)));
     let mut output = Output::new();
     for setting in &list {
         if json {
-            output.json(&as_json(setting, overridden))?;
+            output.json(&as_json(setting))?;
             continue;
         }
-        let here = overridden.filter(|_| setting.name == VALUE_LIMIT);
-        let here = here.map_or_else(String::new, |limit| format!("; {limit} by the mount's option"));
         let (text, origin) = (setting.value.as_deref().unwrap_or("-"), origin(setting.origin));
-        output.line(&format!("{:<name$}  {text:<value$}  {origin}{here}", setting.name))?;
+        output.line(&format!("{:<name$}  {text:<value$}  {origin}", setting.name))?;
     }
     output.finish()?;
     Ok(Answer::Yes)
@@ -89,15 +70,11 @@ fn origin(origin: SettingOrigin) -> &'static str {
     }
 }
 
-fn as_json(setting: &Setting, overridden: Option<u64>) -> serde_json::Value {
+fn as_json(setting: &Setting) -> serde_json::Value {
     let word = match setting.origin {
         SettingOrigin::Default => "default",
         SettingOrigin::Set => "set",
         SettingOrigin::Unknown => "unknown",
     };
-    let mut object = json!({ "name": setting.name, "value": setting.value, "origin": word });
-    if let Some(limit) = overridden.filter(|_| setting.name == VALUE_LIMIT) {
-        object["mount_option"] = json!(limit.to_string());
-    }
-    object
+    json!({ "name": setting.name, "value": setting.value, "origin": word })
 }

@@ -129,7 +129,11 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
             settings.threads = threads.ok_or_else(|| wrong(option, "a number from 1 to 256"))?;
         }
         ("nodes", _) => options.max_nodes = number(option, text)?,
-        ("value_limit", _) => store.value_limit = Some(number(option, text)?),
+        ("value_limit", _) => {
+            let way = format!("set it once, for all mounts, with: cellfs config STORE value_limit {text}");
+            let text = format!("mount option `{name}`: the longest value is a setting of the store; {way}");
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         ("log", _) if text.starts_with('/') => request.log = Some(PathBuf::from(text)),
         ("log", _) => return Err(wrong(option, "the absolute path of a file")),
         _ => return Err(unknown(option)),

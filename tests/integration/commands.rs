@@ -227,7 +227,7 @@ fn commands_refuse_unknown_attributes_and_speak_of_what_is_asked() {
 
 #[test]
 fn commands_take_no_more_from_a_pipe_than_a_value_may_have() {
-    let fixture = Fixture::with_options("value_limit=1000000");
+    let fixture = Fixture::with_limit(1_000_000);
     for command in ["put", "append"] {
         let mut child = std::process::Command::new(CELLFS);
         child.arg(command).arg(fixture.store()).args(["t", "r", "f:q", "-"]);

@@ -37,17 +37,16 @@ fn mount_settings_take_effect_at_once_and_outlive_the_daemon() {
 }
 
 #[test]
-fn mount_an_option_counts_in_place_of_the_setting_for_its_mount_alone() {
-    let mut fixture = Fixture::with_options("value_limit=3");
-    let family = fixture.family("r");
-    let (status, _, said) = config(&fixture, &["value_limit", "8"]);
-    assert!(status == Some(0) && said.contains("without the option value_limit, which is 3"), "{said}");
-    assert_eq!(errno(fs::write(family.join("q"), "1234")), libc::EFBIG);
-    let (_, list, _) = config(&fixture, &[]);
-    let line = list.lines().find(|line| line.starts_with("value_limit")).unwrap();
-    assert!(line.contains("  8 ") && line.ends_with("set; 3 by the mount's option"), "{line}");
-    fixture.unmount();
-    fixture.mount("");
+fn mount_takes_no_limit_that_the_store_would_not_know_of() {
+    let mut fixture = Fixture::new();
+    let mnt = tempfile::tempdir().unwrap();
+    let (store, at) = (fixture.store(), mnt.path().to_str().unwrap());
+    let refused = fixture.cellfs(&["mount", store.to_str().unwrap(), at, "-o", "value_limit=3"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("cellfs config STORE value_limit 3"), "{said}");
+    assert_eq!(config(&fixture, &["value_limit", "8"]).0, Some(0));
+    let list = config(&fixture, &[]).1;
+    assert!(list.lines().any(|line| line.starts_with("value_limit") && line.contains("  8 ")), "{list}");
     fs::write(fixture.family("r").join("q"), "12345678").unwrap();
     assert_eq!(errno(fs::write(fixture.family("r").join("q"), "123456789")), libc::EFBIG);
     fixture.unmount();

@@ -46,7 +46,7 @@ fn mount_refuses_names_that_are_not_canonical_with_the_right_spelling() {
 
 #[test]
 fn mount_refuses_a_value_past_the_limit() {
-    let fixture = Fixture::with_options("value_limit=1000000");
+    let fixture = Fixture::with_limit(1_000_000);
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "small").unwrap();
     let file = OpenOptions::new().write(true).open(&cell).unwrap();

@@ -45,6 +45,14 @@ impl Fixture {
         fixture
     }
 
+    /// As [`Fixture::new`], of a store whose values have at most so many bytes.
+    pub fn with_limit(bytes: u64) -> Self {
+        let fixture = Self::new();
+        let set = fixture.cellfs(&["config", fixture.store().to_str().unwrap(), "value_limit", &bytes.to_string()]);
+        assert!(set.status.success(), "{set:?}");
+        fixture
+    }
+
     /// Mounts the store (again); returns when the mount answers.
     pub fn mount(&mut self, options: &str) {
         let mut command = Command::new(CELLFS);

@@ -16,7 +16,7 @@ fn bash(script: &str) -> (bool, String) {
 
 #[test]
 fn mount_nothing_of_a_handle_is_stored_after_a_refused_write() {
-    let fixture = Fixture::with_options("value_limit=1000000");
+    let fixture = Fixture::with_limit(1_000_000);
     let family = fixture.family("r");
     let (cell, new) = (family.join("q"), family.join("new"));
     fs::write(&cell, "whole").unwrap();

@@ -43,7 +43,7 @@ fn drain(command: &mut Child) -> (Vec<u8>, u64, u64) {
 
 #[test]
 fn mount_commands_hold_neither_wide_rows_nor_long_values() {
-    let fixture = Fixture::with_options("value_limit=268435456");
+    let fixture = Fixture::with_limit(268_435_456);
     let (store, value) = (fixture.store(), vec![b'v'; 3 * MIB]);
     let store = store.to_str().unwrap();
     let family = fixture.family("r");
@@ -108,7 +108,7 @@ fn mount_long_values_look_the_same_through_the_daemon_and_without_it() {
 
 #[test]
 fn mount_refuses_too_long_a_value_before_it_is_sent() {
-    let fixture = Fixture::with_options("value_limit=1000000");
+    let fixture = Fixture::with_limit(1_000_000);
     let store = fixture.store();
     let mut put = start(&["put", store.to_str().unwrap(), "t", "r", "f:q", "-"]);
     put.stdin.take().unwrap().write_all(&vec![0; 1_000_001]).unwrap();

@@ -129,7 +129,7 @@ fn prepare(fixture: &Fixture) {
 
 #[test]
 fn mount_refusals_have_their_errno() {
-    let fixture = Fixture::with_options("value_limit=1000000");
+    let fixture = Fixture::with_limit(1_000_000);
     prepare(&fixture);
     let default = fixture.mnt().join("default");
     let mut wrong = Vec::new();
