@@ -5,7 +5,7 @@ use super::tables::java_regex;
 use crate::backend::{Existing, Restoration, SnapshotInfo};
 use crate::model::{Origin, TableName, TableState};
 use crate::shell::arguments::Arguments;
-use crate::shell::failure::{Failure, Outcome, refuse, table_name};
+use crate::shell::failure::{Outcome, refuse, table_name};
 use crate::shell::session::Session;
 use crate::shell::value::Value;
 use crate::{Error, ErrorKind};
@@ -72,7 +72,7 @@ fn restore_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome
     let table = table_in(&snapshot)?;
     let present = session.backend()?.catalogue()?.tables.get(&table).map(|table| table.state);
     if present == Some(TableState::Enabled) {
-        return Err(Failure::Store(Error::new(ErrorKind::TableEnabled, format!("table {table} is enabled"))));
+        return refuse(format!("Table {table} should be disabled!"));
     }
     let tables = vec![(table.clone(), table)];
     let restoration = Restoration { snapshot: snapshot.name, tables, existing: Existing::Replace };
