@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// What a handle is told whose write was refused, and again at its close: the reason was told before.
 pub const WRITE_REFUSED: &str = "a write to this file was refused: nothing of it is stored; open it again";
+/// Between the sentence of a refused rename and the path that was to be renamed.
+pub const RENAMED: &str = " (what was to be renamed: ";
 /// As [`WRITE_REFUSED`], of a close.
 pub const CLOSE_REFUSED: &str = "what its close was refused is not stored";
 

@@ -8,7 +8,7 @@ use super::Answer;
 use super::args::WhyArgs;
 use super::follow::mount_of;
 use super::output::Output;
-use crate::error::{CLOSE_REFUSED, WRITE_REFUSED};
+use crate::error::{CLOSE_REFUSED, RENAMED, WRITE_REFUSED};
 use crate::{Error, Result};
 
 pub fn why(args: &WhyArgs, json: bool) -> Result<Answer> {
@@ -43,6 +43,10 @@ fn parts(line: &str) -> Option<Json> {
 /// Whether a line is about a path below the mount, or about something below it.
 fn is_about(line: &str, below: &Path) -> bool {
     let path = line.split(" /").nth(1).unwrap_or_default();
+    let source = line.rsplit_once(RENAMED).and_then(|(_, source)| source.strip_prefix('/'));
     let below = below.to_string_lossy();
-    path.strip_prefix(below.as_ref()).is_some_and(|rest| below.is_empty() || rest.starts_with(['/', ' ']))
+    let is_below = |path: &str| {
+        path.strip_prefix(below.as_ref()).is_some_and(|rest| below.is_empty() || rest.starts_with(['/', ' ', ')']))
+    };
+    is_below(path) || source.is_some_and(is_below)
 }

@@ -281,7 +281,7 @@ impl Fs {
         let listed = is_listed && disabled.is_none();
         let is_schema = |entry: &Entry| matches!(entry.key.place, Place::Schema(_));
         if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !is_schema(entry)) {
-            return Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty"));
+            return Err(not_empty(&key.place));
         }
         let made = if key.view == View::History { &self.tree.restored } else { &self.tree.uncommitted.dirs };
         match &key.place {
@@ -317,7 +317,7 @@ impl Fs {
                         self.tree.unmade.unmake(place);
                         Ok(())
                     }
-                    false => Err(Error::new(ErrorKind::NotEmpty, "the directory is not empty")),
+                    false => Err(not_empty(&key.place)),
                 },
                 _ => Err(not_permitted("this directory belongs to the schema and stays")),
             },
@@ -371,4 +371,20 @@ pub(super) fn new_table(name: &TableName) -> TableSchema {
         new_families: NewFamilies::AsTheyCome,
         indexes: Default::default(),
     }
+}
+
+/// The refusal to remove a directory in which something is listed, and what to do.
+fn not_empty(place: &Place) -> Error {
+    let text = match place {
+        Place::Namespace(name) => {
+            format!("namespace {name} is not empty: drop its tables before, or take them with it by `rm -r`")
+        }
+        Place::Table(name) => format!(
+            "table {name} is not empty: `cellfs drop STORE {name}` drops it with its rows, `rm -r` removes one after the other"
+        ),
+        Place::Row(_) => "the row is not empty: `rm -r` removes it with its cells".to_owned(),
+        Place::Family(_) => "the family is not empty in this row: `rm -r` removes it with its cells".to_owned(),
+        _ => "the directory is not empty: `rm -r` removes it with what is in it".to_owned(),
+    };
+    Error::new(ErrorKind::NotEmpty, text)
 }

@@ -72,6 +72,7 @@ pub use setattr::SetAttr;
 pub use xattr::{SetXattr, Xattr};
 
 use crate::backend::Backend;
+use crate::error::RENAMED;
 use crate::model::{FileTime, TableSchema};
 use crate::tree::escape::Spelling;
 use crate::tree::place::{NodeKey, Place, View};
@@ -180,7 +181,8 @@ impl Fs {
     /// Remembers a refusal for `.info/errors`.
     pub fn record_refusal(&self, caller: Caller, what: &str, error: &Error) {
         let what = self.path_of_subject().map_or_else(|| what.to_owned(), |path| format!("{path} {what}"));
-        self.refusals.record(self.tree.backend.now(), caller, &what, &error.message);
+        let source = self.path_of_source().map(|path| format!("{RENAMED}{path})")).unwrap_or_default();
+        self.refusals.record(self.tree.backend.now(), caller, &what, &format!("{}{source}", error.message));
     }
 
     /// Remembers a sentence that is no refusal.

@@ -12,6 +12,8 @@ use crate::model::Timestamp;
 
 /// How many are kept.
 const KEPT: usize = 1000;
+/// How many of these may be looks for names before they make room for others.
+const LOOKS: usize = 100;
 /// Lines among which a look for a name is not repeated.
 const LATELY: usize = 100;
 /// Longest line in bytes.
@@ -43,7 +45,10 @@ impl Refusals {
             return;
         }
         if lines.len() == KEPT {
-            lines.pop_front();
+            // Programs look for names of their own in every directory; what they were refused is rarer.
+            let looks = lines.iter().filter(|line| is_look(line)).count();
+            let oldest = if looks >= LOOKS { lines.iter().position(|line| is_look(line)) } else { None };
+            lines.remove(oldest.unwrap_or(0));
         }
         lines.push_back(line);
     }
@@ -61,5 +66,33 @@ impl Refusals {
             text.push('\n');
         }
         text.into_bytes()
+    }
+}
+
+/// Whether a line is of a look for a name.
+fn is_look(line: &str) -> bool {
+    line.split_once(": ").is_some_and(|(what, _)| what.ends_with(" lookup"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_for_names_push_no_refusal_out() {
+        let (refusals, at) = (Refusals::default(), Timestamp(0));
+        refusals.record(at, Caller::default(), "/t/.schema/f/VERSIONS write", "a number");
+        for n in 0..3 * KEPT {
+            refusals.record(at, Caller::default(), &format!("/t/r{n}/.git lookup"), "another spelling");
+        }
+        let text = String::from_utf8(refusals.text()).unwrap();
+        assert!(text.contains("VERSIONS") && text.contains(&format!("/t/r{}/.git", 3 * KEPT - 1)));
+        assert_eq!(text.lines().count(), KEPT);
+        for n in 0..3 * KEPT {
+            refusals.record(at, Caller::default(), &format!("/t/{n} write"), "no");
+        }
+        let text = String::from_utf8(refusals.text()).unwrap();
+        assert!(!text.contains("VERSIONS") && text.contains(&format!("/t/{} write", 3 * KEPT - 1)));
+        assert_eq!(text.lines().count(), KEPT);
     }
 }

@@ -14,7 +14,10 @@ use crate::{Error, ErrorKind, Result};
 impl Fs {
     /// Moves `name` of `parent` to `new_name` of `new_parent`.
     pub fn rename(&self, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8], mode: RenameMode) -> Result<()> {
-        let (from_dir, to_dir) = (self.node(parent)?.key(), self.node(new_parent)?.key());
+        let from_dir = self.node(parent)?.key();
+        super::subject::is_named(name);
+        super::subject::has_source();
+        let to_dir = self.node(new_parent)?.key();
         super::subject::is_named(new_name);
         let from = self.tree.target(&from_dir, name)?;
         let to = self.tree.target(&to_dir, new_name).map_err(no_such_target)?;
@@ -203,7 +206,10 @@ impl Fs {
                 return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
             }
             if !self.tree.page(to, None, 1)?.is_empty() {
-                return Err(Error::new(ErrorKind::NotEmpty, "the target directory is not empty"));
+                return Err(Error::new(
+                    ErrorKind::NotEmpty,
+                    "the target directory is not empty: move it away, or remove it with `rm -r`, before",
+                ));
             }
         }
         Ok(())

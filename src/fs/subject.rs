@@ -11,6 +11,8 @@ struct Subject {
     caller: Caller,
     ino: u64,
     name: Vec<u8>,
+    /// What is to be renamed: the directory, and the name in it.
+    source: Option<(u64, Vec<u8>)>,
 }
 
 thread_local! {
@@ -23,6 +25,7 @@ pub(super) fn begin(caller: Caller) {
         subject.caller = caller;
         subject.ino = 0;
         subject.name.clear();
+        subject.source = None;
     });
 }
 
@@ -44,6 +47,11 @@ pub(super) fn is_named(name: &[u8]) {
     });
 }
 
+/// What it was about until now is to be renamed to what it is about from now on.
+pub(super) fn has_source() {
+    SUBJECT.with_borrow_mut(|subject| subject.source = Some((subject.ino, subject.name.clone())));
+}
+
 impl Fs {
     /// Refuses to make something under a name: what the tree does not have.
     pub fn refuse_to_make(&self, parent: u64, name: &[u8], why: &str) -> crate::Error {
@@ -56,6 +64,16 @@ impl Fs {
     /// The path below the mount point of what this thread's request is about.
     pub(super) fn path_of_subject(&self) -> Option<String> {
         let (ino, name) = SUBJECT.with_borrow(|subject| (subject.ino, subject.name.clone()));
+        self.path_below(ino, name)
+    }
+
+    /// The path of what was to be renamed.
+    pub(super) fn path_of_source(&self) -> Option<String> {
+        let (ino, name) = SUBJECT.with_borrow(|subject| subject.source.clone())?;
+        self.path_below(ino, name)
+    }
+
+    fn path_below(&self, ino: u64, name: Vec<u8>) -> Option<String> {
         let node = self.nodes.get(ino)?;
         let mut names = if name.is_empty() { Vec::new() } else { vec![name] };
         let mut key = node.key();

@@ -139,7 +139,7 @@ impl Fs {
     pub(super) fn create_text(&self, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
         match &key.place {
             place if is_writable(place) => {}
-            Place::Schema(_) => return Err(not_permitted("a family is declared with mkdir")),
+            Place::Schema(place) => return Err(not_permitted(made_with_mkdir(place))),
             Place::Versions(column) => return Err(self.tree.versions_are_given(column)),
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
@@ -383,4 +383,17 @@ fn check_len(text: &TextHandle, len: usize) -> Result<()> {
         return Err(Error::new(ErrorKind::ValueTooLarge, format!("this file has at most {max} bytes")));
     }
     Ok(())
+}
+
+/// What is to be made as a directory.
+fn made_with_mkdir(place: &SchemaPlace) -> &'static str {
+    match place {
+        SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => {
+            "a check is made with mkdir; what it asks for is written to files in it, such as `type`"
+        }
+        SchemaPlace::Indexes(..) | SchemaPlace::Index(..) => {
+            "an index is made with mkdir; what it is of is written to the file `columns` in it"
+        }
+        _ => "a family is declared with mkdir",
+    }
 }

@@ -66,6 +66,8 @@ impl Fs {
 
     /// Sets the cell's TTL, milliseconds as decimal text.
     pub fn setxattr(&self, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
+        // A refusal names it.
+        self.node(ino)?;
         if name != TTL {
             return Err(unsupported(name));
         }

@@ -11,6 +11,9 @@ use crate::{Error, ErrorKind, Result};
 impl Tree {
     /// What is at a place; `None` when nothing is.
     pub fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
+        if let Place::InfoOf(base) = &key.place {
+            return Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir));
+        }
         if key.view == View::History {
             return self.history_facts(&key.place);
         }
@@ -28,7 +31,8 @@ impl Tree {
             }
             Place::Asking(base, _) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
             Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
-            Place::InfoOf(base) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
+            // It was looked at before.
+            Place::InfoOf(_) => Ok(None),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
             Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
             Place::FamilyComplete(table, family) => {

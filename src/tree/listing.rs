@@ -29,6 +29,11 @@ pub struct Entry {
 impl Tree {
     /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
     pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        if let Place::InfoOf(base) = &dir.place {
+            let complete = schema::complete_of(base).map(|place| plain("complete".to_owned(), dir.sibling(place)));
+            let errors = plain("errors".to_owned(), NodeKey::plain(Place::Info(InfoPlace::Errors)));
+            return Ok(after_cursor(complete.into_iter().chain([errors]), after, limit));
+        }
         if dir.view == View::History {
             return self.page_history(dir, after, limit);
         }
@@ -72,11 +77,6 @@ impl Tree {
                 let entries =
                     names.into_iter().map(|(name, info)| plain(name.to_owned(), dir.sibling(Place::Info(info))));
                 Ok(after_cursor(entries, after, limit))
-            }
-            Place::InfoOf(base) => {
-                let complete = schema::complete_of(base).map(|place| plain("complete".to_owned(), dir.sibling(place)));
-                let errors = plain("errors".to_owned(), dir.sibling(Place::Info(InfoPlace::Errors)));
-                Ok(after_cursor(complete.into_iter().chain([errors]), after, limit))
             }
             Place::TableInfo(table, TableNoun::Dir) => {
                 let place = |noun| dir.sibling(Place::TableInfo(Arc::clone(table), noun));

@@ -13,7 +13,7 @@ use super::place::{
     FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, SnapshotId, TableNoun,
     View,
 };
-use super::suffix::{self, Suffix};
+use super::suffix::{self, At, Suffix};
 use super::{schema, times};
 use crate::backend::{Backend, SnapshotInfo};
 use crate::model::{CellInfo, ColumnKey, FileAttributes, FileTime, TableName, Timestamp, check_row};
@@ -101,6 +101,12 @@ impl Tree {
     /// name of no key.
     pub fn target(&self, dir: &NodeKey, name: &[u8]) -> Result<NodeKey> {
         self.check_len(dir, name)?;
+        if name == b".info" && has_info_of_mount(dir) {
+            return Ok(dir.sibling(Place::InfoOf(Arc::new(dir.place.clone()))));
+        }
+        if name == b"errors" && matches!(dir.place, Place::InfoOf(_) | Place::TableInfo(_, TableNoun::Dir)) {
+            return Ok(NodeKey::plain(Place::Info(InfoPlace::Errors)));
+        }
         if let Place::Times(base) = &dir.place {
             return self.time_target(dir, base, name);
         }
@@ -121,22 +127,14 @@ impl Tree {
             return Err(absent(name));
         }
         let place = match &dir.place {
-            Place::Namespace(_) | Place::Row(_) if name == b".info" && dir.is_present() => {
-                Place::InfoOf(Arc::new(dir.place.clone()))
-            }
-            Place::InfoOf(_) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Root => root_target(name)?,
             Place::Namespace(namespace) => namespace_target(namespace, name)?,
             Place::Table(table) => self.table_target(table, name)?,
             Place::Row(row) => row_target(row, name)?,
             Place::Family(family) => self.family_target(family, name)?,
             Place::Versions(column) => version_target(column, name)?,
-            Place::Schema(schema) if name == b".info" && matches!(**schema, SchemaPlace::Family(..)) => {
-                Place::InfoOf(Arc::new(dir.place.clone()))
-            }
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
             Place::InfoOf(base) if name == b"complete" => schema::complete_of(base).ok_or_else(|| absent(name))?,
-            Place::TableInfo(_, TableNoun::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Info(InfoPlace::Dir) if name == b"access" => Place::Info(InfoPlace::Access),
@@ -189,6 +187,9 @@ impl Tree {
     fn family_target(&self, family: &FamilyPlace, name: &[u8]) -> Result<Place> {
         let (stem, suffix) = match suffix::split(name, self.spelling.at) {
             None => (name, None),
+            Some((_, None | Some(Suffix::Deleted(..)))) if self.spelling.at == At::Plain => {
+                return Err(self.plain_at(name));
+            }
             Some((stem, Some(suffix))) => (stem, Some(suffix)),
             Some((_, None)) => return Err(wrong_timestamp(name)),
         };
@@ -238,12 +239,35 @@ impl Tree {
         }
     }
 
+    /// The refusal of a name whose `@` would be a suffix, where it is an ordinary character otherwise.
+    fn plain_at(&self, name: &[u8]) -> Error {
+        let at = name.iter().rposition(|b| *b == b'@').unwrap_or(name.len());
+        let (stem, tail) = name.split_at(at);
+        let stem = match self.spelling.parse(Level::Qualifier, stem) {
+            Parsed::Key(stem) => stem,
+            Parsed::Refused { .. } | Parsed::Short { .. } => stem.to_vec(),
+        };
+        misspelt(name, &self.spelling.file_name(Level::Qualifier, &[&stem, tail].concat(), NAME_MAX))
+    }
+
     /// How names are spelt in a view.
     pub fn spelling_of(&self, view: View) -> Spelling {
         match view {
             View::History => Spelling::default(),
             View::Plain | View::At(_) => self.spelling,
         }
+    }
+}
+
+/// Whether a directory that has no `.info` of its own leads to the refusals of the mount by that name. A family does not:
+/// it is a name of a cell there.
+fn has_info_of_mount(dir: &NodeKey) -> bool {
+    match &dir.place {
+        Place::Root => !dir.is_present(),
+        Place::Table(_) => dir.view != View::Plain || dir.asked.is_some(),
+        Place::Namespace(_) | Place::Row(_) | Place::Versions(_) | Place::Times(_) | Place::Snapshots => true,
+        Place::Schema(place) => !matches!(**place, SchemaPlace::Free { .. }),
+        _ => false,
     }
 }
 

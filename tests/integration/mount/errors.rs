@@ -204,3 +204,78 @@ fn mount_that_is_read_only_refuses_the_command_line_too() {
     assert!(fixture.cellfs(&["snapshot", "create", &store, "s"]).status.success(), "backups need it");
     assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
 }
+
+#[test]
+fn mount_refusals_are_reachable_at_every_level() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "v").unwrap();
+    let snapshot = fixture.cellfs(&["snapshot", "create", fixture.store().to_str().unwrap(), "s"]);
+    assert!(snapshot.status.success(), "{snapshot:?}");
+    assert_eq!(errno(fs::write(fixture.path("t/.schema/f/VERSIONS"), "many\n")), libc::EINVAL);
+    let refusals = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(refusals.contains("VERSIONS"), "{refusals}");
+    let below = [
+        "default",
+        "default/.schema",
+        "default/t",
+        "default/t/.schema",
+        "default/t/.schema/.table",
+        "default/t/.schema/f",
+        "default/t/r",
+        "default/t/r/f/q@",
+        "default/t/.first/3",
+        "default/t/.at/-0s",
+        "default/t/.at/-0s/r",
+        ".at",
+        ".history",
+        ".history/default/t/r",
+        ".snapshot",
+        ".snapshot/s",
+        ".snapshot/s/default/t",
+    ];
+    for directory in below {
+        let path = fixture.mnt().join(directory).join(".info/errors");
+        let told = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(told.contains("VERSIONS"), "{directory}: {told}");
+    }
+    // In a family it is a cell like any other.
+    fs::write(family.join(".info"), "v").unwrap();
+    assert_eq!(names(&family), [".info", "q"]);
+}
+
+#[test]
+fn mount_why_finds_a_refused_rename_by_both_names_and_a_refused_attribute() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "v").unwrap();
+    assert_eq!(errno(fs::rename(family.join("q"), fixture.path("t/r/q"))), libc::EPERM);
+    let why = |path: &Path| {
+        let told = fixture.cellfs(&["why", path.to_str().unwrap()]);
+        String::from_utf8_lossy(&told.stdout).into_owned()
+    };
+    for path in [family.join("q"), fixture.path("t/r/q")] {
+        assert!(why(&path).contains("rename"), "{}: {}", path.display(), why(&path));
+    }
+    let set = Command::new("setfattr").args(["-n", "user.foo", "-v", "x"]).arg(family.join("q")).output();
+    let Ok(set) = set else { return println!("setfattr(1) is missing") };
+    assert!(!set.status.success());
+    assert!(why(&family.join("q")).contains("user.cellfs.ttl"), "{}", why(&family.join("q")));
+}
+
+#[test]
+fn mount_refusals_say_what_to_do_instead() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "v").unwrap();
+    for (directory, way) in [("t/r/f", "rm -r"), ("t/r", "rm -r"), ("t", "cellfs drop")] {
+        assert_eq!(errno(fs::remove_dir(fixture.path(directory))), libc::ENOTEMPTY);
+        assert!(last_refusal(&fixture).contains(way), "{}", last_refusal(&fixture));
+    }
+    fs::create_dir(fixture.path("t/.schema/f/.check")).unwrap_or_default();
+    assert_eq!(errno(File::create(fixture.path("t/.schema/f/.check/a"))), libc::EPERM);
+    assert!(last_refusal(&fixture).contains("a check is made with mkdir"), "{}", last_refusal(&fixture));
+    let plain = Fixture::with_options("at=plain");
+    assert_eq!(errno(File::create(plain.family("r").join("b@18.deleted.5"))), libc::EINVAL);
+    assert!(last_refusal(&plain).contains("`b%4018.deleted.5`"), "{}", last_refusal(&plain));
+}
