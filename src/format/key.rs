@@ -35,14 +35,14 @@ fn put_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&[0, 1]);
 }
 
-/// Length of the escaped part at the front of `bytes`, its end included.
-fn escaped_len(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
+/// Length of the escaped part at the front of `bytes`, its end included, and whether a byte in it is escaped.
+fn escaped(bytes: &[u8]) -> Option<(usize, bool)> {
+    let (mut at, mut is_escaped) = (0, false);
     loop {
-        at += bytes.get(at..)?.iter().position(|&b| b == 0)?;
+        at += memchr::memchr(0, bytes.get(at..)?)?;
         match bytes.get(at + 1)? {
-            1 => return Some(at + 2),
-            0xFF => at += 2,
+            1 => return Some((at + 2, is_escaped)),
+            0xFF => (at, is_escaped) = (at + 2, true),
             _ => return None,
         }
     }
@@ -50,11 +50,11 @@ fn escaped_len(bytes: &[u8]) -> Option<usize> {
 
 /// Splits off and unescapes the part at the front of `bytes`.
 fn take_escaped<'a>(bytes: &mut &'a [u8]) -> Option<std::borrow::Cow<'a, [u8]>> {
-    let len = escaped_len(bytes)?;
+    let (len, is_escaped) = escaped(bytes)?;
     let (part, rest) = bytes.split_at(len);
     *bytes = rest;
     let part = &part[..len - 2];
-    if !part.contains(&0) {
+    if !is_escaped {
         return Some(part.into());
     }
     let mut out = Vec::with_capacity(part.len());
@@ -134,22 +134,18 @@ pub fn version_start(column_prefix: &[u8], timestamp: Timestamp) -> Vec<u8> {
     out
 }
 
-fn be_u64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |n, &b| n << 8 | u64::from(b))
-}
-
 /// Timestamp, kind and sequence number at the end of a key.
+#[inline]
 pub fn decode_suffix(key: &[u8]) -> Option<(Timestamp, CellKind, SeqNo)> {
-    let suffix = key.get(key.len().checked_sub(SUFFIX)?..)?;
-    let timestamp = Timestamp(!be_u64(&suffix[..8]) as i64);
-    let last = !be_u64(&suffix[8..]);
+    let both = !u128::from_be_bytes(*key.last_chunk::<SUFFIX>()?);
+    let (timestamp, last) = (Timestamp((both >> 64) as u64 as i64), both as u64);
     let kind = CellKind::from_code((last >> SEQ_BITS) as u8)?;
     Some((timestamp, kind, SeqNo(last & ((1 << SEQ_BITS) - 1))))
 }
 
 /// Length of the part of a key that names the row.
 pub fn row_prefix_len(key: &[u8]) -> Option<usize> {
-    escaped_len(key)
+    escaped(key).map(|(len, _)| len)
 }
 
 /// The row of a key.

@@ -1,5 +1,7 @@
 //! What was written since the last flush, sorted, a map for each family.
 
+mod key;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -7,12 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use self::key::{Keyed, MemKey, Sought};
 use crate::env::sync::RwLock;
-use crate::format::key;
+use crate::format::key::decode_suffix;
 use crate::model::{FamilyId, SeqNo, Tags};
 
 /// Memory of a cell besides its key and value: its place in the map, and three allocations.
-const OVERHEAD: u64 = 120;
+const OVERHEAD: u64 = 136;
 
 /// The value of a cell in memory.
 #[derive(Clone, Debug)]
@@ -57,7 +60,7 @@ impl MemCell {
 /// The cells of one family.
 #[derive(Default)]
 pub struct FamilyTable {
-    cells: RwLock<BTreeMap<Box<[u8]>, MemCell>>,
+    cells: RwLock<BTreeMap<MemKey, MemCell>>,
 }
 
 impl FamilyTable {
@@ -66,10 +69,13 @@ impl FamilyTable {
         if to.is_some_and(|to| from >= to) {
             return 0;
         }
-        let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+        let (from, to) = (Sought::new(from), to.map(Sought::new));
         let cells = self.cells.read();
-        let range = cells.range::<[u8], _>((Bound::Included(from), to));
-        range.take(limit).map(|(key, cell)| each(key, cell)).count()
+        cells
+            .range::<dyn Keyed, _>(between(&from, to.as_ref()))
+            .take(limit)
+            .map(|(key, cell)| each(key.bytes(), cell))
+            .count()
     }
 
     /// Cells.
@@ -79,7 +85,7 @@ impl FamilyTable {
 
     /// The cell with a key.
     pub fn get(&self, key: &[u8]) -> Option<MemCell> {
-        self.cells.read().get(key).cloned()
+        self.cells.read().get(&Sought::new(key) as &dyn Keyed).cloned()
     }
 
     /// The last key of `[from, to)`.
@@ -87,15 +93,20 @@ impl FamilyTable {
         if to.is_some_and(|to| from >= to) {
             return None;
         }
-        let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+        let (from, to) = (Sought::new(from), to.map(Sought::new));
         let cells = self.cells.read();
-        cells.range::<[u8], _>((Bound::Included(from), to)).next_back().map(|(key, _)| key.to_vec())
+        cells.range::<dyn Keyed, _>(between(&from, to.as_ref())).next_back().map(|(key, _)| key.bytes().to_vec())
     }
 
     /// All cells in order; writers wait meanwhile.
     pub fn all<E>(&self, mut each: impl FnMut(&[u8], &MemCell) -> Result<(), E>) -> Result<(), E> {
-        self.cells.read().iter().try_for_each(|(key, cell)| each(key, cell))
+        self.cells.read().iter().try_for_each(|(key, cell)| each(key.bytes(), cell))
     }
+}
+
+/// `[from, to)`.
+fn between<'k>(from: &'k Sought<'_>, to: Option<&'k Sought<'_>>) -> (Bound<&'k dyn Keyed>, Bound<&'k dyn Keyed>) {
+    (Bound::Included(from), to.map_or(Bound::Unbounded, |to| Bound::Excluded(to as &dyn Keyed)))
 }
 
 /// See the module.
@@ -129,7 +140,7 @@ impl Memtable {
         let table = table.unwrap_or_else(|| Arc::clone(self.families.write().entry(family).or_default()));
         self.bytes.fetch_add(key.len() as u64 + cell.value.held() as u64 + OVERHEAD, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
-        table.cells.write().insert(key.into_boxed_slice(), cell);
+        table.cells.write().insert(MemKey::new(key), cell);
     }
 
     /// The cells of a family.
@@ -172,5 +183,5 @@ impl Memtables {
 
 /// The sequence number in a key.
 pub fn seq_of(key: &[u8]) -> SeqNo {
-    key::decode_suffix(key).map_or(SeqNo(0), |(.., seq)| seq)
+    decode_suffix(key).map_or(SeqNo(0), |(.., seq)| seq)
 }
