@@ -5,12 +5,16 @@ use serde_json::json;
 use super::Answer;
 use super::args::ConfigArgs;
 use super::output::Output;
-use crate::Result;
-use crate::daemon::{Absent, open_backend};
+use crate::daemon::{Absent, locate, open_backend};
 use crate::model::attributes::{family_effect, without_effect};
 use crate::model::{CatalogueChange, DEFAULT, Origin, Setting, SettingOrigin};
+use crate::{Error, ErrorKind, Result};
 
 pub fn config(args: &ConfigArgs, json: bool) -> Result<Answer> {
+    if locate::is_cluster(&args.store) {
+        let text = "a cluster has no settings of this program; its own are in hbase-site.xml of its servers";
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
     match (&args.name, &args.value) {
         (Some(name), Some(value)) => set(args, name, Some(value.clone())),
         (Some(name), None) if args.unset => set(args, name, None),

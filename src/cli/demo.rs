@@ -14,6 +14,10 @@ use crate::{Error, ErrorKind, Result};
 const TABLES: &str = include_str!("demo.txt");
 
 pub fn demo(args: &DemoArgs) -> Result<Answer> {
+    if locate::is_cluster(&args.directory) {
+        let text = format!("{}: the demo makes a store of its own: name a directory for it", args.directory.display());
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     let (store, mnt) = (args.directory.join("store"), args.directory.join("mnt"));
     std::fs::create_dir_all(&args.directory)
         .map_err(|e| Error::io(format!("make {}", args.directory.display()), &e))?;

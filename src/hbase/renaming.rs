@@ -87,8 +87,9 @@ impl HBase {
         Ok(vec![moved, Mutation::Delete(vec![DeleteMarker { kind, time, erases: false }])])
     }
 
-    /// Sets the TTL of a version by putting it again under its timestamp; what programs set on files is taken and not
-    /// kept, for HBase has no place for it.
+    /// Sets the TTL of a column's newest version by putting it again, a little later, in the place of that one: of two puts
+    /// of one timestamp the other would show again once the one with the TTL has expired. What programs set on files is
+    /// taken and not kept, for HBase has no place for it.
     pub(super) fn set_on(
         &self,
         column: &ColumnKey,
@@ -100,21 +101,34 @@ impl HBase {
         if cell.deleted_at.is_some() {
             return unsupported("the TTL of a deleted version cannot be set");
         }
-        let stored = self.newest_version(column, TimeRange::at(cell.timestamp))?.ok_or_else(|| not_found(column))?;
+        let stored = self.newest_version(column, TimeRange::ALL)?.ok_or_else(|| not_found(column))?;
+        if stored.timestamp != cell.timestamp {
+            return unsupported("on a cluster the TTL of a column's newest version alone can be set");
+        }
         let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+        let before = DeleteKind::Version { family: family.clone(), qualifier: qualifier.clone() };
+        let before = DeleteMarker { kind: before, time: Time::At(stored.timestamp), erases: false };
         let put = PutCell {
             ttl_ms,
             value: Value::Shared(stored.clone()),
-            ..PutCell::new(family, qualifier, Time::At(stored.timestamp), Vec::new())
+            ..PutCell::new(family, qualifier, Time::AfterNewest, Vec::new())
         };
         let change = RowMutations {
             table: column.table.clone(),
             row: column.row.clone(),
-            mutations: vec![Mutation::Put(vec![put])],
+            mutations: vec![Mutation::Put(vec![put]), Mutation::Delete(vec![before])],
             durability: None,
             origin,
         };
-        self.change_row(change, None)?;
-        Ok(stored)
+        let condition = Condition::Newest {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            version: Some((stored.timestamp, stored.seq)),
+        };
+        let done = self.change_row(change, Some(condition))?;
+        done.written.into_iter().next().ok_or_else(|| {
+            let text = format!("{} was written to meanwhile; try again", column.qualifier.escape_ascii());
+            Error::new(ErrorKind::Busy, text)
+        })
     }
 }

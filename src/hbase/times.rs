@@ -2,10 +2,13 @@
 //!
 //! HBase's servers stamp what comes without a time, and do not say how. The tree has to know the version that a put made
 //! (it shows it, and writes it again at the next flush of the same handle), so its puts and tombstones carry a timestamp:
-//! the clock of this machine, but later than what the row has from then on. What says `Now` is stamped by the server.
+//! the clock of this machine, but later than what the column has from then on. What says `Now` is stamped by the server.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicI64, Ordering};
+
+use rustc_hash::FxBuildHasher;
 
 use super::HBase;
 use super::client::proto::data;
@@ -16,8 +19,11 @@ use super::reading::{ALL_VERSIONS, of_row, raw};
 use crate::model::{Mutation, Qualifier, RowKey, TableName, Time, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
-/// Rows share these: a row's timestamps of this process never come twice.
+/// Columns share these: a column's timestamps of this process never come twice.
 const STRIPES: usize = 4096;
+/// What was given further ahead of the clock than this, ms, is one column's alone, whose stored version lies in the future:
+/// those that share its stripe have nothing of it.
+const AHEAD_MS: i64 = 60_000;
 
 /// The timestamps that were given last.
 pub(super) struct Given(Vec<AtomicI64>);
@@ -29,10 +35,12 @@ impl Default for Given {
 }
 
 impl Given {
-    /// `least`, or later than what the row was given before.
-    fn next(&self, row: &RowKey, least: i64) -> i64 {
-        let hash = row.iter().fold(0usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(*byte)));
-        let stripe = &self.0[hash % STRIPES];
+    /// `least`, or later than what the column was given before; `now`: the clock.
+    fn next(&self, column: impl Hash, least: i64, now: i64) -> i64 {
+        if least.saturating_sub(now) > AHEAD_MS {
+            return least;
+        }
+        let stripe = &self.0[FxBuildHasher.hash_one(column) as usize % STRIPES];
         let mut given = least;
         // The closure always gives a value.
         let _ = stripe.fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| {
@@ -64,6 +72,7 @@ impl Later {
 
 /// What was looked at before rows are changed, all at once.
 pub(super) struct Looked {
+    table: TableName,
     now: i64,
     rows: BTreeMap<RowKey, Later>,
 }
@@ -76,7 +85,7 @@ impl Looked {
         table: &TableName,
         changes: impl Iterator<Item = (&'m RowKey, &'m [Mutation])>,
     ) -> Result<Self> {
-        let mut looked = Self { now: hbase.clock().0, rows: BTreeMap::new() };
+        let mut looked = Self { table: table.clone(), now: hbase.clock().0, rows: BTreeMap::new() };
         let (mut since, mut first, mut last) = (None, None, None);
         for (row, mutations) in changes {
             let Some(own) = mutations.iter().flat_map(times).filter_map(|time| looked.since(time)).min() else {
@@ -116,13 +125,14 @@ impl Looked {
 
     /// The times of one row's change.
     pub fn of<'a>(&'a self, hbase: &'a HBase, row: &'a RowKey) -> Times<'a> {
-        Times { hbase, row, now: self.now, later: self.rows.get(row) }
+        Times { hbase, table: &self.table, row, now: self.now, later: self.rows.get(row) }
     }
 }
 
 /// The times of one change of a row.
 pub(super) struct Times<'a> {
     hbase: &'a HBase,
+    table: &'a TableName,
     row: &'a RowKey,
     now: i64,
     later: Option<&'a Later>,
@@ -134,7 +144,8 @@ impl Times<'_> {
         let latest = self.later.and_then(|later| later.of(family, qualifier));
         let after = |least: i64| {
             let least = latest.map_or(least, |latest| least.max(latest.saturating_add(1)));
-            Timestamp(self.hbase.given.next(self.row, least).min(Timestamp::MAX.0))
+            let column = (self.table, self.row, family, qualifier);
+            Timestamp(self.hbase.given.next(column, least, self.now).min(Timestamp::MAX.0))
         };
         Ok(match time {
             Time::Now => None,
@@ -167,13 +178,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_never_given_a_time_twice() {
+    fn a_column_is_never_given_a_time_twice_and_no_other_one_its_future() {
         let given = Given::default();
-        let row = b"r".to_vec();
-        assert_eq!(
-            (given.next(&row, 5), given.next(&row, 5), given.next(&row, 3), given.next(&row, 90)),
-            (5, 6, 7, 90)
-        );
+        let next = |least| given.next("c", least, 5);
+        assert_eq!((next(5), next(5), next(3), next(90)), (5, 6, 7, 90));
+        // It has a version in the future.
+        assert_eq!(next(4_100_000_000_000), 4_100_000_000_000);
+        assert_eq!(next(91), 91);
     }
 
     #[test]

@@ -251,6 +251,34 @@ fn programs_that_keep_files_work_in_a_family() {
     assert!(cellfs(&["umount", mounted.mnt().to_str().unwrap()]).2);
 }
 
+/// One version in the future, and the time of what is written to other columns, rows and tables.
+#[test]
+fn a_version_in_the_future_is_the_business_of_its_column() {
+    let mounted = Mounted::new(Cluster::shared(), "tree_future", "");
+    let far = "4100000000000";
+    let (_, said, put) = cellfs(&["put", &mounted.cluster.address, "tree_future", "r", "f:q", "old", far]);
+    assert!(put, "{said}");
+    fs::write(mounted.path("r/f/q"), "new").unwrap();
+    assert_eq!(read(&mounted.path("r/f/q")), "new");
+    fs::write(mounted.path("r/f/other"), "now").unwrap();
+    let versions = names(&suffixed(&mounted.path("r/f/other"), "@"));
+    assert!(versions.iter().all(|version| version.as_str() < far), "{versions:?}");
+}
+
+#[test]
+fn a_ttl_that_is_set_on_a_file_ends_it() {
+    let mounted = Mounted::new(Cluster::shared(), "tree_ttl", "cache=0");
+    let cell = mounted.path("r/f/q");
+    fs::write(&cell, "short").unwrap();
+    let set = Command::new("setfattr").args(["-n", "user.cellfs.ttl", "-v", "500"]).arg(&cell).status().unwrap();
+    assert!(set.success(), "{}", mounted.errors());
+    let started = Instant::now();
+    while cell.exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "it has not expired");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn what_others_change_shows_within_a_second() {
     let mounted = Mounted::new(Cluster::shared(), "tree_others", "");
