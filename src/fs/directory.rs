@@ -38,7 +38,6 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
-        self.copies.lists(caller.pid, &node.key().place);
         self.begin_walk(&node.key(), caller)?;
         self.await_closing(&node.key());
         self.tell_of_lack(&node.key(), "opendir");
@@ -151,11 +150,6 @@ impl Fs {
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
         if let Some(entry) = self.known(&key)? {
-            let thread = super::subject::caller().pid;
-            if self.copies.is_next(thread, &key.place) {
-                self.copies.made_within(thread, &key.place);
-                return Ok(entry);
-            }
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
@@ -192,9 +186,7 @@ impl Fs {
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
-                    backend.alter_from(origin, &|catalogue| schema_family::add_family(catalogue, table, family))?;
-                    self.copies.made(super::subject::caller().pid, table, family);
-                    Ok(())
+                    backend.alter_from(origin, &|catalogue| schema_family::add_family(catalogue, table, family))
                 }
                 SchemaPlace::Index(table, index) => self.declare_index(table, index, origin),
                 place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, origin),

@@ -128,11 +128,7 @@ impl Fs {
         }
         let is_dirty = AtomicBool::new(false);
         let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None, takes: None };
-        let text = Arc::new(text);
-        if !flags.write {
-            self.copies.reads(super::subject::caller().pid, &text);
-        }
-        let handle = self.handles.add(Handle::Text(text))?;
+        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
 
@@ -144,9 +140,6 @@ impl Fs {
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
         if let Some(entry) = self.known(key)? {
-            if self.copies.is_next(super::subject::caller().pid, &key.place) {
-                return Ok((entry, self.open(entry.attr.ino, OpenFlags { truncate: true, ..flags })?));
-            }
             if flags.exclusive {
                 self.forget(entry.attr.ino, 1);
                 return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));

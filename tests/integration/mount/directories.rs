@@ -163,27 +163,3 @@ fn mount_df_tells_the_disks_numbers() {
     assert_eq!(bytes(&shown) / 4096, bytes(&below) / 4096);
     assert_eq!(shown.name_max(), 255);
 }
-
-#[test]
-fn mount_cp_copies_a_schema_with_its_families() {
-    let fixture = Fixture::new();
-    let schema = |table: &str| fixture.path(table).join(".schema");
-    fs::write(schema("t").join("f/VERSIONS"), "3\n").unwrap();
-    fs::write(schema("t").join("f/TTL"), "100\n").unwrap();
-    fs::write(schema("t").join("f/METADATA/owner"), "me\n").unwrap();
-    fs::create_dir(fixture.path("copy")).unwrap();
-    for _ in 0..2 {
-        let output =
-            std::process::Command::new("cp").arg("-r").arg(schema("t")).arg(fixture.path("copy")).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(names(&schema("copy").join("f")), names(&schema("t").join("f")));
-        assert_eq!(fs::read_to_string(schema("copy").join("f/VERSIONS")).unwrap(), "3\n");
-        assert_eq!(fs::read_to_string(schema("copy").join("f/TTL")).unwrap(), "100\n");
-        assert_eq!(fs::read_to_string(schema("copy").join("f/METADATA/owner")).unwrap(), "me\n");
-    }
-    // Whoever makes a family finds its defaults there.
-    fs::create_dir(schema("copy").join("g")).unwrap();
-    assert_eq!(fs::read_to_string(schema("copy").join("g/VERSIONS")).unwrap(), "10\n");
-    let made = fs::File::create_new(schema("copy").join("g/VERSIONS"));
-    assert_eq!(errno(made), libc::EEXIST);
-}
