@@ -149,13 +149,13 @@ pub struct Dropped {
 impl Dropped {
     /// Whether it was there at a time.
     pub fn was_there(&self, at: Timestamp) -> bool {
-        let is_old = match &self.what {
+        match &self.what {
             DroppedThing::Table(table) => {
-                table.families.is_empty() || table.families.values().any(|family| family.made_at <= at)
+                let mut families = table.families.values();
+                table.families.is_empty() && at < self.at || families.any(|family| family.was_there(at, self.at))
             }
-            DroppedThing::Family(_, family) => family.made_at <= at,
-        };
-        is_old && self.at > at
+            DroppedThing::Family(_, family) => family.was_there(at, self.at),
+        }
     }
 
     /// Its families.

@@ -63,6 +63,9 @@ impl Default for FamilyRules {
     }
 }
 
+/// Times that are remembered at which a family was there before it was brought back.
+pub const LIVES: usize = 64;
+
 /// A family of a table: its attributes as they were set (HBase's names and texts), and what they mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FamilySchema {
@@ -80,6 +83,12 @@ pub struct FamilySchema {
     /// When it was declared.
     #[serde(default)]
     pub made_at: Timestamp,
+    /// When it was last brought back after it had been dropped.
+    #[serde(default)]
+    pub back_at: Option<Timestamp>,
+    /// Before: from when until when it was there, the last [`LIVES`] times.
+    #[serde(default)]
+    pub lives: Vec<(Timestamp, Timestamp)>,
     /// By name.
     #[serde(default)]
     pub constraints: BTreeMap<String, ConstraintSchema>,
@@ -111,13 +120,36 @@ impl FamilySchema {
             rules: FamilyRules::default(),
             complete: None,
             made_at: Timestamp::ZERO,
+            back_at: None,
+            lives: Vec::new(),
             constraints: BTreeMap::new(),
         }
     }
 
     /// A family that begins anew.
     pub fn forget_past(&mut self) {
-        (self.complete, self.made_at) = (None, Timestamp::ZERO);
+        (self.complete, self.made_at, self.back_at) = (None, Timestamp::ZERO, None);
+        self.lives.clear();
+    }
+
+    /// It was dropped at a time, and is brought back.
+    pub fn come_back(&mut self, dropped_at: Timestamp, now: Timestamp) {
+        if self.lives.len() == LIVES {
+            self.lives.remove(0);
+        }
+        self.lives.push((self.there_since(), dropped_at));
+        self.back_at = Some(now);
+    }
+
+    /// Whether it was there at a time before it was dropped.
+    pub fn was_there(&self, at: Timestamp, dropped_at: Timestamp) -> bool {
+        let last = (self.there_since(), dropped_at);
+        self.lives.iter().chain([&last]).any(|(from, to)| (*from..*to).contains(&at))
+    }
+
+    /// Since when it is there without a gap.
+    pub fn there_since(&self) -> Timestamp {
+        self.back_at.unwrap_or(self.made_at)
     }
 }
 

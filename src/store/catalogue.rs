@@ -52,8 +52,10 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
             dropped::check_goes(catalogue, &table, &family)?;
             dropped::set_family_aside(catalogue, &table, &family, now)?;
         }
-        CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table)?,
-        CatalogueChange::Undrop { table, family: Some(family) } => dropped::undrop_family(catalogue, &table, &family)?,
+        CatalogueChange::Undrop { table, family: None } => dropped::undrop_table(catalogue, &table, now)?,
+        CatalogueChange::Undrop { table, family: Some(family) } => {
+            dropped::undrop_family(catalogue, (&table, &family), now)?;
+        }
         CatalogueChange::BringBack { table, family: None, at } => dropped::bring_back(catalogue, &table, at, now)?,
         CatalogueChange::BringBack { table, family: Some(family), at } => {
             dropped::bring_family_back(catalogue, (&table, &family), at, now)?;

@@ -98,7 +98,7 @@ pub fn bring_back(catalogue: &mut Catalogue, name: &TableName, at: Option<Timest
         set_table_aside(catalogue, name, now)?;
     }
     catalogue.dropped.push(found);
-    undrop_table(catalogue, name)
+    undrop_table(catalogue, name, now)
 }
 
 /// As [`bring_back`], of a family.
@@ -118,7 +118,7 @@ pub fn bring_family_back(
         set_family_aside(catalogue, table, name, now)?;
     }
     catalogue.dropped.push(found);
-    undrop_family(catalogue, table, name)
+    undrop_family(catalogue, (table, name), now)
 }
 
 /// The place of what was there at a time; without one, of what was dropped last.
@@ -134,7 +134,7 @@ fn is_family(dropped: &Dropped, table: TableId, name: &str) -> bool {
 }
 
 /// Brings back the table that was dropped last under a name.
-pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
+pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> Result<()> {
     let last = catalogue.dropped.iter().rposition(|dropped| table_of(dropped, name).is_some());
     let last = last.ok_or_else(|| nothing(&format!("table {name}")))?;
     if catalogue.tables.contains_key(name) {
@@ -142,14 +142,16 @@ pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName) -> Result<()> {
         return Err(Error::new(ErrorKind::TableExists, text));
     }
     check_new_name(catalogue, name)?;
-    if let DroppedThing::Table(table) = catalogue.dropped.remove(last).what {
+    let Dropped { what, at, .. } = catalogue.dropped.remove(last);
+    if let DroppedThing::Table(mut table) = what {
+        table.families.values_mut().for_each(|family| family.come_back(at, now));
         catalogue.tables.insert(name.clone(), table);
     }
     Ok(())
 }
 
 /// Brings back the family that was dropped last under a name in a table.
-pub fn undrop_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -> Result<()> {
+pub fn undrop_family(catalogue: &mut Catalogue, (table, name): (&TableName, &str), now: Timestamp) -> Result<()> {
     let mut schema = known_table(catalogue, table)?.clone();
     let last = meant(catalogue, |dropped| is_family(dropped, schema.id, name), None);
     let last = last.ok_or_else(|| nothing(&format!("family {} of table {table}", name.escape_debug())))?;
@@ -157,7 +159,9 @@ pub fn undrop_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -
         let text = format!("table {table} has a family {name} now; there can be only one of that name");
         return Err(Error::new(ErrorKind::FamilyExists, text));
     }
-    if let DroppedThing::Family(_, family) = catalogue.dropped.remove(last).what {
+    let Dropped { what, at, .. } = catalogue.dropped.remove(last);
+    if let DroppedThing::Family(_, mut family) = what {
+        family.come_back(at, now);
         schema.families.insert(name.to_owned(), family);
         family_is_back(&mut schema, name);
     }

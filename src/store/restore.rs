@@ -43,6 +43,8 @@ pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) 
         rules: FamilyRules::default(),
         complete: None,
         made_at: Timestamp::ZERO,
+        back_at: None,
+        lives: Vec::new(),
         constraints: BTreeMap::new(),
     };
     schema.declare(family);

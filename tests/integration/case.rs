@@ -74,6 +74,8 @@ fn family(declared: &Value, id: u32) -> FamilySchema {
         rules,
         complete: None,
         made_at: cellfs::model::Timestamp::ZERO,
+        back_at: None,
+        lives: Vec::new(),
         constraints: Default::default(),
     }
 }

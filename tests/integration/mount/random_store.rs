@@ -37,6 +37,8 @@ fn family(name: &str, attributes: &[(&str, &str)]) -> FamilySchema {
         rules: FamilyRules::default(),
         complete: None,
         made_at: cellfs::model::Timestamp::ZERO,
+        back_at: None,
+        lives: Vec::new(),
         constraints: Default::default(),
     }
 }

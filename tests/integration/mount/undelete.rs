@@ -212,6 +212,35 @@ fn mount_undelete_at_a_time_brings_the_family_of_then() {
     assert_eq!(names(&fixture.path("t/r/f")), ["a"]);
 }
 
+/// Each of them is dropped and brought back again and again.
+#[test]
+fn mount_undelete_at_a_time_finds_generations_that_were_brought_back_before() {
+    let fixture = Fixture::new();
+    let (schema, family) = (fixture.path("t/.schema/f"), fixture.path("t/r/f"));
+    let path = text(&schema);
+    let moment = || {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let then = fixture.backend().now().0.to_string();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        then
+    };
+    let mut moments = Vec::new();
+    for name in ["a", "b", "c"] {
+        let _ = fs::create_dir(&schema);
+        fs::write(fixture.family("r").join(name), name).unwrap();
+        moments.push((moment(), name));
+        fs::remove_dir_all(&schema).unwrap();
+    }
+    for n in [0, 1, 1, 2, 0, 2, 1, 0, 3, 5, 4] {
+        let (at, name) = moments[n].clone();
+        assert_eq!(run(&fixture, &["undelete", &path, "--at", &at]), (0, String::new()));
+        assert_eq!(names(&family), [name], "generation {n}");
+        // It was there then, too.
+        moments.push((moment(), name));
+        fs::remove_dir_all(&schema).unwrap();
+    }
+}
+
 #[test]
 fn mount_undelete_brings_back_a_version_that_was_deleted_by_itself() {
     let fixture = Fixture::new();
