@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::files::{Blob, Files};
+use super::files::{Blob, Closed, Files};
 use crate::env::EnvFile;
 use crate::{Error, ErrorKind, Result};
 
@@ -50,7 +50,7 @@ impl Files {
         drop(state);
         let (written, targets) = self.targets();
         for target in targets {
-            self.sync_one(&target).map_err(|e| self.poison(e))?;
+            self.sync_one(target).map_err(|e| self.poison(e))?;
         }
         let mut state = self.syncing.lock();
         state.is_running = false;
@@ -85,16 +85,28 @@ impl Files {
         (writing.written, targets)
     }
 
-    fn sync_one(&self, target: &Target) -> Result<()> {
+    fn sync_one(&self, target: Target) -> Result<()> {
         let blob = &target.blob;
         target.file.sync().map_err(|e| self.io("sync", blob.number, &e))?;
         blob.synced.store(target.bytes, Ordering::Release);
-        if target.is_closed {
-            self.naming.sealed(blob.number, target.bytes, blob.chunks.load(Ordering::Acquire))?;
-            // Order: sealed before its table leaves memory; from then on it is read from the file.
-            blob.is_sealed.store(true, Ordering::Release);
-            *blob.table.write() = None;
+        if target.is_closed { self.tell_sealed(target) } else { Ok(()) }
+    }
+
+    /// A complete file that is on the disk counts as sealed. While the journal has no room for that, it is as one that
+    /// is still written, and told of by a later sync.
+    fn tell_sealed(&self, target: Target) -> Result<()> {
+        let Target { blob, file, bytes, .. } = target;
+        match self.naming.sealed(blob.number, bytes, blob.chunks.load(Ordering::Acquire)) {
+            Ok(()) => {}
+            Err(e) if e.kind == ErrorKind::NoSpace => {
+                self.writing.lock().closed.push(Closed { blob, file });
+                return Ok(());
+            }
+            Err(e) => return Err(e),
         }
+        // Order: sealed before its table leaves memory; from then on it is read from the file.
+        blob.is_sealed.store(true, Ordering::Release);
+        *blob.table.write() = None;
         Ok(())
     }
 }

@@ -309,9 +309,21 @@ impl Store {
     pub fn finish(&self) -> Result<()> {
         if self.access == Access::Full && self.engine.log.poison().is_none() {
             self.flush_at_end();
-            self.engine.values.blobs.seal()?;
+            self.seal_at_end()?;
         }
         self.engine.sync_log()
+    }
+
+    /// The file of large values that is written gets its table; without one, on a full disk, it is read through by the
+    /// next open.
+    fn seal_at_end(&self) -> Result<()> {
+        match self.engine.with_reserve(|| self.engine.values.blobs.seal()) {
+            Err(e) if e.kind == ErrorKind::NoSpace => {
+                log::warn!("at the end: {e}; the next open reads through it");
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// What is in memory becomes extents if it is worth a file, whoever wrote it: what a process left that was killed

@@ -10,12 +10,12 @@ mod values;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::*;
-use crate::Result;
 use crate::env::sync::Mutex;
 use crate::env::{Env, SimEnv};
+use crate::{Error, ErrorKind, Result};
 
 const STORE: [u8; 16] = [7; 16];
 const DIR: &str = "/store/blobs";
@@ -26,6 +26,7 @@ struct Names {
     last: AtomicU64,
     /// Bytes and chunks of those that are sealed.
     files: Mutex<BTreeMap<u64, Option<(u64, u32)>>>,
+    has_no_room: AtomicBool,
 }
 
 impl Naming for Names {
@@ -36,6 +37,9 @@ impl Naming for Names {
     }
 
     fn sealed(&self, number: u64, bytes: u64, chunks: u32) -> Result<()> {
+        if self.has_no_room.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::NoSpace, "no room"));
+        }
         self.files.lock().insert(number, Some((bytes, chunks)));
         Ok(())
     }

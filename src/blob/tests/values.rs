@@ -26,6 +26,24 @@ fn values_of_all_sizes_read_back() {
     }
 }
 
+#[test]
+fn a_file_that_the_journal_has_no_room_to_end_is_told_of_later() {
+    let rig = Rig::new(small());
+    let bytes = noise(50_000, 1);
+    let root = value(&rig.blobs, &bytes, Codec::None);
+    rig.names.has_no_room.store(true, Ordering::SeqCst);
+    rig.blobs.seal().unwrap();
+    assert!(rig.names.sealed_states().is_empty());
+    assert!(all(&rig.blobs, &root) == bytes);
+    let more = noise(60_000, 2);
+    let second = value(&rig.blobs, &more, Codec::None);
+    rig.blobs.sync().unwrap();
+    rig.names.has_no_room.store(false, Ordering::SeqCst);
+    rig.blobs.seal().unwrap();
+    assert_eq!(rig.names.sealed_states().len(), 2);
+    assert!(all(&rig.blobs, &root) == bytes && all(&rig.blobs, &second) == more);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Append(usize),

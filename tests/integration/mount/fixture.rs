@@ -156,7 +156,8 @@ impl Fixture {
 
     /// Unmounts and waits for the daemon.
     pub fn unmount(&mut self) {
-        assert!(self.end().success());
+        let status = self.end();
+        assert!(status.success(), "{status}: {}", self.log());
     }
 
     /// Unmounts; how the daemon ended.
