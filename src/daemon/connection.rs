@@ -7,6 +7,7 @@ use super::line::Line;
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::Hello;
 use super::served::Served;
+use crate::env::is_ending;
 use crate::env::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind, Result};
 
@@ -30,6 +31,10 @@ impl Connection {
         // What mounts a cluster listens to no commands: they ask the cluster.
         let line = if super::locate::is_cluster(store) { None } else { Line::to(store)? };
         let Some(mut line) = line else { return Ok(None) };
+        if line.peer().is_some_and(|(pid, _)| is_ending(&pid.to_string())) {
+            super::dead::cut_off(store);
+            return Ok(None);
+        }
         // Order: held before it answers, so that the number is still that of the process which does.
         let process = line.peer().and_then(|(pid, user)| Process::hold(pid, user));
         let hello = line.greet()?;

@@ -84,9 +84,7 @@ pub fn daemon_of(mount: &MountEntry) -> Result<Option<Client>> {
     if !is_cluster(&mount.source) {
         return mounted(&mount.source);
     }
-    let user = mount.user.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
-    for base in bases(user).into_iter().filter(|base| is_own(base, user)) {
-        let place = base.join(own_name(&mount.mount_point));
+    for place in places_of(mount) {
         if place.is_dir()
             && let Some(client) = Client::connect(&place)?
         {
@@ -94,6 +92,16 @@ pub fn daemon_of(mount: &MountEntry) -> Result<Option<Client>> {
         }
     }
     Ok(None)
+}
+
+/// Where the daemon of a mount may listen.
+pub fn places_of(mount: &MountEntry) -> Vec<PathBuf> {
+    if !is_cluster(&mount.source) {
+        return vec![mount.source.clone()];
+    }
+    let user = mount.user.unwrap_or_else(|| nix::unistd::geteuid().as_raw());
+    let own = bases(user).into_iter().filter(|base| is_own(base, user));
+    own.map(|base| base.join(own_name(&mount.mount_point))).collect()
 }
 
 /// The daemon that serves what a path (of a store, in a mount) or an address names; of an address the mount made last.

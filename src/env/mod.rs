@@ -5,6 +5,7 @@
 mod careless;
 mod held;
 mod overlay;
+mod process;
 mod real;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
@@ -19,6 +20,7 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
+pub use process::{is_ending, lives};
 pub use real::{RealEnv, admit_other_owners};
 pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
 

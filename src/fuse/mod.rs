@@ -13,4 +13,4 @@ mod unmount;
 
 pub use mount::{MountSettings, Mounted};
 pub use remount::remount;
-pub use unmount::{Detach, unmount};
+pub use unmount::{Detach, abort, unmount};

@@ -46,6 +46,17 @@ fn try_unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
     if words.contains("busy") { Err(busy(mount_point)) } else { Err(Error::new(ErrorKind::Io, words)) }
 }
 
+/// Ends a mount's connection to its daemon by force: whoever waits for an answer gets an error.
+pub fn abort(connection: u32, mount_point: &Path) {
+    if std::fs::write(format!("/sys/fs/fuse/connections/{connection}/abort"), "1").is_ok() {
+        return;
+    }
+    // That filesystem may not be mounted. What is in use stays mounted, and is cut off all the same.
+    if let Err(e) = nix::mount::umount2(mount_point, nix::mount::MntFlags::MNT_FORCE) {
+        log::debug!("end the connection of {}: {e}", mount_point.display());
+    }
+}
+
 /// Whether an unmount waits for the last user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detach {

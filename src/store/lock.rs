@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::env::{Env, LockGuard};
+use crate::env::{Env, LockGuard, lives};
 use crate::{Error, ErrorKind, Result};
 
 /// How long the lock of a process that is no more, or that has not written its number down yet, is waited for.
@@ -16,8 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(5);
 /// Looks that must find the holder alive: one may fall between its death and what the kernel shows of it.
 const LOOKS: u32 = 2;
-/// A process that has begun to end, in the flags of /proc/PID/stat.
-const PF_EXITING: u64 = 4;
 
 /// The store's lock, or who has it; holds the directory as long as the lock.
 pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
@@ -87,26 +85,6 @@ fn holder(env: &dyn Env, path: &Path) -> Holder {
     }
 }
 
-/// Whether a process is there to stay: not gone, no zombie, not ending, no SIGKILL on its way to it.
-fn lives(pid: &str) -> bool {
-    let proc = Path::new("/proc").join(pid);
-    let read = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
-    let killed = read("status").lines().any(|line| {
-        let pending = line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:"));
-        pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 << 8 != 0)
-    });
-    !killed && stat_of_the_living(&read("stat"))
-}
-
-/// `PID (NAME) STATE PPID PGRP SESSION TTY TPGID FLAGS ...` (proc_pid_stat(5)); the name may have anything in it.
-fn stat_of_the_living(stat: &str) -> bool {
-    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
-    let mut fields = rest.split_ascii_whitespace();
-    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
-    let flags: u64 = fields.nth(5).and_then(|flags| flags.parse().ok()).unwrap_or(0);
-    !ended && flags & PF_EXITING == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,15 +136,5 @@ mod tests {
         };
         assert!(wait(PATIENCE, lock, || Holder::Alive("1".to_owned())).is_err());
         assert_eq!(tries, LOOKS);
-    }
-
-    #[test]
-    fn reads_what_the_kernel_says_of_a_process() {
-        let stat = |state: &str, flags: u64| format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0");
-        assert!(stat_of_the_living(&stat("S", 0x0040_0040)));
-        assert!(stat_of_the_living(&stat("D", 0)));
-        assert!(!stat_of_the_living(&stat("R", 0x0040_0044)), "it is ending");
-        assert!(!stat_of_the_living(&stat("Z", 0)));
-        assert!(!stat_of_the_living(""));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::mount::fixture::{Fixture, errno, names};
+use crate::mount::fixture::{CELLFS, Fixture, errno, names};
 
 /// Holds every sync of a process for so long; ends with the value.
 struct Slow(Child);
@@ -83,4 +83,56 @@ fn slow_syncs_hold_up_nobody_but_those_who_wait_for_them() {
         drop(slow);
     });
     assert_eq!(ended.load(Ordering::Acquire), 4);
+}
+
+/// Whether the kernel holds the thread that tells it of changes.
+fn waits_to_tell(pid: u32) -> bool {
+    fs::read_dir(format!("/proc/{pid}/task")).unwrap().any(|task| {
+        let task = task.unwrap().path();
+        fs::read_to_string(task.join("stat")).is_ok_and(|stat| stat.contains("(notifier) D "))
+    })
+}
+
+/// Ends a mount's connection when a test fails, so that nobody waits for it for ever.
+struct Forced(PathBuf);
+
+impl Drop for Forced {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let _ = nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_FORCE);
+    }
+}
+
+/// The thread waits for a directory, and who has that for an answer of the daemon: the kernel ends neither.
+#[test]
+fn a_daemon_that_was_killed_while_it_told_the_kernel_of_a_change_is_in_nobodys_way() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let (pid, directory, store) = (fixture.daemon_pid(), fixture.path(""), fixture.store());
+    let _forced = Forced(fixture.mnt());
+    let Some(slow) = Slow::syncs(pid, Duration::from_secs(1)) else {
+        println!("skipped: strace is not installed");
+        return;
+    };
+    let created = std::thread::spawn(move || {
+        Command::new(CELLFS).arg("create").arg(store).args(["a", "f"]).stderr(Stdio::null()).status().unwrap()
+    });
+    while held(pid) == 0 {
+        std::thread::yield_now();
+    }
+    let made = std::thread::spawn(move || fs::create_dir(directory.join("b")));
+    let started = Instant::now();
+    while !waits_to_tell(pid) {
+        assert!(started.elapsed() < Duration::from_secs(60), "the kernel takes what it is told at once");
+        std::thread::yield_now();
+    }
+    let mut dying = fixture.kill_unwaited();
+    fixture.mount("");
+    dying.wait().unwrap();
+    drop(slow);
+    assert!(made.join().unwrap().is_err());
+    created.join().unwrap();
+    fixture.unmount();
 }

@@ -1,0 +1,63 @@
+//! Whether another process is there to stay.
+
+use std::path::Path;
+
+/// A process that has begun to end, in the flags of /proc/PID/stat.
+const PF_EXITING: u64 = 4;
+
+/// Whether a process is there to stay: not gone, no zombie, not ending, no SIGKILL on its way to it.
+pub fn lives(pid: &str) -> bool {
+    let killed = read(pid, "status").lines().any(|line| {
+        let pending = line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:"));
+        pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 << 8 != 0)
+    });
+    !killed && stat_of_the_living(&read(pid, "stat"))
+}
+
+/// Whether a process is there and is not to stay.
+pub fn is_ending(pid: &str) -> bool {
+    !read(pid, "stat").is_empty() && !lives(pid)
+}
+
+fn read(pid: &str, name: &str) -> String {
+    std::fs::read_to_string(Path::new("/proc").join(pid).join(name)).unwrap_or_default()
+}
+
+/// `PID (NAME) STATE PPID PGRP SESSION TTY TPGID FLAGS ...` (proc_pid_stat(5)); the name may have anything in it.
+fn stat_of_the_living(stat: &str) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let mut fields = rest.split_ascii_whitespace();
+    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
+    let flags: u64 = fields.nth(5).and_then(|flags| flags.parse().ok()).unwrap_or(0);
+    !ended && flags & PF_EXITING == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_ends_is_told_from_one_that_is_gone() {
+        let own = std::process::id().to_string();
+        assert!(lives(&own) && !is_ending(&own));
+        // Nobody has waited for it.
+        let mut zombie = std::process::Command::new("true").spawn().unwrap();
+        let pid = zombie.id().to_string();
+        while lives(&pid) {
+            std::thread::yield_now();
+        }
+        assert!(is_ending(&pid));
+        zombie.wait().unwrap();
+        assert!(!is_ending("0"));
+    }
+
+    #[test]
+    fn reads_what_the_kernel_says_of_a_process() {
+        let stat = |state: &str, flags: u64| format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0");
+        assert!(stat_of_the_living(&stat("S", 0x0040_0040)));
+        assert!(stat_of_the_living(&stat("D", 0)));
+        assert!(!stat_of_the_living(&stat("R", 0x0040_0044)), "it is ending");
+        assert!(!stat_of_the_living(&stat("Z", 0)));
+        assert!(!stat_of_the_living(""));
+    }
+}
