@@ -88,6 +88,9 @@ impl Fs {
             }
             Err(e) => return Err(e),
         };
+        if self.is_yet_to_come(&key, caller.pid)? {
+            return Ok(Lookup::Absent(Duration::ZERO));
+        }
         let seen = self.changes.now();
         match self.known(&key)? {
             Some(reply) => {

@@ -38,6 +38,7 @@ impl Fs {
         if !node.key().place.is_dir() {
             return Err(not_permitted("not a directory"));
         }
+        self.copies.lists(caller.pid, &node.key());
         self.begin_walk(&node.key(), caller)?;
         self.await_closing(&node.key());
         self.tell_of_lack(&node.key(), "opendir");
@@ -150,6 +151,9 @@ impl Fs {
         self.check_writable(&dir)?;
         let key = self.tree_of(&dir)?.target(&dir, name)?;
         if let Some(entry) = self.known(&key)? {
+            if self.is_made_by_copy(&key)? {
+                return Ok(entry);
+            }
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
@@ -186,7 +190,9 @@ impl Fs {
             }
             Place::Schema(place) => match place.as_ref() {
                 SchemaPlace::Family(table, family) => {
-                    backend.alter_from(origin, &|catalogue| schema_family::add_family(catalogue, table, family))
+                    backend.alter_from(origin, &|catalogue| schema_family::add_family(catalogue, table, family))?;
+                    self.copies.made(super::subject::caller().pid, table, family);
+                    Ok(())
                 }
                 SchemaPlace::Index(table, index) => self.declare_index(table, index, origin),
                 place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, origin),

@@ -16,6 +16,7 @@ mod changes;
 mod closing;
 mod commit;
 mod content;
+mod copies;
 mod counters;
 mod cursor;
 mod dated;
@@ -114,6 +115,7 @@ pub struct Fs {
     accesses: accesses::Accesses,
     feeds: feed::Feeds,
     texts: text::Scratch,
+    copies: copies::Copies,
     scratch: scratch::ScratchFiles,
     modes: modes::Modes,
     invalidations: Invalidations,
@@ -151,6 +153,7 @@ impl Fs {
             accesses: accesses::Accesses::default(),
             feeds: feed::Feeds::default(),
             texts: text::Scratch::default(),
+            copies: copies::Copies::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),

@@ -128,7 +128,11 @@ impl Fs {
         }
         let is_dirty = AtomicBool::new(false);
         let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None, takes: None };
-        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
+        let text = Arc::new(text);
+        if !flags.write {
+            self.copies.reads(super::subject::caller().pid, &text);
+        }
+        let handle = self.handles.add(Handle::Text(text))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
     }
 
@@ -140,6 +144,9 @@ impl Fs {
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
         if let Some(entry) = self.known(key)? {
+            if self.is_made_by_copy(key)? {
+                return Ok((entry, self.open(entry.attr.ino, OpenFlags { truncate: true, ..flags })?));
+            }
             if flags.exclusive {
                 self.forget(entry.attr.ino, 1);
                 return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));

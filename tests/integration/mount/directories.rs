@@ -163,3 +163,47 @@ fn mount_df_tells_the_disks_numbers() {
     assert_eq!(bytes(&shown) / 4096, bytes(&below) / 4096);
     assert_eq!(shown.name_max(), 255);
 }
+
+#[test]
+fn mount_cp_copies_a_schema_with_its_families() {
+    let fixture = Fixture::new();
+    let schema = |table: &str| fixture.path(table).join(".schema");
+    fs::write(schema("t").join("f/VERSIONS"), "3\n").unwrap();
+    fs::write(schema("t").join("f/TTL"), "100\n").unwrap();
+    fs::write(schema("t").join("f/METADATA/owner"), "me\n").unwrap();
+    fs::create_dir(schema("t").join("f/.check/text")).unwrap();
+    fs::write(schema("t").join("f/.check/text/type"), "utf8\n").unwrap();
+    fs::create_dir(fixture.path("copy")).unwrap();
+    for _ in 0..2 {
+        let output =
+            std::process::Command::new("cp").arg("-r").arg(schema("t")).arg(fixture.path("copy")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(names(&schema("copy").join("f")), names(&schema("t").join("f")));
+        assert_eq!(fs::read_to_string(schema("copy").join("f/VERSIONS")).unwrap(), "3\n");
+        assert_eq!(fs::read_to_string(schema("copy").join("f/TTL")).unwrap(), "100\n");
+        assert_eq!(fs::read_to_string(schema("copy").join("f/METADATA/owner")).unwrap(), "me\n");
+        assert_eq!(fs::read_to_string(schema("copy").join("f/.check/text/type")).unwrap(), "utf8\n");
+    }
+}
+
+#[test]
+fn mount_whoever_makes_a_family_and_reads_others_finds_its_defaults_there() {
+    let fixture = Fixture::new();
+    let schema = fixture.path("t").join(".schema");
+    let (made, history) = (schema.join("g"), fixture.mnt().join(".history/default/t/.schema"));
+    fs::create_dir(&made).unwrap();
+    assert_eq!(fs::read_to_string(made.join("VERSIONS")).unwrap(), "10\n");
+    assert_eq!(errno(fs::File::create_new(made.join("VERSIONS"))), libc::EEXIST);
+    names(&schema.join("f"));
+    assert_eq!(fs::read_to_string(made.join("VERSIONS")).unwrap(), "10\n");
+    // The copy that this might be has listed more by then.
+    for walked in [&schema, &history] {
+        for family in names(walked) {
+            for name in names(&walked.join(&family)) {
+                let path = walked.join(&family).join(&name);
+                assert!(fs::metadata(&path).is_ok(), "{}", path.display());
+            }
+        }
+    }
+    assert_eq!(errno(fs::File::create_new(made.join("VERSIONS"))), libc::EEXIST);
+}
