@@ -3,12 +3,11 @@
 //! What is there stays: only what has no newest version gets one again. With a time, what differs from then does.
 
 mod cells;
+mod trash;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-
-use serde_json::json;
 
 use super::Answer;
 use super::args::UndeleteArgs;
@@ -41,7 +40,7 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
             .ok_or_else(|| Error::new(ErrorKind::IllegalArgument, format!("--at {text}: {}", times::FORMS)))
     });
     let (at, list, back) = (at.transpose()?, args.list, BringBack::new(Arc::clone(&backend)));
-    let mut run = Undelete { backend, at, list, json, output: Output::new(), found: 0, back };
+    let mut run = Undelete { backend, at, list, json, output: Output::new(), found: 0, stay: 0, back };
     // What was gathered when it failed is brought back too.
     let done = run.place(&place);
     run.back.put().and(done)?;
@@ -50,6 +49,9 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     run.output.finish()?;
     if run.back.left > 0 {
         super::complain(&format!("{} of {} cells were not brought back", run.back.left, run.found));
+        return Ok(Answer::No);
+    }
+    if run.stay > 0 {
         return Ok(Answer::No);
     }
     if run.found > 0 {
@@ -75,6 +77,8 @@ struct Undelete {
     json: bool,
     output: Output,
     found: u64,
+    /// Tables that were left as they are, which was told.
+    stay: u64,
     back: BringBack,
 }
 
@@ -123,12 +127,15 @@ impl Undelete {
         tables.retain(|table| *table.namespace == *name);
         tables.sort();
         tables.dedup();
-        tables.iter().try_for_each(|table| self.table(table))
+        tables.iter().try_for_each(|table| if self.list { self.list_trash(table) } else { self.table(table) })
     }
 
     fn table(&mut self, table: &TableName) -> Result<()> {
         if !self.is_declared(table)? {
             return self.dropped_table(table);
+        }
+        if self.is_left(table)? {
+            return Ok(());
         }
         let found = self.found;
         self.families(table)?;
@@ -147,7 +154,10 @@ impl Undelete {
         if self.list {
             return Ok(());
         }
-        self.families(table)?;
+        match self.at {
+            Some(_) => self.families_of_then(table)?,
+            None => self.families(table)?,
+        }
         // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant. At a time its
         // cells may have been others.
         if self.at.is_none() && self.has_rows(table)? { Ok(()) } else { self.rows(table) }
@@ -171,7 +181,7 @@ impl Undelete {
                 RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: PAGE };
             let rows = self.backend.list_rows(&listing)?;
             for row in &rows {
-                self.row(&RowPlace { table: table.clone(), row: row.clone() })?;
+                self.cells(&RowPlace { table: table.clone(), row: row.clone() })?;
             }
             if rows.len() < PAGE {
                 return Ok(());
@@ -192,7 +202,14 @@ impl Undelete {
         if !self.is_declared(&row.table)? {
             return Ok(());
         }
+        if self.is_left(&row.table)? {
+            return Ok(());
+        }
         self.families(&row.table)?;
+        self.cells(row)
+    }
+
+    fn cells(&mut self, row: &RowPlace) -> Result<()> {
         for family in self.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept)? {
             self.family(&FamilyPlace { table: row.table.clone(), row: row.row.clone(), family })?;
         }
@@ -235,10 +252,7 @@ impl Undelete {
         }
         match self.in_the_way(table, family)? {
             None => self.dropped(table, Some(family)),
-            Some(why) => {
-                let text = format!("family {family} of table {table} was dropped, and stays so: {why}");
-                Err(Error::new(ErrorKind::FamilyExists, text))
-            }
+            Some(why) => Err(Error::new(ErrorKind::FamilyExists, stays(table, family, &why))),
         }
     }
 
@@ -249,7 +263,7 @@ impl Undelete {
         let Some(present) = catalogue.tables.get(table).and_then(|table| table.families.get(name)) else {
             return Ok(None);
         };
-        if self.at.is_none_or(|at| present.made_at <= at) {
+        if self.at.is_none_or(|at| present.was_there(at, Timestamp(i64::MAX))) {
             return Ok(Some("there is another of that name now".to_owned()));
         }
         let mut scan = Scan::all(table.clone());
@@ -273,24 +287,45 @@ impl Undelete {
     /// The families of a table that were dropped come back, with what they had; of a table that was dropped, once it is
     /// back.
     fn families(&mut self, table: &TableName) -> Result<()> {
-        let catalogue = self.backend.catalogue()?;
-        let Some(schema) = catalogue.tables.get(table) else { return Ok(()) };
-        let dropped = catalogue.dropped.iter().filter(|dropped| self.was_there(dropped));
-        let names: BTreeSet<&str> = dropped
-            .filter_map(|dropped| match &dropped.what {
-                DroppedThing::Family(of, family) if *of == schema.id => Some(family.name.as_str()),
-                _ => None,
-            })
-            .collect();
-        for name in names {
-            match self.in_the_way(table, name)? {
-                Some(why) => {
-                    super::complain(&format!("family {name} of table {table} was dropped, and stays so: {why}"));
-                }
-                None => self.dropped(table, Some(name))?,
+        for name in self.kept_families(table)? {
+            match self.in_the_way(table, &name)? {
+                Some(why) => super::complain(&stays(table, &name, &why)),
+                None => self.dropped(table, Some(&name))?,
             }
         }
         Ok(())
+    }
+
+    /// As [`Undelete::families`], of a table that is back as of a time: a later family of a name is dropped again, and kept.
+    fn families_of_then(&mut self, table: &TableName) -> Result<()> {
+        self.kept_families(table)?.iter().try_for_each(|name| self.dropped(table, Some(name)))
+    }
+
+    /// Whether nothing of a table comes back, as a family of the time that is meant cannot: it is told.
+    fn is_left(&mut self, table: &TableName) -> Result<bool> {
+        if self.at.is_none() {
+            return Ok(false);
+        }
+        for name in self.kept_families(table)? {
+            if let Some(why) = self.in_the_way(table, &name)? {
+                super::complain(&format!("{}. Nothing was brought back", stays(table, &name, &why)));
+                self.stay += 1;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The families of a table that were dropped, and were there at the time that is meant.
+    fn kept_families(&self, table: &TableName) -> Result<BTreeSet<String>> {
+        let catalogue = self.backend.catalogue()?;
+        let Some(schema) = catalogue.tables.get(table) else { return Ok(BTreeSet::new()) };
+        let dropped = catalogue.dropped.iter().filter(|dropped| self.was_there(dropped));
+        let name = |dropped: &Dropped| match &dropped.what {
+            DroppedThing::Family(of, family) if *of == schema.id => Some(family.name.clone()),
+            _ => None,
+        };
+        Ok(dropped.filter_map(name).collect())
     }
 
     /// Whether what was dropped was there at the time that is meant.
@@ -314,17 +349,18 @@ impl Undelete {
         if !self.is_kept(table, family)? {
             return Ok(());
         }
-        let what =
-            family.map_or_else(|| format!("table {table}"), |family| format!("family {family} of table {table}"));
-        self.found += 1;
         if self.list {
-            let line = json!({ "namespace": table.namespace, "table": table.name, "family": family });
-            return if self.json { self.output.json(&line) } else { self.output.line(&format!("{what}, dropped")) };
+            return self.tell_dropped(table, family, None);
         }
+        self.found += 1;
         let (table, at) = (table.clone(), self.at);
         let change = CatalogueChange::BringBack { table, family: family.map(str::to_owned), at };
         self.backend.alter(change, Origin::default())
     }
+}
+
+fn stays(table: &TableName, family: &str, why: &str) -> String {
+    format!("family {family} of table {table} was dropped, and stays so: {why}")
 }
 
 fn no_such_thing() -> Error {

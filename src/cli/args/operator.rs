@@ -102,7 +102,9 @@ pub struct PurgeArgs {
 /// it. What is there stays. A version that was removed by itself (`rm q@TIMESTAMP`) comes back at its own time when it is
 /// named so, and by the name of its cell where it was the newest. With --at cells get the version of that time, where
 /// they have another, and tables and families that were there then take the place of those without cells that have their
-/// names now; what was dropped before that stays dropped. Exit status 1: there is nothing to bring back.
+/// names now; what was dropped before that stays dropped. A family of that time whose name another one with cells has now
+/// keeps all of the table as it is. With --list a namespace shows all that is kept of its tables. Exit status 1: there is
+/// nothing to bring back, or a family stays dropped.
 pub struct UndeleteArgs {
     /// The path in a mount of what is to come back: a cell, a family of a row, a row, a table, a namespace; or the
     /// directory of a store, or a mount point of it

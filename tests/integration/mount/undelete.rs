@@ -212,6 +212,44 @@ fn mount_undelete_at_a_time_brings_the_family_of_then() {
     assert_eq!(names(&fixture.path("t/r/f")), ["a"]);
 }
 
+/// All as of that time, or nothing.
+#[test]
+fn mount_undelete_at_a_time_brings_no_table_with_a_family_of_later() {
+    let fixture = Fixture::new();
+    let (store, schema) = (text(&fixture.store()), fixture.path("t/.schema/f"));
+    fs::create_dir_all(fixture.path("t/.schema/g")).unwrap();
+    fs::create_dir_all(fixture.path("t/r/g")).unwrap();
+    fs::write(fixture.family("r").join("q"), "one").unwrap();
+    fs::write(fixture.path("t/r/g/q"), "one").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let then = fixture.backend().now().0.to_string();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    fs::write(fixture.path("t/r/g/q"), "two").unwrap();
+    fs::remove_dir_all(&schema).unwrap();
+    fs::create_dir(&schema).unwrap();
+    fs::write(fixture.family("r").join("q"), "two").unwrap();
+    let read = || ["f", "g"].map(|family| fs::read_to_string(fixture.path("t/r").join(family).join("q")).unwrap());
+    for what in ["t", "t/r"] {
+        let (status, said) = run(&fixture, &["undelete", &store, what, "--at", &then]);
+        assert!(status == 1 && said.contains("family f of table t") && said.contains("--delete"), "{said}");
+        assert_eq!(read(), ["two", "two"]);
+    }
+    // With the table that family goes, too, and is kept.
+    assert_eq!(run(&fixture, &["drop", &store, "t"]).0, 0);
+    assert_eq!(run(&fixture, &["undelete", &store, "t", "--at", &then]), (0, String::new()));
+    assert_eq!(read(), ["one", "one"]);
+    // A namespace shows all of it, once.
+    fs::remove_file(fixture.path("t/r/g/q")).unwrap();
+    fs::create_dir_all(fixture.path("u/.schema/f")).unwrap();
+    assert_eq!(run(&fixture, &["drop", &store, "u"]).0, 0);
+    fs::create_dir(fixture.path("u")).unwrap();
+    fs::create_dir_all(fixture.path("u/r/f")).unwrap();
+    fs::write(fixture.path("u/r/f/q"), "v").unwrap();
+    let (status, said) = run(&fixture, &["undelete", "--list", &text(&fixture.mnt().join("default"))]);
+    let lines = ["family f of table t, dropped", "table u, dropped", "t r g:q: 3 bytes"];
+    assert!(status == 0 && lines.iter().all(|line| said.matches(line).count() == 1), "{said}");
+}
+
 /// Each of them is dropped and brought back again and again.
 #[test]
 fn mount_undelete_at_a_time_finds_generations_that_were_brought_back_before() {
