@@ -13,6 +13,7 @@ use super::confine::{Confinement, Owner};
 use super::crowd::Underway;
 use super::dead;
 use super::ending::{self, Ending};
+use super::inherited;
 use super::listening;
 use super::locate::{self, is_cluster};
 use super::made::Made;
@@ -92,6 +93,8 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
 
 /// Serves in a daemon whose standard error goes to `log`; returns when the mount answers.
 fn daemonize(request: MountRequest, log: File) -> Result<()> {
+    // Order: before there are files of our own that a daemon keeps.
+    let inherited = inherited::inherited();
     let (mut reader, writer) = pipe()?;
     match Daemonize::new().working_directory("/").umask(0o077).stderr(log).execute() {
         Outcome::Parent(Ok(_)) => {
@@ -103,7 +106,10 @@ fn daemonize(request: MountRequest, log: File) -> Result<()> {
             report(writer, &Error::new(ErrorKind::Io, format!("cannot start the daemon: {e}")));
             std::process::exit(2);
         }
-        Outcome::Child(Ok(_)) => run_child(request, writer),
+        Outcome::Child(Ok(_)) => {
+            inherited::close(&inherited);
+            run_child(request, writer)
+        }
     }
 }
 

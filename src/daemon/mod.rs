@@ -6,6 +6,7 @@ mod connection;
 mod crowd;
 pub mod dead;
 mod ending;
+mod inherited;
 mod lifecycle;
 mod line;
 mod listening;

@@ -48,6 +48,25 @@ fn mount_daemonizes_once_the_mount_answers() {
     assert!(words(&umount).contains("neither a mount point nor"));
 }
 
+/// Else a script that reads from a pipe of its own waits for its end as long as the mount lives.
+#[test]
+fn mount_keeps_no_file_of_whoever_mounts() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("mnt")).unwrap();
+    let script = r#"
+        mkfifo pipe
+        timeout 60 cat pipe & reader=$!
+        exec 3>pipe
+        "$1" mount store mnt || exit 2
+        exec 3>&-
+        wait $reader
+    "#;
+    let mut shell = Command::new("sh");
+    let status = shell.args(["-c", script, "sh", CELLFS]).current_dir(&directory).status().unwrap();
+    let umount = Command::new(CELLFS).arg("umount").arg(directory.path().join("mnt")).status().unwrap();
+    assert!(status.success() && umount.success(), "{status} {umount}");
+}
+
 #[test]
 fn mount_of_a_held_store_names_the_holder() {
     let fixture = Fixture::new();
