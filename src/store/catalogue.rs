@@ -280,9 +280,28 @@ fn set_state(catalogue: &mut Catalogue, name: &TableName, state: TableState) -> 
     Ok(())
 }
 
+/// Whether a change makes something new, which a full disk does not take; what is made smaller or goes is no such thing.
+fn is_made(catalogue: &Catalogue, change: &CatalogueChange) -> bool {
+    match change {
+        CatalogueChange::CreateNamespace(_)
+        | CatalogueChange::CreateTable(_)
+        | CatalogueChange::RestoreFamily { .. } => true,
+        CatalogueChange::AlterTable(new) => catalogue.tables.get(&new.name).is_none_or(|old| {
+            new.families.keys().any(|name| !old.families.contains_key(name))
+                || new.indexes.keys().any(|name| !old.indexes.contains_key(name))
+        }),
+        CatalogueChange::At { change, .. } => is_made(catalogue, change),
+        _ => false,
+    }
+}
+
 impl Engine {
     /// Checks, applies, makes durable and publishes a change.
     pub fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        if is_made(&self.catalogue.load(), &change) {
+            self.await_room(true);
+            self.check_reserve(0)?;
+        }
         let proven = self.prove(&change)?;
         self.change_catalogue(|catalogue, now| {
             Proven::covers(proven.as_ref(), catalogue, &change)?;

@@ -410,6 +410,7 @@ fn full_disk_that_others_have_filled_is_told_and_refused_alike() {
     let Some(mut small) = Small::new("48m") else { return };
     let family = small.family.clone();
     put(&family.join("old"), b"acknowledged").unwrap();
+    fs::create_dir_all(small.fixture.path("spare/.schema/f")).unwrap();
     // Little is left, but not nothing.
     let left = 3 << 20;
     let numbers = nix::sys::statvfs::statvfs(&small.store).unwrap();
@@ -421,6 +422,16 @@ fn full_disk_that_others_have_filled_is_told_and_refused_alike() {
     assert_eq!(free(&family), 0);
     assert_eq!(errno(put(&family.join("new"), b"v")), libc::ENOSPC);
     assert!(small.fixture.log().contains("is full"), "{}", small.fixture.log());
+    // What is new is refused at every level, by the command line too; what gets less is not.
+    let schema = small.fixture.path("t/.schema");
+    for path in [small.fixture.path("new"), small.fixture.mnt().join("new"), schema.join("new")] {
+        assert_eq!(errno(fs::create_dir(&path)), libc::ENOSPC, "{}", path.display());
+    }
+    let output = small.run(&["create"], &["new", "f"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("is full: ") && said.contains("cellfs purge"), "{said}");
+    fs::write(schema.join("f/VERSIONS"), "2").unwrap();
+    fs::remove_dir(small.fixture.path("spare")).unwrap();
     fs::remove_file(family.join("old")).unwrap();
     fs::remove_file(&ballast).unwrap();
     put(&family.join("new"), b"v").unwrap();
