@@ -1,5 +1,6 @@
 //! All large values of a store: the room's front.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,6 +26,11 @@ pub(super) struct Inner {
 }
 
 impl Blobs {
+    /// Damaged chunks of which nobody needs to be told what a repair could do: one has told of them.
+    pub fn know_lost(&self, chunks: BTreeSet<(u64, u32)>) {
+        *self.0.files.lost.write() = chunks;
+    }
+
     /// For the log: what keeps chunks that nothing leads to.
     pub fn in_hand(&self) -> String {
         self.0.files.shares.in_hand()
@@ -146,7 +152,8 @@ impl Blobs {
         if let Some(found) = self.0.chunks.get(&(blob, chunk)) {
             return Ok(found);
         }
-        let read = Arc::new(self.0.files.read_chunk(blob, chunk)?);
+        let read = self.0.files.read_chunk(blob, chunk).map_err(|e| self.0.files.told_of(e, blob, chunk))?;
+        let read = Arc::new(read);
         if read.kind == Kind::Data {
             self.0.files.shares.hint(xxhash_rust::xxh3::xxh3_64(read.bytes()), (blob, chunk));
         }

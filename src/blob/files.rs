@@ -3,7 +3,7 @@
 //! Chunks are written one at a time under one lock, each whole. A file that is full is closed with its table; it counts
 //! as sealed once it is synced. Must not know values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
+/// Between what is damaged and what to do.
+const RUN: &str = ". Run: ";
 /// Open files at most, beside those that are written or not synced.
 const OPEN_FILES: usize = 128;
 /// Bytes of tables in memory; that of a full blob has about 64 KiB.
@@ -88,6 +90,8 @@ pub(super) struct Files {
     pub syncing: Mutex<SyncState>,
     pub synced: Condvar,
     pub cannot_punch: AtomicBool,
+    /// Damaged chunks that a repair has told of.
+    pub lost: RwLock<BTreeSet<(u64, u32)>>,
     tables: Cache<u64, Table>,
     open: Mutex<LruCache<u64, Arc<dyn EnvFile>>>,
 }
@@ -134,6 +138,7 @@ impl Files {
             syncing: Mutex::default(),
             synced: Condvar::new(),
             cannot_punch: AtomicBool::new(false),
+            lost: RwLock::default(),
             tables: Cache::new(TABLES),
             open: Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN))),
         }
@@ -149,7 +154,20 @@ impl Files {
         let at = offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
         let store = self.dir.parent().unwrap_or(&self.dir);
         let path = self.path(number);
-        let text = format!("{}: {what}{at}. Run: cellfs check --repair {}", path.display(), store.display());
+        let text = format!("{}: {what}{at}{RUN}cellfs check --repair {}", path.display(), store.display());
+        Error::new(ErrorKind::Corrupt, text)
+    }
+
+    /// Damage of a chunk, with the way out if a repair has told of it already.
+    pub(super) fn told_of(&self, error: Error, number: u64, chunk: u32) -> Error {
+        if error.kind != ErrorKind::Corrupt || !self.lost.read().contains(&(number, chunk)) {
+            return error;
+        }
+        let what = error.message.split(RUN).next().unwrap_or(&error.message);
+        let text = format!(
+            "{what}: this part of the value is lost, as a repair has told. Write the cell again, restore it from a \
+             backup, or delete it"
+        );
         Error::new(ErrorKind::Corrupt, text)
     }
 

@@ -152,6 +152,8 @@ fn open_blobs(
             }
         }
     }
+    // It says no more than what to tell of a chunk.
+    blobs.know_lost(super::lost::chunks(&**env, dir).unwrap_or_default());
     Ok(Arc::new(blobs))
 }
 

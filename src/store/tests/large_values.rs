@@ -84,7 +84,9 @@ fn damage_that_a_repair_has_told_of_is_a_note_until_the_value_is_gone() {
         let store = open(&env);
         assert_eq!(store.status().unwrap().last_error, None);
         let cell = store.newest(&column("r", "large"), TimeRange::ALL).unwrap().unwrap();
-        assert_eq!(store.read_value(&cell, 0, 1000).unwrap_err().kind, ErrorKind::Corrupt, "it is not served");
+        let refused = store.read_value(&cell, 0, 1000).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Corrupt, "it is not served");
+        assert!(refused.message.contains("Write the cell again") && !refused.message.contains("--repair"), "{refused}");
         put(&store, "r", "large", b"written anew");
         store.flush(None).unwrap();
         store.compact(&table(), None, Major).unwrap();
