@@ -35,8 +35,8 @@ pub fn columns_of(
 }
 
 /// Refuses more columns than a line has.
-pub fn check_columns(table: &TableName, columns: &[(String, Qualifier)]) -> Result<()> {
-    if columns.len() > COLUMNS_MAX { Err(too_many_columns(table.name.as_ref())) } else { Ok(()) }
+pub fn check_columns(table: &TableName, columns: usize) -> Result<()> {
+    if columns > COLUMNS_MAX { Err(too_many_columns(table.name.as_ref())) } else { Ok(()) }
 }
 
 fn too_many_columns(of: &str) -> Error {

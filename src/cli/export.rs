@@ -83,7 +83,7 @@ fn rows(
         _ if format.needs_columns() => columns_of(backend, &scan.table, &scan.read.columns, |_| true)?,
         _ => Vec::new(),
     };
-    check_columns(&scan.table, &columns)?;
+    check_columns(&scan.table, columns.len())?;
     let mut outline = Outline::of_checks(backend, &scan.table, &columns)?;
     if let Some(given) = given {
         (outline.key, outline.has_time) = (given.key, given.has_time);

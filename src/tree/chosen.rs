@@ -34,14 +34,15 @@ impl Answer<'_> {
         &self.scan.read.columns
     }
 
-    /// It with its values: of all rows or one, of all families or one; of both those that the marks pick.
+    /// It with its values, or what else it is to tell: of all rows or one, of all families or one; of both those that the marks pick.
     pub fn pieces(
         &self,
         (row, place): (Option<&[u8]>, Option<&Arc<FamilyPlace>>),
         (rows, cells): (&Mark, &Mark),
+        tells: Tells,
         take: TakePiece<'_>,
     ) -> Result<()> {
-        let mut scan = Scan { tells: Tells::Values, ..self.scan.clone() };
+        let mut scan = Scan { tells, ..self.scan.clone() };
         let mut chosen =
             Chosen { row: row.map(<[u8]>::to_vec), question: self.question, place, rows, cells, open: None };
         if let Some(row) = row {
@@ -103,19 +104,22 @@ impl Chosen<'_> {
                 self.open = is_wanted.then(|| (row.clone(), false, false));
                 Ok(())
             }
-            Piece::Cell(cell) | Piece::Head(cell, _) => {
-                let is_wanted = self.wants(&cell.family, &cell.qualifier);
-                let Some((row, has_cell, is_shown)) = &mut self.open else { return Ok(()) };
-                *is_shown = is_wanted;
-                if is_wanted && !std::mem::replace(has_cell, true) {
-                    take(&Piece::Row(row.clone()))?;
-                }
-                if is_wanted { take(piece) } else { Ok(()) }
-            }
+            Piece::Cell(cell) | Piece::Head(cell, _) => self.take_cell((&cell.family, &cell.qualifier), piece, take),
+            Piece::Found(cell) => self.take_cell((&cell.family, &cell.qualifier), piece, take),
             Piece::Value(_) if self.open.as_ref().is_some_and(|(.., is_shown)| *is_shown) => take(piece),
             Piece::End if self.open.take().is_some_and(|(_, has_cell, _)| has_cell) => take(piece),
-            Piece::Value(_) | Piece::Found(_) | Piece::End => Ok(()),
+            Piece::Value(_) | Piece::End => Ok(()),
         }
+    }
+
+    fn take_cell(&mut self, (family, qualifier): (&str, &Qualifier), piece: &Piece, take: TakePiece<'_>) -> Result<()> {
+        let is_wanted = self.wants(family, qualifier);
+        let Some((row, has_cell, is_shown)) = &mut self.open else { return Ok(()) };
+        *is_shown = is_wanted;
+        if is_wanted && !std::mem::replace(has_cell, true) {
+            take(&Piece::Row(row.clone()))?;
+        }
+        if is_wanted { take(piece) } else { Ok(()) }
     }
 
     fn wants(&self, family: &str, qualifier: &Qualifier) -> bool {

@@ -1,12 +1,14 @@
 //! `.export/FORMAT`: the rows of a table, of the answer of a question, of a row or of a family, written as they are read.
 
+use std::collections::BTreeSet;
+
 use super::answer::Answer;
 use super::marks::Mark;
 use super::place::{NodeKey, Place, View};
-use super::question::Question;
+use super::question::{Pick, Question};
 use super::resolve::Tree;
 use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, writer};
-use crate::model::{Qualifier, TableName};
+use crate::model::{Piece, Qualifier, TableName, Tells};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are given on at once.
@@ -29,19 +31,22 @@ impl Tree {
             Place::Family(family) => (Some(family.row.as_slice()), Some(family)),
             _ => (None, None),
         };
-        let columns = match format.needs_columns() {
-            true => self.columns_of(&question, &answer, &table, family.map(|family| family.family.as_str()))?,
-            false => Vec::new(),
-        };
         let rows = if row.is_none() { self.row_mark(key, &table)? } else { Mark::All.into() };
         let cells = match family {
             Some(family) => self.cell_mark(key, &question, family)?,
             None => Mark::All.into(),
         };
+        let columns = match (format.needs_columns(), row, question.pick()) {
+            (false, ..) => Vec::new(),
+            (true, None, Pick::First(_) | Pick::Last(_) | Pick::Sample(_)) => {
+                columns_of_picked(&answer, &table, &rows)?
+            }
+            (true, ..) => self.columns_of(&question, &answer, &table, family.map(|family| family.family.as_str()))?,
+        };
         let outline = Outline::of_checks(self.backend.as_ref(), &table, &columns)?;
         let (mut writer, mut out, mut is_wanted) = (writer(format, columns, &outline), Out::new(), true);
         writer.begin(&mut out);
-        let done = answer.pieces((row, family), (&rows, &cells), &mut |piece| {
+        let done = answer.pieces((row, family), (&rows, &cells), Tells::Values, &mut |piece| {
             writer.piece(piece, &mut out)?;
             if out.len() >= GIVEN {
                 is_wanted = give(std::mem::take(&mut out));
@@ -79,7 +84,22 @@ impl Tree {
         let mut names = columns_of(self.backend.as_ref(), table, answer.columns(), of_family)?;
         let slice = question.slice_of_cells();
         names.retain(|(_, qualifier)| slice.contains(qualifier));
-        check_columns(table, &names)?;
+        check_columns(table, names.len())?;
         Ok(names)
     }
+}
+
+/// The columns that a line has where some rows are picked: those that are asked for by name, and those of these rows.
+fn columns_of_picked(answer: &Answer<'_>, table: &TableName, rows: &Mark) -> Result<Vec<(String, Qualifier)>> {
+    let named = answer.columns().iter().filter_map(|(family, columns)| Some((family, columns.as_ref()?)));
+    let named = named.flat_map(|(family, columns)| columns.iter().map(|column| (family.clone(), column.clone())));
+    let mut names: BTreeSet<(String, Qualifier)> = named.collect();
+    answer.pieces((None, None), (rows, &Mark::All), Tells::Infos, &mut |piece| {
+        if let Piece::Found(cell) = piece {
+            names.insert((cell.family.clone(), cell.qualifier.clone()));
+        }
+        // More than a line can have are not gathered.
+        check_columns(table, names.len())
+    })?;
+    Ok(names.into_iter().collect())
 }

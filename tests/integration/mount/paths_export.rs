@@ -67,6 +67,11 @@ fn mount_export_json_csv_and_tsv_have_a_row_each() {
     assert_eq!(csv.escape_ascii().to_string(), wanted.escape_ascii().to_string());
     let tsv = "HBASE_ROW_KEY\tf:a\tg:z\nr1\tsay \"hi\"\\n\t\nr2\t\tzed\n";
     assert_eq!(export(&fixture, ".columns/f:a,g/.export/tsv"), tsv);
+    // Of rows that are picked those columns that they have, and that are asked for.
+    assert_eq!(export(&fixture, ".last/1/.export/csv"), "HBASE_ROW_KEY,g:z\nr2,zed\n");
+    assert_eq!(export(&fixture, ".columns/f:a,g/.last/1/.export/csv"), "HBASE_ROW_KEY,f:a,g:z\nr2,,zed\n");
+    assert_eq!(export(&fixture, ".sample/9/.prefix/r2/.export/tsv"), "HBASE_ROW_KEY\tg:z\nr2\tzed\n");
+    assert!(fs::read(fixture.path("t/.first/1/.export/csv")).unwrap().starts_with(b"HBASE_ROW_KEY,f:a,\"f:b,c\"\nr1"));
     assert_eq!(export(&fixture, "r2/.export/tsv"), "HBASE_ROW_KEY\tf:a\tf:b,c\tg:z\nr2\t\t\tzed\n");
 }
 
