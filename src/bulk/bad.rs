@@ -27,6 +27,14 @@ pub struct Bad<'r> {
 }
 
 impl Bad<'_> {
+    /// How many lines, or rows, it has.
+    pub(super) fn units(&self) -> u64 {
+        match self.counted {
+            Counted::Rows => 1,
+            Counted::Lines => 1 + self.record.iter().filter(|byte| **byte == b'\n').count() as u64,
+        }
+    }
+
     /// Line, column and reason.
     pub fn sentence(&self) -> String {
         let unit = self.counted.unit();

@@ -53,7 +53,7 @@ pub struct Tally {
     /// Changes of rows: neighbouring records of a row are one.
     pub rows: u64,
     pub cells: u64,
-    /// Records that were not taken.
+    /// Lines, or rows, that were not taken.
     pub bad: u64,
 }
 
@@ -308,7 +308,7 @@ impl Import {
         let told = if has_names { tell(&bad) } else { Err(refusal(&bad)) };
         match told {
             Ok(()) => {
-                self.tally.bad += 1;
+                self.tally.bad += bad.units();
                 Ok(())
             }
             Err(e) => self.write(tell).and(Err(e)),
@@ -347,8 +347,9 @@ impl Import {
             self.tally.cells = self.tally.cells.saturating_sub(cells);
             for (line, record) in self.batch.records(number) {
                 let fault = Fault::whole(e.message.clone());
-                tell(&Bad { counted: self.counted, line, fault, record })?;
-                self.tally.bad += 1;
+                let bad = Bad { counted: self.counted, line, fault, record };
+                tell(&bad)?;
+                self.tally.bad += bad.units();
             }
         }
         Ok(())

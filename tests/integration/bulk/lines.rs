@@ -94,6 +94,9 @@ fn bulk_a_quote_that_is_open_up_to_the_end_swallows_nothing_in_silence() {
     let said = stored.refused(&["import", "STORE", "t", "cut.csv", "--on-error", "rest.csv"], 1);
     assert!(said.contains("line 3"), "{said}");
     assert_eq!(lines_of(&stored.path("rest.csv")), ["r1,1,\"open", "r2,1,2"]);
+    let said = stored.run(&["import", "STORE", "t", "cut.csv", "--on-error", "skip"]);
+    let text = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
+    assert!(text.contains("2 lines were not taken"), "{text}");
 }
 
 #[test]
