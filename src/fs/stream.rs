@@ -10,7 +10,8 @@ use super::handles::{Handle, Opened, TextHandle};
 use super::held_text::HeldText;
 use super::nodes::Node;
 use crate::env::sync::{Mutex, spawn};
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::place::{NodeKey, Place, TableNoun};
+use crate::tree::qualifiers;
 use crate::{Error, ErrorKind, Result};
 
 /// Pieces that wait for the reader.
@@ -118,6 +119,17 @@ impl Drop for Stream {
 }
 
 impl Fs {
+    /// Whether a file is made while it is read. Where that cannot be told the text is asked for, which says why.
+    pub(super) fn is_made_as_read(&self, place: &Place) -> bool {
+        match place {
+            Place::Count(_) | Place::Export(..) => true,
+            Place::TableInfo(table, TableNoun::Qualifiers) => {
+                qualifiers::are_made_as_read(self.tree.backend.as_ref(), table).is_ok_and(|are| are)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn open_stream(&self, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
         let tree = self.tree_of_open(key)?;
         let make: Make = match &key.place {
@@ -132,6 +144,10 @@ impl Fs {
             Place::Export(base, format) => {
                 let (of, format) = (key.sibling(base.as_ref().clone()), *format);
                 Box::new(move |maker| tree.export(&of, format, &|bytes| maker.give(bytes)))
+            }
+            Place::TableInfo(table, TableNoun::Qualifiers) => {
+                let table = Arc::clone(table);
+                Box::new(move |maker| qualifiers::make(tree.backend.as_ref(), &table, &|bytes| maker.give(bytes)))
             }
             _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
         };

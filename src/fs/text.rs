@@ -88,7 +88,7 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
-        if matches!(key.place, Place::Count(_) | Place::Export(..)) {
+        if self.is_made_as_read(&key.place) {
             return self.open_stream(node, key);
         }
         if let Place::Changes(table) = &key.place {

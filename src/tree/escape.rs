@@ -90,6 +90,11 @@ pub fn is_copy_of_shortened(name: &[u8]) -> bool {
     stem.starts_with(b".") && is_random && hash.is_some_and(is_hash)
 }
 
+/// As a name is spelt on the mount, however long it is.
+pub(super) fn shown(level: Level, key: &[u8]) -> String {
+    String::from_utf8_lossy(&Spelling::default().name(level, key)).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::complete;
-use super::escape::{Level, Spelling};
+use super::escape::{Level, shown};
 use super::place::{Place, TableNoun};
 use super::resolve::{Facts, absent, text};
-use crate::backend::{Backend, COLUMNS_PAGE, ColumnsPage, FamilyNumbers, RowListing};
+use super::{complete, qualifiers};
+use crate::backend::{Backend, FamilyNumbers, RowListing};
 use crate::model::{TableName, TimeRange, describe};
 use crate::{ErrorKind, Result};
 
@@ -46,7 +46,7 @@ pub fn facts(backend: &dyn Backend, table: &TableName, noun: TableNoun) -> Resul
         TableNoun::Complete => complete::text(backend, table, None),
         TableNoun::Describe => Ok(describe::lines(schema).join("\n") + "\n"),
         TableNoun::Families => families(backend, table),
-        TableNoun::Qualifiers => qualifiers(backend, table),
+        TableNoun::Qualifiers => qualifiers::text(backend, table),
         TableNoun::Regions => regions(backend, table),
         TableNoun::Rows => rows(backend, table),
         TableNoun::Size => {
@@ -129,34 +129,4 @@ fn stats(backend: &dyn Backend, table: &TableName) -> Result<String> {
         ("compaction", compaction),
     ];
     Ok(lines.iter().map(|(name, value)| format!("{name}\t{value}\n")).collect())
-}
-
-fn qualifiers(backend: &dyn Backend, table: &TableName) -> Result<String> {
-    let mut content = "column\tcells\tbytes\toldest\tnewest\n".to_owned();
-    for family in backend.table_columns(table)? {
-        let name = shown(Level::Family, family.family.as_bytes());
-        let is_counted = family.columns.is_some();
-        let columns = match family.columns {
-            Some(columns) => columns,
-            None => {
-                let (table, family, after) = (table.clone(), family.family.clone(), None);
-                backend.columns_page(&ColumnsPage { table, family, after, limit: COLUMNS_PAGE })?
-            }
-        };
-        let is_cut = !is_counted && columns.len() == COLUMNS_PAGE;
-        for column in columns {
-            let qualifier = shown(Level::Qualifier, &column.qualifier);
-            let (cells, bytes, oldest, newest) = (column.cells, column.bytes, column.oldest, column.newest);
-            let _ = writeln!(content, "{name}:{qualifier}\t{cells}\t{bytes}\t{oldest}\t{newest}");
-        }
-        if is_cut {
-            let _ = writeln!(content, "# {name}: there are more; `cellfs describe --columns` shows all of them");
-        }
-    }
-    Ok(content)
-}
-
-/// As a name is spelt on the mount, however long it is.
-fn shown(level: Level, key: &[u8]) -> String {
-    String::from_utf8_lossy(&Spelling::default().name(level, key)).into_owned()
 }

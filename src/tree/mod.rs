@@ -24,6 +24,7 @@ pub mod made;
 mod marks;
 mod path;
 pub mod place;
+pub mod qualifiers;
 pub mod question;
 pub mod resolve;
 pub mod sample;

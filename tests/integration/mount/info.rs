@@ -43,6 +43,32 @@ fn mount_info_tells_what_is_stored_of_a_table() {
 }
 
 #[test]
+fn mount_info_names_all_qualifiers_however_many() {
+    let fixture = Fixture::new();
+    let many = 10_003;
+    let mut text = "HBASE_ROW_KEY".to_owned();
+    text.extend((0..many).map(|n| format!(",f:q{n:05}")));
+    text.push_str("\nr");
+    text.extend((0..many).map(|_| ",v"));
+    let file = fixture.directory.path().join("wide.csv");
+    fs::write(&file, text + "\n").unwrap();
+    fs::create_dir_all(fixture.path("t/.schema/few")).unwrap();
+    fs::create_dir_all(fixture.path("t/r/few")).unwrap();
+    fs::write(fixture.path("t/r/few/q"), "12345").unwrap();
+    let store = fixture.store();
+    let output = fixture.cellfs(&["import", store.to_str().unwrap(), "t", file.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = fs::read_to_string(fixture.path("t/.info/qualifiers")).unwrap();
+    let mut lines = told.lines();
+    assert_eq!(lines.next(), Some("column\tcells\tbytes\toldest\tnewest"));
+    for n in 0..many {
+        assert!(lines.next().unwrap().starts_with(&format!("f:q{n:05}\t1\t1\t")), "{n}");
+    }
+    assert!(lines.next().unwrap().starts_with("few:q\t1\t5\t"));
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
 fn mount_describe_columns_counts_the_same_mounted_or_not() {
     let mut fixture = Fixture::new();
     fs::write(fixture.family("a").join("q"), "12345").unwrap();
