@@ -258,7 +258,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l start -d 'First r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l stop -d 'Row to stop before' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l prefix -d 'Only rows that start with this' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l limit -d 'At most so many rows' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l by-key -d 'In the order of the fields of the table\'s recipe of keys, whatever salt stands before them, and keys shown as fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE...' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l by-key -d 'In the order of the fields of the table\'s recipe of keys, whatever salt stands before them, and keys shown as fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE..., and from the first fields on that --start gives, up to those of --stop' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l by -d 'Only rows that have VALUE in the column of a secondary index; of one of several columns VALUE,VALUE... from the first one on. \\xNN stands for a byte, \\x2C for a comma' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l value-from -d 'Of --by INDEX: only values from this one on' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand scan" -l value-to -d 'Of --by INDEX: only values before this one' -r
@@ -292,7 +292,7 @@ tsv\t''
 parquet\t''"
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l schema -d 'Of parquet: a file of lines `FAMILY:QUALIFIER TYPE`, TYPE is utf8, binary, json, i64 or u64 (counters); of the columns that it names these alone, with `HBASE_TS_KEY i64` the newest timestamp of each row. Without it checks, then the first rows, say which columns are text' -r -F
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s o -l output -d 'Write to FILE, which is replaced once all of it is written; standard output if it is left out' -r -F
-complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l by-key -d 'In the order of the fields of the table\'s recipe of keys, whatever salt stands before them, and keys shown as fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE...' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l by-key -d 'In the order of the fields of the table\'s recipe of keys, whatever salt stands before them, and keys shown as fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE..., and from the first fields on that --start gives, up to those of --stop' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l reversed -d 'From the last row to the first'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l raw -d 'Show tombstones and what they hide'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'

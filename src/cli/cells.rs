@@ -298,11 +298,12 @@ pub(super) fn scan_of(args: ScanArgs) -> Result<(Subject, Scan)> {
 }
 
 pub fn scan(mut args: ScanArgs, json: bool) -> Result<Answer> {
-    let fields = args.by_key.by_key.take();
+    let by_key =
+        args.by_key.by_key.take().map(|first| key::Wanted { first, start: args.start.take(), stop: args.stop.take() });
     let (subject, scan) = scan_of(args)?;
     let mut printer = CellPrinter::new(form(json));
-    if let Some(fields) = fields {
-        return key::scan(subject.backend.as_ref(), scan, &fields, printer.with_keys_as_they_are());
+    if let Some(wanted) = by_key {
+        return key::scan(subject.backend.as_ref(), scan, &wanted, printer.with_keys_as_they_are());
     }
     subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;
     printer.finish()

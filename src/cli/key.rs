@@ -1,7 +1,7 @@
 //! key encode, decode; rows that are given by fields, and scans in the order of fields.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Map, Value as Json};
@@ -9,10 +9,10 @@ use serde_json::{Map, Value as Json};
 use super::args::{KeyAction, KeyArgs};
 use super::output::{CellPrinter, Output};
 use super::{Answer, advise, given};
-use crate::Result;
 use crate::backend::Backend;
 use crate::model::row_key::{Fields, Recipe, fields_text, parse_fields};
-use crate::model::{Piece, RowKey, RowResult, Scan, TableName, json_bytes, to_string_binary};
+use crate::model::{Piece, RowKey, RowResult, Scan, TableName, after_prefix, json_bytes, to_string_binary};
+use crate::{Error, ErrorKind, Result};
 
 /// Rows of a salt that are read at once and wait for those of the others.
 const WAITING: u64 = 16;
@@ -55,14 +55,59 @@ impl KeyArgs {
     }
 }
 
+/// Which rows of a scan in the order of fields are wanted, all of it as fields.
+pub struct Wanted {
+    /// What all of them have.
+    pub first: OsString,
+    /// The first fields of the row to begin with, and of the one to stop before.
+    pub start: Option<OsString>,
+    pub stop: Option<OsString>,
+}
+
+/// What keys have behind their salt: from the one on, and less than the other.
+struct Range {
+    from: Option<Vec<u8>>,
+    before: Option<Vec<u8>>,
+}
+
+impl Range {
+    fn of(recipe: &Recipe, wanted: &Wanted, scan: &Scan) -> Result<Self> {
+        let bytes = |fields: Option<&OsString>| {
+            fields.map(|fields| recipe.behind_spread(&parse_fields(fields.as_bytes())?)).transpose()
+        };
+        let (start, stop) = (bytes(wanted.start.as_ref())?, bytes(wanted.stop.as_ref())?);
+        // Rows that have the fields of the start are in it, those of the stop are not, whichever way it goes.
+        Ok(match scan.reversed {
+            false => Self { from: start, before: stop },
+            true => {
+                Self { from: stop.map(|stop| after_prefix(&stop)), before: start.map(|start| after_prefix(&start)) }
+            }
+        })
+    }
+
+    fn is_all(&self) -> bool {
+        self.from.is_none() && self.before.is_none()
+    }
+}
+
 /// Prints the rows of a scan in the order of their fields, as pages of each salt come: it holds a few rows of each.
 /// Rows whose keys the recipe does not make are told, and left out.
-pub fn scan(backend: &dyn Backend, scan: Scan, fields: &OsStr, mut printer: CellPrinter) -> Result<Answer> {
+pub fn scan(backend: &dyn Backend, scan: Scan, wanted: &Wanted, mut printer: CellPrinter) -> Result<Answer> {
     let recipe = recipe(backend, &scan.table)?;
-    let given = if fields.is_empty() { Fields::new() } else { parse_fields(fields.as_bytes())? };
+    let fields = wanted.first.as_bytes();
+    let given = if fields.is_empty() { Fields::new() } else { parse_fields(fields)? };
+    let range = Range::of(&recipe, wanted, &scan)?;
     let is_whole = given.len() == recipe.names().len();
     let prefixes = recipe.prefixes(&given)?;
     let mut lanes: Vec<Lane> = prefixes.iter().map(|prefix| Lane::new(&scan, prefix, is_whole)).collect();
+    for (lane, prefix) in lanes.iter_mut().zip(&prefixes).filter(|_| !range.is_all()) {
+        let spread = prefix.get(..recipe.spread_len()).ok_or_else(|| {
+            let text = "keys begin with a digest, whose order is not that of the fields: --start and --stop want \
+                        --by-key=FIELDS with what it is of";
+            Error::new(ErrorKind::IllegalArgument, text)
+        })?;
+        lane.narrow(spread, &range);
+    }
     let (mut left, mut others) = (scan.limit.unwrap_or(u64::MAX), 0_u64);
     while left > 0 {
         for lane in &mut lanes {
@@ -81,7 +126,7 @@ pub fn scan(backend: &dyn Backend, scan: Scan, fields: &OsStr, mut printer: Cell
         row.cells.into_iter().try_for_each(|cell| printer.take(&Piece::Cell(cell)))?;
         left -= 1;
     }
-    if given.is_empty() && left > 0 {
+    if given.is_empty() && range.is_all() && left > 0 {
         others += behind_salts(backend, &scan, &recipe)?;
     }
     let shown = printer.finish()?;
@@ -116,6 +161,27 @@ impl Lane {
             (scan.stop, scan.stop_inclusive) = (prefix.to_vec(), true);
         }
         Self { scan, rows: VecDeque::new(), ended: false }
+    }
+
+    /// Only what is in a range, behind what spreads the keys of this one.
+    fn narrow(&mut self, spread: &[u8], range: &Range) {
+        let key = |end: Option<&Vec<u8>>| end.map(|end| [spread, end.as_slice()].concat());
+        let (is_reversed, scan) = (self.scan.reversed, &mut self.scan);
+        let (low, high) = match is_reversed {
+            false => ((&mut scan.start, &mut scan.start_inclusive), (&mut scan.stop, &mut scan.stop_inclusive)),
+            true => ((&mut scan.stop, &mut scan.stop_inclusive), (&mut scan.start, &mut scan.start_inclusive)),
+        };
+        // Nothing is behind the greatest.
+        let is_none = is_reversed && range.from.as_ref().is_some_and(Vec::is_empty);
+        if let Some(from) = key(range.from.as_ref()).filter(|from| *from > *low.0) {
+            (*low.0, *low.1) = (from, true);
+        }
+        let before = range.before.as_ref().filter(|before| !(is_reversed && before.is_empty()));
+        if let Some(before) = key(before).filter(|before| high.0.is_empty() || *before <= *high.0) {
+            (*high.0, *high.1) = (before, false);
+        }
+        let is_empty = !high.0.is_empty() && (*low.0 > *high.0 || low.0 == high.0 && !(*low.1 && *high.1));
+        self.ended = is_none || is_empty;
     }
 
     fn fill(&mut self, backend: &dyn Backend) -> Result<()> {

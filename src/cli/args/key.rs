@@ -59,8 +59,9 @@ pub struct KeyArgs {
 #[derive(Args)]
 pub struct ByKeyArgs {
     /// In the order of the fields of the table's recipe of keys, whatever salt stands before them, and keys shown as
-    /// fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE...
+    /// fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE..., and from the first fields on that --start
+    /// gives, up to those of --stop
     #[arg(long, value_name = "FIELDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    #[arg(conflicts_with_all = ["start", "stop", "prefix", "by"])]
+    #[arg(conflicts_with_all = ["prefix", "by"])]
     pub by_key: Option<OsString>,
 }

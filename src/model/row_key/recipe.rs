@@ -82,15 +82,8 @@ impl Recipe {
     /// What keys with these fields, the first ones of the recipe, begin with: one for each salt, in the order of salts.
     /// `IllegalArgument` besides: other fields stand before them; or all keys begin with a digest of what is not given.
     pub fn prefixes(&self, fields: &Fields) -> Result<Vec<Vec<u8>>> {
-        self.check_known(fields)?;
-        let names = self.names();
-        let given = |name: &&str| fields.iter().any(|(known, _)| known == name);
-        let first = names.iter().take_while(|name| given(name)).count();
-        if first < fields.len() {
-            let before = names[first];
-            return Err(wrong(format!("field {before} is missing: keys are found by their first fields")));
-        }
-        if first == names.len() {
+        let first = self.first(fields)?;
+        if first == self.names().len() {
             return Ok(vec![self.encode(fields)?]);
         }
         let (bytes, of_field) = self.body(fields, first)?;
@@ -106,6 +99,25 @@ impl Recipe {
             }
             _ => vec![bytes],
         })
+    }
+
+    /// What keys with these fields, the first ones of the recipe, have behind what spreads them.
+    pub fn behind_spread(&self, fields: &Fields) -> Result<Vec<u8>> {
+        let first = self.first(fields)?;
+        Ok(self.body(fields, first)?.0)
+    }
+
+    /// How many fields are given, which are the first ones.
+    fn first(&self, fields: &Fields) -> Result<usize> {
+        self.check_known(fields)?;
+        let names = self.names();
+        let given = |name: &&str| fields.iter().any(|(known, _)| known == name);
+        let first = names.iter().take_while(|name| given(name)).count();
+        if first < fields.len() {
+            let before = names[first];
+            return Err(wrong(format!("field {before} is missing: keys are found by their first fields")));
+        }
+        Ok(first)
     }
 
     /// The fields of a key. `IllegalArgument`: the recipe makes no such key.

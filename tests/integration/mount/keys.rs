@@ -120,6 +120,19 @@ fn mount_commands_speak_fields_and_scan_in_their_order() {
     assert_eq!(fields(cellfs(&fixture, "scan", &["--by-key=host=a.org", "--limit", "4", "t"]).1), scanned[9..13]);
     assert_eq!(fields(cellfs(&fixture, "scan", &[&format!("--by-key={one}"), "t"]).1), [one]);
     assert!(cellfs(&fixture, "scan", &["--by-key=time=1", "t"]).1.contains("field host is missing"));
+    // From the first fields of a row up to those of another, whatever salt stands before them.
+    let part = |args: &[&str]| fields(cellfs(&fixture, "scan", &[args, &["t"]].concat()).1);
+    assert_eq!(part(&["--by-key", "--start=host=a.org", "--stop=host=b.a.org"]), scanned[9..18]);
+    assert_eq!(part(&["--by-key", &format!("--start={one}")]), scanned[14..]);
+    assert_eq!(part(&["--by-key", "--stop", one, "--limit", "99"]), scanned[..14]);
+    assert_eq!(part(&["--by-key=host=a.org", &format!("--start={one}")]), scanned[14..18]);
+    assert_eq!(part(&[&format!("--by-key={one}"), "--start=host=a.org", "--stop=host=b.a.org"]), [one]);
+    assert!(part(&[&format!("--by-key={one}"), "--stop", one]).is_empty());
+    let mut backwards = part(&["--by-key", "--reversed", "--start=host=a.org", "--stop=host=www.cnn.com"]);
+    backwards.reverse();
+    assert_eq!(backwards, scanned[9..18]);
+    let said = cellfs(&fixture, "scan", &["--by-key", "--start=a.org", "t"]).1;
+    assert!(said.contains("is not NAME=VALUE"), "{said}");
     // Keys that others have made are told and left out.
     fs::write(fixture.family("plain").join("n"), "").unwrap();
     let said = cellfs(&fixture, "scan", &["--by-key", "t"]).1;
