@@ -4,7 +4,9 @@
 # make deb         a Debian package in target/debian
 # make audit       licences, bans, sources and advisories of what is built in
 
-CELLFS = $(CURDIR)/target/release/cellfs
+# What is installed; the demo has a program that is built in half the time.
+CELLFS = $(CURDIR)/target/dist/cellfs
+DEMO = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
 TEST_PACKAGES = $(BUILD_PACKAGES) g++ rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
     mandoc systemd binutils zsh fish logrotate
@@ -25,13 +27,15 @@ DEB = target/debian/cellfs_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/n
 
 build:
 	@mount-scripts/setup.sh $(BUILD_PACKAGES)
-	cargo build --release --locked
+	cargo build --profile dist --locked
 
-demo: build
-	@mount-scripts/demo.sh start $(CELLFS)
+demo:
+	@mount-scripts/setup.sh $(BUILD_PACKAGES)
+	cargo build --release --locked
+	@mount-scripts/demo.sh start $(DEMO)
 
 demo-stop:
-	@mount-scripts/demo.sh stop $(CELLFS)
+	@mount-scripts/demo.sh stop $(DEMO)
 
 setup-test:
 	@mount-scripts/setup.sh $(TEST_PACKAGES) \

@@ -10,7 +10,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 chmod 0755 "$root"
 
-make --no-print-directory -s install CELLFS="${CELLFS:-$PWD/target/release/cellfs}" DESTDIR="$root" PREFIX=/usr SBINDIR=/usr/sbin \
+make --no-print-directory -s install CELLFS="${CELLFS:-$PWD/target/dist/cellfs}" DESTDIR="$root" PREFIX=/usr SBINDIR=/usr/sbin \
   ZSHDIR=/usr/share/zsh/vendor-completions
 strip --strip-unneeded "$root/usr/bin/cellfs"
 mkdir -p "$root/usr/share/doc/cellfs"

@@ -45,6 +45,7 @@ const KNOWLEDGE: &[(&str, &[&str])] = &[
             "shell",
             "fs/content.rs",
             "fuse/mount.rs",
+            "fuse/unmount.rs",
             "store/identity.rs",
             "store/lock.rs",
             "model",
