@@ -105,6 +105,10 @@ impl Fs {
     fn changed(&self, event: &Event) {
         match event {
             Event::Snapshot { name } => return self.snapshots.forget(name),
+            Event::Noted { sentence } => {
+                let at = self.tree.backend.now();
+                return self.refusals.record(at, super::Caller::default(), "the cluster", sentence);
+            }
             Event::Replaced { table } => {
                 self.forgot(table, self.modes.forget_rows(table));
                 return self.forgot(table, self.forget_made(table));
@@ -222,7 +226,7 @@ impl Fs {
                 self.absent_notice(&key, &mut notices);
             }
             // Nothing of the one is cached; the other comes with the change of its table.
-            Event::Snapshot { .. } | Event::Replaced { .. } => {}
+            Event::Snapshot { .. } | Event::Replaced { .. } | Event::Noted { .. } => {}
         }
         notices
     }

@@ -54,6 +54,7 @@ impl Changes {
             | Event::Namespace { .. }
             | Event::Snapshot { .. }
             | Event::Left { .. }
+            | Event::Noted { .. }
             | Event::Replaced { .. } => &self.wide,
         };
         slot.fetch_max(number, Ordering::SeqCst);

@@ -293,7 +293,7 @@ impl Fs {
             Event::Column { column, .. } => &column.table,
             Event::Row { table, .. } | Event::Table { table, .. } | Event::Replaced { table } => table,
             Event::Left { directory } => &directory.table,
-            Event::Namespace { .. } | Event::Snapshot { .. } => return,
+            Event::Namespace { .. } | Event::Snapshot { .. } | Event::Noted { .. } => return,
         };
         if self.walks.count.load(Ordering::Acquire) > 0 {
             let caller = subject::caller();

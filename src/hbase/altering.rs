@@ -2,7 +2,8 @@
 
 use super::HBase;
 use super::convert::{table_name, unsupported};
-use super::described;
+use super::described::is_away;
+use super::schemas;
 use crate::backend::Event;
 use crate::model::describe::SPLITS;
 use crate::model::{
@@ -13,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 impl HBase {
     /// Makes one change of the catalogue; what has many steps at the cluster may be left half-way by its end.
     pub(super) fn change(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
-        let catalogue = self.described.ask(&self.cluster)?;
+        let catalogue = self.described.ask(&self.cluster).map_err(away)?;
         let events = self.apply(&catalogue, change, origin);
         self.described.forget();
         self.announce(&events?);
@@ -30,11 +31,11 @@ impl HBase {
             CatalogueChange::At { change, .. } => self.apply(catalogue, *change, origin),
             CatalogueChange::CreateNamespace(new) => {
                 check_namespace(&new.name)?;
-                self.cluster.create_namespace(described::namespace(&new))?;
+                self.cluster.create_namespace(schemas::namespace(&new))?;
                 Ok(of_namespace(&new.name))
             }
             CatalogueChange::AlterNamespace(new) => {
-                self.cluster.modify_namespace(described::namespace(&new))?;
+                self.cluster.modify_namespace(schemas::namespace(&new))?;
                 Ok(of_namespace(&new.name))
             }
             CatalogueChange::DropNamespace { name } => {
@@ -87,7 +88,7 @@ impl HBase {
         if new.families.is_empty() {
             self.described.hold(new)?;
         } else {
-            self.cluster.create_table(described::table(&new)?, splits)?;
+            self.cluster.create_table(schemas::table(&new)?, splits)?;
         }
         Ok(vec![Event::Table { table: name, origin }])
     }
@@ -100,7 +101,7 @@ impl HBase {
         match (is_pending, new.families.is_empty()) {
             (true, true) => self.described.hold(new)?,
             (true, false) => {
-                self.cluster.create_table(described::table(&new)?, splits)?;
+                self.cluster.create_table(schemas::table(&new)?, splits)?;
                 self.described.drop_pending(&name);
             }
             (false, true) => {
@@ -109,9 +110,9 @@ impl HBase {
                 return Err(Error::new(ErrorKind::Refused, text));
             }
             (false, false) => {
-                let schema = described::table(&new)?;
+                let schema = schemas::table(&new)?;
                 // Each change of a descriptor opens every region anew.
-                if schema != described::table(old)? {
+                if schema != schemas::table(old)? {
                     self.cluster.modify_table(schema)?;
                 }
                 self.split_at(&name, &splits)?;
@@ -186,6 +187,15 @@ fn take_splits(table: &mut TableSchema) -> Vec<Vec<u8>> {
 pub(super) fn known<'a>(catalogue: &'a Catalogue, name: &TableName) -> Result<&'a TableSchema> {
     let gone = || Error::new(ErrorKind::NoSuchTable, format!("Unknown table {name}!"));
     catalogue.tables.get(name).ok_or_else(gone)
+}
+
+/// The master makes all changes of schemas.
+pub(super) fn away(error: Error) -> Error {
+    if is_away(&error) {
+        error.context("schemas are changed by the cluster's master, which cannot be asked now")
+    } else {
+        error
+    }
 }
 
 fn refuse(change: &CatalogueChange) -> Result<Vec<Event>> {

@@ -216,6 +216,9 @@ impl Backend for HBase {
     }
 
     fn subscribe(&self, subscriber: Subscriber) {
-        self.subscribers.write().push(subscriber);
+        if let Some(sentence) = self.described.away() {
+            subscriber(&Event::Noted { sentence });
+        }
+        self.listeners.0.write().push(subscriber);
     }
 }

@@ -1,5 +1,9 @@
 //! What a cluster declares, as a catalogue; remembered for a second, or longer where it takes long to tell.
 //!
+//! The master tells it. Who looks at what has aged waits a moment for the answer, and goes on with what was said before if
+//! none comes: rows are served without a master. While none is active and nothing was said yet, hbase:meta and the servers
+//! of regions tell what they know.
+//!
 //! Tables that `mkdir` has made and that have no family yet exist here alone: HBase has no table without one. They are
 //! forgotten when the mount ends, [`MOST_PENDING`] of them are held at most.
 
@@ -7,15 +11,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::proto::schema::{self, BytesBytesPair, NameStringPair, NamespaceDescriptor};
 use super::client::{Cluster, within};
-use super::convert::{own_name, table_name};
-use crate::env::sync::Mutex;
-use crate::model::attributes::{derive_rules, family_attribute, family_defaults, table_attribute};
-use crate::model::{
-    Catalogue, FamilyId, FamilySchema, NamespaceSchema, NewFamilies, TableId, TableName, TableSchema, TableState,
-    file_family_attributes,
-};
+use super::schemas::{numbered, own_namespace, own_table};
+use super::{Listeners, told_schema};
+use crate::backend::Event;
+use crate::env::sync::{Condvar, Mutex, spawn};
+use crate::model::{Catalogue, NamespaceSchema, TableName, TableSchema, TableState};
 use crate::{Error, ErrorKind, Result};
 
 /// How long what the cluster said is believed, at least.
@@ -23,74 +24,157 @@ const FRESH: Duration = Duration::from_secs(1);
 /// And so many times as long as it took to say it: however many tables there are, a mount asks for them a twentieth of the
 /// time at most.
 const SHARE: u32 = 20;
-/// How long it is believed when the master cannot be asked: the servers of regions may well answer.
-const STALE: Duration = Duration::from_secs(30);
+const MOST_FRESH: Duration = Duration::from_secs(30);
+/// How long who looks waits for what is asked anew.
+const MOMENT: Duration = Duration::from_secs(1);
+/// How long after the master has not answered it is asked again.
+const AGAIN: Duration = Duration::from_secs(3);
 /// The part of an operation's time that asking anew may take.
 const PART: u32 = 4;
+/// How long a master that may be away is waited for where the servers of regions can tell in its place.
+const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_PENDING: usize = 1000;
-/// Where a table keeps that families may be declared by `mkdir`.
-const NEW_FAMILIES: &str = "CELLFS_NEW_FAMILIES";
-const AS_THEY_COME: &str = "AS_THEY_COME";
-/// Attributes of this program that HBase does not honour.
-const OWN: [&str; 2] = ["PURGE_DELETED_AFTER", "KEEP_VERSIONS_FOR"];
+
+struct Known {
+    catalogue: Arc<Catalogue>,
+    /// Until when it is believed.
+    until: Instant,
+}
 
 #[derive(Default)]
 struct State {
-    /// What was said, and until when it is believed.
-    known: Option<(Instant, Arc<Catalogue>)>,
+    known: Option<Known>,
     version: u64,
     pending: BTreeMap<TableName, TableSchema>,
+    /// Changes that were made from here, and how many of them what is known has.
+    changes: u64,
+    changes_known: u64,
+    /// It is asked for beside those who look.
+    is_asked: bool,
+    /// The last answer took longer than a moment, or there was none.
+    is_slow: bool,
+    /// What was told of a master that is away.
+    away: Option<String>,
 }
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Described {
     state: Mutex<State>,
-    /// One asks, the others wait for the answer.
-    asking: Mutex<()>,
+    answered: Condvar,
+    /// One asks first, the others wait for the answer.
+    first: Mutex<()>,
+    listeners: Arc<Listeners>,
+}
+
+/// Whether a failure says that the master cannot be asked now.
+pub(super) fn is_away(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::TimedOut | ErrorKind::Disconnected)
+}
+
+/// Asks something of a master that may be away.
+pub(super) fn for_a_moment<T>(cluster: &Cluster, ask: impl FnOnce() -> T) -> T {
+    within((cluster.timeout() / PART).min(PATIENCE), ask)
 }
 
 impl Described {
+    pub fn new(listeners: Arc<Listeners>) -> Self {
+        Self { state: Mutex::default(), answered: Condvar::new(), first: Mutex::default(), listeners }
+    }
+
     /// What is declared; asked anew if it was asked for longer ago than a second.
-    pub fn catalogue(&self, cluster: &Cluster) -> Result<Arc<Catalogue>> {
-        if let Some(known) = self.believed() {
-            return Ok(known);
-        }
-        // While one asks, the others go on with what was said before, if anything was.
-        let _one = match (self.asking.try_lock(), self.known()) {
-            (Some(one), _) => one,
-            (None, Some(known)) => return Ok(known),
-            (None, None) => self.asking.lock(),
-        };
-        if let Some(known) = self.believed() {
-            return Ok(known);
-        }
-        if self.known().is_none() {
-            return self.ask(cluster);
-        }
-        within(cluster.timeout() / PART, || self.ask(cluster)).or_else(|e| {
-            let mut state = self.state.lock();
-            let is_away = matches!(e.kind, ErrorKind::TimedOut | ErrorKind::Disconnected);
-            let Some((until, known)) = state.known.as_mut().filter(|_| is_away) else { return Err(e) };
-            log::warn!("the tables are believed to be as they were: {}", e.message);
-            *until = Instant::now() + STALE;
-            Ok(Arc::clone(known))
-        })
-    }
-
-    fn known(&self) -> Option<Arc<Catalogue>> {
-        self.state.lock().known.as_ref().map(|(_, known)| Arc::clone(known))
-    }
-
-    fn believed(&self) -> Option<Arc<Catalogue>> {
+    pub fn catalogue(self: &Arc<Self>, cluster: &Arc<Cluster>) -> Result<Arc<Catalogue>> {
         let state = self.state.lock();
-        let (until, known) = state.known.as_ref()?;
-        (Instant::now() < *until).then(|| Arc::clone(known))
+        match &state.known {
+            Some(known) if state.changes_known == state.changes => {
+                if Instant::now() < known.until {
+                    return Ok(Arc::clone(&known.catalogue));
+                }
+            }
+            _ => {
+                drop(state);
+                return self.first(cluster);
+            }
+        }
+        self.ask_beside(state, cluster)
     }
 
-    /// What is declared now.
+    /// Has it asked for beside, and waits a moment: what was said before is better than to wait for a master that is away.
+    fn ask_beside(
+        self: &Arc<Self>,
+        mut state: crate::env::sync::MutexGuard<'_, State>,
+        cluster: &Arc<Cluster>,
+    ) -> Result<Arc<Catalogue>> {
+        if !state.is_asked {
+            let (described, at) = (Arc::clone(self), Arc::clone(cluster));
+            let asks = move || {
+                let asked = within(at.timeout() / PART, || described.ask(&at));
+                described.heard(asked.err());
+            };
+            match spawn("hbase-catalogue", asks) {
+                Ok(_) => state.is_asked = true,
+                Err(e) => log::warn!("the tables are not asked for: {e}"),
+            }
+        }
+        let until = crate::env::sync::Instant::now() + MOMENT;
+        while state.is_asked && !state.is_slow {
+            state.is_slow = self.answered.wait_until(&mut state, until).timed_out();
+        }
+        let known = state.known.as_ref().map(|known| Arc::clone(&known.catalogue));
+        known.ok_or_else(|| Error::new(ErrorKind::Io, "no tables are known"))
+    }
+
+    /// It was asked for beside.
+    fn heard(&self, failed: Option<Error>) {
+        let mut state = self.state.lock();
+        state.is_asked = false;
+        if failed.is_some() {
+            state.is_slow = true;
+            if let Some(known) = &mut state.known {
+                known.until = Instant::now() + AGAIN;
+            }
+        }
+        drop(state);
+        if let Some(e) = failed {
+            self.tell_away(&e, "tables are believed to be as they were");
+        }
+        self.answered.notify_all();
+    }
+
+    /// Where nothing is known, or something was changed from here: who looks waits.
+    fn first(&self, cluster: &Cluster) -> Result<Arc<Catalogue>> {
+        let _one = self.first.lock();
+        let (before, is_away_already) = {
+            let state = self.state.lock();
+            let known = state.known.as_ref().map(|known| Arc::clone(&known.catalogue));
+            match known {
+                Some(known) if state.changes_known == state.changes => return Ok(known),
+                known => (known, state.away.is_some()),
+            }
+        };
+        if is_away_already
+            && before.is_none()
+            && let Ok(told) = self.ask_servers(cluster)
+        {
+            return Ok(told);
+        }
+        let part = cluster.timeout() / PART;
+        let limit = if before.is_some() { part } else { cluster.timeout() - part };
+        let e = match within(limit, || self.ask(cluster)) {
+            Err(e) if is_away(&e) => e,
+            asked => return asked,
+        };
+        if let Some(before) = before {
+            self.tell_away(&e, "tables are believed to be as they were");
+            return Ok(before);
+        }
+        let known = self.ask_servers(cluster).map_err(|other| if is_away(&other) { e.clone() } else { other })?;
+        self.tell_away(&e, "tables are shown as hbase:meta and the servers of their regions tell them");
+        Ok(known)
+    }
+
+    /// What is declared now, as the master says.
     pub fn ask(&self, cluster: &Cluster) -> Result<Arc<Catalogue>> {
-        let started = Instant::now();
+        let (started, changes) = (Instant::now(), self.state.lock().changes);
         // Order: no lock is held while the cluster is asked.
         let (namespaces, tables, states) = (cluster.namespaces()?, cluster.tables()?, cluster.table_states()?);
         let mut catalogue = Catalogue { version: 1, ..Catalogue::default() };
@@ -100,29 +184,88 @@ impl Described {
         }
         for table in tables {
             let Some(mut own) = own_table(&table) else { continue };
-            // Disabled, or about to be.
-            if matches!(states.get(own.name.to_string().as_bytes()), Some(1 | 2)) {
-                own.state = TableState::Disabled;
-            }
+            own.state = state_of(states.get(own.name.to_string().as_bytes()));
             catalogue.tables.insert(own.name.clone(), own);
         }
+        self.tell_back();
+        let fresh = (started.elapsed() * SHARE).clamp(FRESH, MOST_FRESH);
+        self.state.lock().is_slow = started.elapsed() >= MOMENT;
+        Ok(self.keep(catalogue, fresh, changes))
+    }
+
+    /// What hbase:meta says of tables, and what the servers of their regions say of families.
+    fn ask_servers(&self, cluster: &Cluster) -> Result<Arc<Catalogue>> {
+        let changes = self.state.lock().changes;
+        let mut catalogue = Catalogue { version: 1, ..Catalogue::default() };
+        let states = cluster.table_states()?;
+        let until = Instant::now() + cluster.timeout() / PART;
+        for (name, state) in &states {
+            let name = std::str::from_utf8(name).ok().and_then(|name| TableName::parse(name).ok());
+            let Some(name) = name.filter(|name| *name.namespace != *"hbase") else { continue };
+            let mut own = numbered(TableSchema::new(name.clone(), std::iter::empty()));
+            let left = until.saturating_duration_since(Instant::now());
+            if state_of(Some(state)) == TableState::Enabled && !left.is_zero() {
+                let told = within(left, || cluster.descriptor(&super::convert::table_name(&name)));
+                match told.map_err(Error::from).and_then(|text| told_schema::read(&name, &text)) {
+                    Ok(told) => own = told,
+                    Err(e) => log::warn!("the families of table {name} are not known: {}", e.message),
+                }
+            }
+            own.state = state_of(Some(state));
+            catalogue.tables.insert(name, own);
+        }
+        let names = catalogue.tables.keys().map(|name| name.namespace.to_string());
+        for name in names.chain(["default".to_owned()]).collect::<Vec<_>>() {
+            let namespace = NamespaceSchema { name: name.clone(), properties: BTreeMap::new() };
+            catalogue.namespaces.insert(name, namespace);
+        }
+        Ok(self.keep(catalogue, AGAIN, changes))
+    }
+
+    fn keep(&self, mut catalogue: Catalogue, fresh: Duration, changes: u64) -> Arc<Catalogue> {
         let mut state = self.state.lock();
         state.pending.retain(|name, _| !catalogue.tables.contains_key(name));
         catalogue.tables.extend(state.pending.clone());
         catalogue.version = state.version;
-        if state.known.as_ref().is_none_or(|(_, known)| **known != catalogue) {
+        if state.known.as_ref().is_none_or(|known| *known.catalogue != catalogue) {
             state.version += 1;
             catalogue.version = state.version;
         }
         let catalogue = Arc::new(catalogue);
-        let fresh = (started.elapsed() * SHARE).clamp(FRESH, STALE);
-        state.known = Some((Instant::now() + fresh, Arc::clone(&catalogue)));
-        Ok(catalogue)
+        // Order: what was changed from here meanwhile may not be in it.
+        if state.changes == changes {
+            state.changes_known = changes;
+            state.known = Some(Known { catalogue: Arc::clone(&catalogue), until: Instant::now() + fresh });
+        }
+        catalogue
+    }
+
+    /// Tells once that the master is away.
+    pub fn tell_away(&self, error: &Error, meanwhile: &str) {
+        let text = format!(
+            "the cluster's master cannot be asked ({}); {meanwhile}, and changes of schemas wait for it",
+            error.message
+        );
+        if self.state.lock().away.replace(text.clone()).is_none() {
+            log::warn!("{text}");
+            self.listeners.tell(&Event::Noted { sentence: text });
+        }
+    }
+
+    fn tell_back(&self) {
+        if self.state.lock().away.take().is_some() {
+            log::info!("the cluster's master answers again");
+        }
+    }
+
+    /// What was told of a master that is away.
+    pub fn away(&self) -> Option<String> {
+        self.state.lock().away.clone()
     }
 
     /// What was said before does not hold any more.
     pub fn forget(&self) {
-        self.state.lock().known = None;
+        self.state.lock().changes += 1;
     }
 
     /// Whether a table has no family yet.
@@ -138,179 +281,19 @@ impl Described {
             return Err(Error::new(ErrorKind::TooMany, text));
         }
         state.pending.insert(table.name.clone(), numbered(table));
-        state.known = None;
+        state.changes += 1;
         Ok(())
     }
 
     /// Gives up a table without a family; whether there was one.
     pub fn drop_pending(&self, name: &TableName) -> bool {
         let mut state = self.state.lock();
-        state.known = None;
+        state.changes += 1;
         state.pending.remove(name).is_some()
     }
 }
 
-fn own_namespace(namespace: NamespaceDescriptor) -> NamespaceSchema {
-    let properties = namespace.configuration.into_iter().map(|pair| (pair.name, pair.value)).collect();
-    NamespaceSchema { name: String::from_utf8_lossy(&namespace.name).into_owned(), properties }
-}
-
-/// A namespace for the cluster.
-pub(super) fn namespace(of: &NamespaceSchema) -> NamespaceDescriptor {
-    NamespaceDescriptor { name: of.name.as_bytes().to_vec(), configuration: pairs(&of.properties) }
-}
-
-fn pairs(map: &BTreeMap<String, String>) -> Vec<NameStringPair> {
-    map.iter().map(|(name, value)| NameStringPair { name: name.clone(), value: value.clone() }).collect()
-}
-
-fn texts(pair: &BytesBytesPair) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&pair.first), text(&pair.second))
-}
-
-/// A number that a name always has: of FNV-1a, 32 bits. It is shown to nobody and tells nothing apart on its own.
-fn number(parts: &[&[u8]]) -> u32 {
-    let bytes = parts.iter().flat_map(|part| part.iter().copied().chain([0]));
-    bytes.fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-fn numbered(mut table: TableSchema) -> TableSchema {
-    let name = table.name.to_string();
-    table.id = TableId(number(&[name.as_bytes()]));
-    for family in table.families.values_mut() {
-        family.id = FamilyId(number(&[name.as_bytes(), family.name.as_bytes()]));
-    }
-    table
-}
-
-/// A table as the contract has it; `None`: its name is none of ours.
-fn own_table(table: &schema::TableSchema) -> Option<TableSchema> {
-    let families = table.column_families.iter().map(own_family);
-    let mut own = TableSchema::new(own_name(table.table_name.as_ref()?)?, families);
-    for (name, value) in table.attributes.iter().map(texts) {
-        match (name.as_str(), table_attribute(&name, &value)) {
-            ("IS_META", _) => {}
-            (NEW_FAMILIES, _) if value == AS_THEY_COME => own.new_families = NewFamilies::AsTheyCome,
-            (_, Ok(value)) => drop(own.attributes.insert(name, value)),
-            (_, Err(_)) => drop(own.metadata.insert(name, value)),
-        }
-    }
-    own.configuration = table.configuration.iter().map(|pair| (pair.name.clone(), pair.value.clone())).collect();
-    Some(numbered(own))
-}
-
-fn own_family(family: &schema::ColumnFamilySchema) -> FamilySchema {
-    let mut own = FamilySchema::new(String::from_utf8_lossy(&family.name), BTreeMap::new());
-    for (name, value) in family.attributes.iter().map(texts) {
-        match family_attribute(&name, &value) {
-            // A cluster says the defaults too.
-            Ok(value) if family_defaults().any(|(known, default)| known == name && default == Some(&*value)) => {}
-            Ok(value) => drop(own.attributes.insert(name, value)),
-            Err(_) => drop(own.metadata.insert(name, value)),
-        }
-    }
-    own.configuration = family.configuration.iter().map(|pair| (pair.name.clone(), pair.value.clone())).collect();
-    match derive_rules(&mut own.attributes, &own.metadata, &own.configuration) {
-        Ok(rules) => own.rules = rules,
-        Err(e) => log::warn!("family {}: {}", own.name, e.message),
-    }
-    own
-}
-
-/// A table for the cluster: what it had and is not known here lies in the maps too, so that nothing is lost.
-pub(super) fn table(of: &TableSchema) -> Result<schema::TableSchema> {
-    if !of.indexes.is_empty() {
-        let text = "HBase has no secondary indexes; keep such tables in an embedded store";
-        return Err(Error::new(ErrorKind::Unsupported, text));
-    }
-    let mut attributes = of.metadata.clone();
-    for (name, value) in &of.attributes {
-        attributes.insert(name.clone(), table_attribute(name, value)?);
-    }
-    if of.new_families == NewFamilies::AsTheyCome {
-        attributes.insert(NEW_FAMILIES.to_owned(), AS_THEY_COME.to_owned());
-    }
-    Ok(schema::TableSchema {
-        table_name: Some(table_name(&of.name)),
-        attributes: byte_pairs(&attributes),
-        column_families: of.families.values().map(family).collect::<Result<_>>()?,
-        configuration: pairs(&of.configuration),
-    })
-}
-
-fn family(of: &FamilySchema) -> Result<schema::ColumnFamilySchema> {
-    if !of.constraints.is_empty() {
-        let text =
-            format!("family {}: HBase judges no values; keep tables with constraints in an embedded store", of.name);
-        return Err(Error::new(ErrorKind::Unsupported, text));
-    }
-    let mut attributes = of.attributes.clone();
-    let usual = file_family_attributes();
-    for name in OWN {
-        // Those that `mkdir` gives are left out; who asks for another is told.
-        if let Some(value) = attributes.remove(name)
-            && usual.get(name) != Some(&value)
-        {
-            let text = format!("family {}: HBase has no {name}; it is kept in embedded stores alone", of.name);
-            return Err(Error::new(ErrorKind::Unsupported, text));
-        }
-    }
-    let in_family = |e: Error| e.context(format!("family {}", of.name));
-    derive_rules(&mut attributes, &of.metadata, &of.configuration).map_err(in_family)?;
-    if let Some(ttl) = attributes.get_mut("TTL").filter(|ttl| *ttl == "FOREVER") {
-        *ttl = i32::MAX.to_string();
-    }
-    attributes.extend(of.metadata.clone());
-    Ok(schema::ColumnFamilySchema {
-        name: of.name.as_bytes().to_vec(),
-        attributes: byte_pairs(&attributes),
-        configuration: pairs(&of.configuration),
-    })
-}
-
-fn byte_pairs(map: &BTreeMap<String, String>) -> Vec<BytesBytesPair> {
-    let pair = |(name, value): (&String, &String)| BytesBytesPair {
-        first: name.as_bytes().to_vec(),
-        second: value.as_bytes().to_vec(),
-    };
-    map.iter().map(pair).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_known_of_a_table_goes_back_as_it_came() {
-        let attribute = |name: &str, value: &str| BytesBytesPair { first: name.into(), second: value.into() };
-        let from = schema::TableSchema {
-            table_name: Some(schema::TableName { namespace: b"default".to_vec(), qualifier: b"t".to_vec() }),
-            attributes: vec![attribute("READONLY", "true"), attribute("strange", "kept")],
-            column_families: vec![schema::ColumnFamilySchema {
-                name: b"f".to_vec(),
-                attributes: vec![attribute("TTL", "60"), attribute("VERSIONS", "1"), attribute("odd", "too")],
-                configuration: vec![NameStringPair { name: "a".into(), value: "b".into() }],
-            }],
-            configuration: Vec::new(),
-        };
-        let own = own_table(&from).unwrap();
-        assert!(own.read_only() && own.metadata["strange"] == "kept");
-        let family = &own.families["f"];
-        assert_eq!((family.rules.ttl_ms, family.attributes.len()), (Some(60_000), 1));
-        let back = table(&own).unwrap();
-        assert_eq!((&back.attributes, &back.configuration), (&from.attributes, &from.configuration));
-        let family = &back.column_families[0];
-        assert_eq!(family.attributes, [attribute("TTL", "60"), attribute("odd", "too")]);
-        assert_eq!(family.configuration, from.column_families[0].configuration);
-    }
-
-    #[test]
-    fn attributes_that_hbase_lacks_are_refused_unless_mkdir_gave_them() {
-        let mut one = FamilySchema::new("f", file_family_attributes());
-        let sent = family(&one).unwrap();
-        assert!(sent.attributes.iter().all(|pair| !OWN.iter().any(|own| own.as_bytes() == pair.first)));
-        one.attributes.insert("PURGE_DELETED_AFTER".into(), "5".into());
-        assert_eq!(family(&one).unwrap_err().kind, ErrorKind::Unsupported);
-    }
+/// Disabled, or about to be.
+fn state_of(said: Option<&i32>) -> TableState {
+    if matches!(said, Some(1 | 2)) { TableState::Disabled } else { TableState::Enabled }
 }

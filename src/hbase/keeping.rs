@@ -59,7 +59,7 @@ impl HBase {
         if snapshot.table.as_ref() != Some(from) {
             return Err(Error::new(ErrorKind::NoSuchTable, format!("snapshot {name} has no table {from}")));
         }
-        let catalogue = self.described.ask(&self.cluster)?;
+        let catalogue = self.described.ask(&self.cluster).map_err(super::altering::away)?;
         let existing = catalogue.tables.get(to);
         if existing.is_some() && restoration.existing == Existing::Refuse {
             return Err(Error::new(ErrorKind::TableExists, format!("Table already exists: {to}")));

@@ -16,9 +16,13 @@ mod numbers;
 mod reading;
 mod regions;
 mod renaming;
+mod schemas;
 mod times;
+mod told_schema;
 mod values;
 mod writing;
+
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -35,14 +39,25 @@ const OLDEST: (u32, u32) = (2, 4);
 
 /// A cluster as a store.
 pub struct HBase {
-    cluster: Cluster,
-    described: described::Described,
+    cluster: Arc<Cluster>,
+    described: Arc<described::Described>,
     values: values::Values,
     given: times::Given,
     told: numbers::Told,
     env: RealEnv,
     hash_key: [u8; 16],
-    subscribers: RwLock<Vec<Subscriber>>,
+    listeners: Arc<Listeners>,
+}
+
+/// Who is told of what happens.
+#[derive(Default)]
+struct Listeners(RwLock<Vec<Subscriber>>);
+
+impl Listeners {
+    fn tell(&self, event: &Event) {
+        let subscribers = self.0.read().clone();
+        subscribers.iter().for_each(|told| told(event));
+    }
 }
 
 /// The address in one form: without what may be left out. Refuses one that is wrong.
@@ -57,19 +72,26 @@ impl HBase {
         let cluster = Cluster::new(config);
         let at = |e: client::Error| Error::from(e.at(address));
         let id = cluster.id().map_err(at)?;
-        check_version(&cluster.version().map_err(at)?).map_err(|e| e.context(address))?;
+        let listeners: Arc<Listeners> = Arc::default();
+        let described = described::Described::new(Arc::clone(&listeners));
+        match described::for_a_moment(&cluster, || cluster.version()).map_err(at) {
+            Ok(version) => check_version(&version).map_err(|e| e.context(address))?,
+            // Rows are served without a master.
+            Err(e) if described::is_away(&e) => described.tell_away(&e, "what hbase:meta and regions tell is shown"),
+            Err(e) => return Err(e),
+        }
         let digest = Sha256::digest(id.as_bytes());
         let mut hash_key = [0; 16];
         hash_key.copy_from_slice(&digest[..16]);
         Ok(Self {
-            cluster,
-            described: described::Described::default(),
+            cluster: Arc::new(cluster),
+            described: Arc::new(described),
             values: values::Values::default(),
             given: times::Given::default(),
             told: numbers::Told::default(),
             env: RealEnv::default(),
             hash_key,
-            subscribers: RwLock::default(),
+            listeners,
         })
     }
 
@@ -84,8 +106,7 @@ impl HBase {
 
     /// Tells of what was changed from here; what others change is not told by a cluster.
     fn announce(&self, events: &[Event]) {
-        let subscribers = self.subscribers.read().clone();
-        events.iter().for_each(|event| subscribers.iter().for_each(|told| told(event)));
+        events.iter().for_each(|event| self.listeners.tell(event));
     }
 }
 

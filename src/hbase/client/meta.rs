@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use prost::Message;
 
 use super::cluster::Cluster;
-use super::error::{Error, Result};
-use super::proto::data::{Column, Scan};
+use super::error::{Error, Kind, Result};
+use super::proto::data::{Column, Get, Scan};
 use super::proto::schema::{TableName, TableState};
 use super::region::{Region, meta_table, no_table, region_of, table_key};
 use super::scanner::Scanner;
@@ -61,6 +61,21 @@ impl Cluster {
             }
         }
         if regions.is_empty() { Err(no_table(table)) } else { Ok(regions) }
+    }
+
+    /// A table's descriptor in words, as a server that has a region of it says them: where it refuses a family.
+    pub fn descriptor(&self, table: &TableName) -> Result<String> {
+        // No family has a colon in its name.
+        let column = vec![Column { family: b":".to_vec(), qualifier: Vec::new() }];
+        let get = Get { row: vec![0], column, ..Get::default() };
+        match self.get(table, get) {
+            Err(e) if e.kind == Kind::NoFamily => match e.text.split_once(" in table ") {
+                Some((_, told)) => Ok(told.to_owned()),
+                None => Err(e),
+            },
+            Err(e) => Err(e),
+            Ok(_) => Err(Error::protocol("a family that cannot be was read")),
+        }
     }
 
     /// The states of all tables, by `namespace:name` (the namespace `default` left out): 0 enabled, 1

@@ -27,13 +27,18 @@ pub struct Tries {
     what: String,
     until: Instant,
     allowed: Duration,
+    /// What of it the work has that it is part of.
+    given: Duration,
     tried: usize,
 }
 
 impl Tries {
     /// An operation that may take so long, all tries together.
     pub fn new(what: impl Into<String>, allowed: Duration) -> Self {
-        Self { what: what.into(), until: bounded(Instant::now() + allowed), allowed, tried: 0 }
+        let now = Instant::now();
+        let until = bounded(now + allowed);
+        let given = until.saturating_duration_since(now);
+        Self { what: what.into(), until, allowed, given, tried: 0 }
     }
 
     /// What is left of its time.
@@ -60,9 +65,9 @@ impl Tries {
         let pause = pause(self.tried, error.kind).min(self.left() / 2);
         self.tried += 1;
         if self.left() <= SHORT {
-            let (tries, allowed) = (self.tried, self.allowed);
+            let (tries, allowed) = (self.tried, self.given);
             let text =
-                format!("{} failed {tries} times within {allowed:?}, the last time so: {}", self.what, error.text);
+                format!("{} failed {tries} times within {allowed:.1?}, the last time so: {}", self.what, error.text);
             return Err(Error::new(Kind::TimedOut, text));
         }
         log::debug!("{}: {}; again in {pause:?}", self.what, error.text);

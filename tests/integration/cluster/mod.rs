@@ -8,6 +8,7 @@ mod control;
 mod copy;
 mod faults;
 mod killed;
+mod masterless;
 mod regions;
 mod scenarios;
 mod server;
