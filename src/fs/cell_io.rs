@@ -11,7 +11,7 @@ use super::running::Running;
 use super::session::gone;
 use super::snapshots::stale;
 use super::{Creator, EntryReply, Fs, not_permitted};
-use crate::model::{ColumnKey, FileChange};
+use crate::model::{ColumnKey, FileChange, TableSchema};
 use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
@@ -153,14 +153,20 @@ impl Fs {
         let table = catalogue.tables.get(&column.table);
         let table = table.ok_or_else(|| Error::new(ErrorKind::NoSuchTable, format!("no table {}", column.table)))?;
         let Some(family) = table.families.get(&column.family) else { return Err(no_family(column)) };
-        if table.read_only() && !self.restores(key) {
-            let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", column.table);
-            return Err(Error::new(ErrorKind::ReadOnlyTable, text));
+        if !self.restores(key) {
+            refuse_read_only(table)?;
         }
         if table.state == crate::model::TableState::Disabled {
             return Err(Error::new(ErrorKind::TableDisabled, format!("table {} is disabled", column.table)));
         }
         Ok(family.rules.ttl_ms.map(Duration::from_millis))
+    }
+
+    /// Refuses early a directory or a generated file of a row whose table takes no writes.
+    pub(super) fn check_row_table(&self, key: &NodeKey) -> Result<()> {
+        let is_of_row = matches!(key.place, Place::Row(_) | Place::Family(_) | Place::Counter(_) | Place::Json(_));
+        let Some(name) = key.place.table().filter(|_| is_of_row && !self.restores(key)) else { return Ok(()) };
+        self.tree.backend.catalogue()?.tables.get(name).map_or(Ok(()), refuse_read_only)
     }
 
     /// At most `len` bytes from `offset`.
@@ -344,6 +350,14 @@ pub(super) fn new_file(node: &Arc<Node>) -> Arc<FileHandle> {
 }
 
 /// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.
+fn refuse_read_only(table: &TableSchema) -> Result<()> {
+    if !table.read_only() {
+        return Ok(());
+    }
+    let text = format!("table {} is READONLY; set .schema/.table/READONLY to false to write", table.name);
+    Err(Error::new(ErrorKind::ReadOnlyTable, text))
+}
+
 fn give_up(state: &mut NodeState, refused: ErrorKind) -> Result<()> {
     if let Some(session) = &mut state.session {
         session.dirty_handles = session.dirty_handles.saturating_sub(1);

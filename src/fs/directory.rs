@@ -157,6 +157,7 @@ impl Fs {
             self.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
+        self.check_row_table(&key)?;
         let access = self.by_creator(&key, creator);
         // Order: before there is anything that the kernel could forget again.
         self.modes.set(&key, access)?;

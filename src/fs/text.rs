@@ -88,6 +88,9 @@ impl Fs {
         if flags.write && !writable {
             return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
         }
+        if flags.write {
+            self.check_row_table(key)?;
+        }
         if self.is_made_as_read(&key.place) {
             return self.open_stream(node, key);
         }
@@ -143,6 +146,7 @@ impl Fs {
             Place::Versions(column) => return Err(self.tree.versions_are_given(column)),
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
+        self.check_row_table(key)?;
         if let Some(entry) = self.known(key)? {
             if self.is_made_by_copy(key)? {
                 return Ok((entry, self.open(entry.attr.ino, OpenFlags { truncate: true, ..flags })?));

@@ -103,13 +103,18 @@ impl HBase {
         Ok(())
     }
 
-    /// A table that the cluster has.
+    /// A table that the cluster has and that takes writes.
     fn writable<'a>(&self, catalogue: &'a Catalogue, name: &TableName) -> Result<&'a TableSchema> {
         if self.described.is_pending(name) {
             let text = format!("table {name} has no family yet: declare one first");
             return Err(Error::new(ErrorKind::NoSuchFamily, text));
         }
-        known(catalogue, name)
+        let table = known(catalogue, name)?;
+        if table.read_only() {
+            let text = format!("table {name}: region is read only (READONLY is true); alter it to write");
+            return Err(Error::new(ErrorKind::ReadOnlyTable, text));
+        }
+        Ok(table)
     }
 
     fn plan(&self, table: &TableSchema, looked: &Looked, change: &RowMutations) -> Result<Plan> {

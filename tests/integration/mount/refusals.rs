@@ -95,6 +95,15 @@ const REFUSALS: &[Refusal] = &[
     ("mkdir in the past", libc::EROFS, |d| errno(fs::create_dir(d.join("t/.at/4102444800000/new")))),
     ("write to a READONLY table", libc::EROFS, |d| errno(fs::write(d.join("readonly/r/f/q"), "x"))),
     ("unlink in a READONLY table", libc::EROFS, |d| errno(fs::remove_file(d.join("readonly/r/f/q")))),
+    ("mkdir of a row in a READONLY table", libc::EROFS, |d| errno(fs::create_dir(d.join("readonly/new")))),
+    ("open of a counter in a READONLY table", libc::EROFS, |d| {
+        errno(
+            OpenOptions::new().create(true).truncate(true).write(true).open(d.join("readonly/r/f/n@counter")).map(drop),
+        )
+    }),
+    ("open of .json in a READONLY table", libc::EROFS, |d| {
+        errno(OpenOptions::new().write(true).open(d.join("readonly/r/.json")).map(drop))
+    }),
     ("read a disabled table", libc::EACCES, |d| errno(fs::read(d.join("disabled/r/f/q")))),
     ("write to a disabled table", libc::EACCES, |d| errno(fs::write(d.join("disabled/r/f/q"), "x"))),
     ("a table beyond the quota", libc::EDQUOT, |d| errno(fs::create_dir(d.join("../full/second")))),
