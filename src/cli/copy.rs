@@ -180,6 +180,7 @@ fn one(job: &Job, keeper: &mut Keeper) -> Result<Tally> {
     });
     let tally = sum(&done?);
     job.to.sync()?;
+    copy::finish(job)?;
     keeper.kept.done.push(name);
     (keeper.kept.row, keeper.kept.tally) = (None, Tally::default());
     keeper.keep()?;

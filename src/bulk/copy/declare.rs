@@ -5,6 +5,8 @@ use crate::model::describe::SPLITS;
 use crate::model::{CatalogueChange, FamilySchema, Origin, TableId, TableSchema, TableState};
 use crate::{Error, ErrorKind, Result};
 
+/// Whether a table takes no writes.
+const READ_ONLY: &str = "READONLY";
 /// Attributes that only embedded stores have.
 const OWN: [&str; 2] = ["PURGE_DELETED_AFTER", "KEEP_VERSIONS_FOR"];
 
@@ -28,6 +30,8 @@ pub fn declare(job: &Job) -> Result<Vec<String>> {
         return Ok(told);
     };
     let mut whole = there.clone();
+    // What was copied before is copied on; a table that is READONLY there alone stays it, and refuses.
+    let is_locked = source.read_only() && whole.attributes.remove(READ_ONLY).is_some();
     for (name, family) in wanted.families {
         match whole.families.get(&name) {
             None => drop(whole.families.insert(name, family)),
@@ -37,10 +41,24 @@ pub fn declare(job: &Job) -> Result<Vec<String>> {
             Some(_) => {}
         }
     }
-    if whole.families.len() > there.families.len() {
+    if is_locked || whole.families.len() > there.families.len() {
         job.to.alter(CatalogueChange::AlterTable(whole), Origin::default())?;
     }
     Ok(told)
+}
+
+/// Ends what [`declare`] began: a table that takes no writes in the source takes none from now on.
+pub fn finish(job: &Job) -> Result<()> {
+    let (from, to) = (job.from.catalogue()?, job.to.catalogue()?);
+    let is_read_only = from.tables.get(&job.table).is_some_and(TableSchema::read_only);
+    match to.tables.get(&job.target).filter(|table| is_read_only && !table.read_only()) {
+        Some(table) => {
+            let mut table = table.clone();
+            table.attributes.insert(READ_ONLY.to_owned(), "true".to_owned());
+            job.to.alter(CatalogueChange::AlterTable(table), Origin::default())
+        }
+        None => Ok(()),
+    }
 }
 
 /// The source's table under its name at the target, without what the target cannot have.
@@ -48,6 +66,8 @@ fn adapted(job: &Job, source: &TableSchema, is_cluster: bool) -> (TableSchema, V
     let mut told = Vec::new();
     let mut wanted = source.clone();
     (wanted.name, wanted.id, wanted.state) = (job.target.clone(), TableId(0), TableState::Enabled);
+    // Until all of it is there.
+    wanted.attributes.remove(READ_ONLY);
     for name in std::mem::take(&mut wanted.indexes).into_keys() {
         told.push(format!("index {name} is not copied; where indexes are: cellfs create-index"));
     }

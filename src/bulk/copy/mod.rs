@@ -12,7 +12,7 @@ mod stream;
 use std::sync::Arc;
 
 pub use compare::{Compared, compare};
-pub use declare::declare;
+pub use declare::{declare, finish};
 
 use crate::Result;
 use crate::backend::Backend;
