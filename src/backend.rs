@@ -315,6 +315,11 @@ pub trait Backend: Send + Sync {
 
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
+    /// Whether [`Backend::rename_directory`] moves anything.
+    fn moves_directories(&self) -> bool {
+        true
+    }
+
     /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
     /// Whoever shows directories that have no cell shows this one no more: all it had was moved away.

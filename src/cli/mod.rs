@@ -30,6 +30,7 @@ mod logging;
 mod mount;
 mod mount_options;
 mod moving;
+mod moving_cluster;
 mod output;
 mod path;
 mod profile;

@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 /// Versions that are looked at at once.
 const PAGE: usize = 2000;
 /// Times that a column is copied while others write it.
-const TRIES: u32 = 100;
+pub(super) const TRIES: u32 = 100;
 /// Bytes of names and values that are copied at once; a single value may be larger,
 const BATCH_BYTES: u64 = 16 << 20;
 /// and is read in pieces of so many.
@@ -52,7 +52,8 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
     if from == to {
         return Err(Error::new(ErrorKind::IllegalArgument, "both names stand for the same place"));
     }
-    let mover = Mover { backend, resume: args.resume, progress: Progress::counting("versions") };
+    let is_cluster = backend.cluster_numbers().map_or(true, |numbers| numbers.is_some());
+    let mover = Mover { backend, resume: args.resume, is_cluster, progress: Progress::counting("versions") };
     match (&from, &to) {
         (Place::Table(one), Place::Table(other)) => mover.table(one, other)?,
         (Place::Row(one), Place::Row(other)) => mover.row(one, other)?,
@@ -81,10 +82,12 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
 /// A column that was copied whole, and the sequence number of its last put.
 type Copied = (Qualifier, SeqNo);
 
-struct Mover {
-    backend: Arc<dyn Backend>,
+pub(super) struct Mover {
+    pub(super) backend: Arc<dyn Backend>,
     resume: bool,
-    progress: Progress,
+    /// It restores no deleted versions as such.
+    is_cluster: bool,
+    pub(super) progress: Progress,
 }
 
 impl Mover {
@@ -177,6 +180,9 @@ impl Mover {
 
     /// Moves all columns; how many versions that were.
     fn family(&self, from: &FamilyPlace, to: &FamilyPlace) -> Result<u64> {
+        if self.is_cluster {
+            return self.family_on_cluster(from, to);
+        }
         let (mut at, mut open, mut moved) = (None, None::<Copied>, 0);
         loop {
             let page = self.history(from, at.as_ref(), PAGE)?;
@@ -205,6 +211,9 @@ impl Mover {
 
     /// Moves one column.
     fn cell(&self, from: &ColumnKey, to: &ColumnKey) -> Result<u64> {
+        if self.is_cluster {
+            return self.cell_on_cluster(from, to);
+        }
         let mut moved = 0;
         for _ in 0..TRIES {
             let (versions, last) = self.copy_column(from, to)?;
@@ -309,7 +318,7 @@ impl Mover {
     }
 
     /// Erases a column unless something was put into it after `last`; whether it did.
-    fn erase_column(&self, from: &ColumnKey, to: &ColumnKey, last: SeqNo) -> Result<bool> {
+    pub(super) fn erase_column(&self, from: &ColumnKey, to: &ColumnKey, last: SeqNo) -> Result<bool> {
         let newest = self.backend.newest(from, TimeRange::ALL)?;
         if newest.as_ref().is_some_and(|cell| cell.seq > last) {
             return Ok(false);

@@ -110,10 +110,11 @@ impl Fs {
         mode: RenameMode,
     ) -> Result<()> {
         let whole = |row: &RowPlace| Directory { table: row.table.clone(), row: row.row.clone(), family: None };
+        self.check_moves((&whole(one), &whole(other)), (from, to), mode)?;
         for family in self.tree.backend.list_families(&one.table, &one.row, TimeRange::ALL, Versions::LiveAndKept)? {
             self.declare_if_asked(&FamilyPlace { table: other.table.clone(), row: other.row.clone(), family })?;
         }
-        self.move_directory(from, to, &whole(one), &whole(other), mode)?;
+        self.move_directory(from, to, &whole(one), &whole(other))?;
         for family in self.tree.uncommitted.dirs.families(one)? {
             let place =
                 |row: &RowPlace| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
@@ -134,8 +135,9 @@ impl Fs {
     ) -> Result<()> {
         let whole =
             |f: &FamilyPlace| Directory { table: f.table.clone(), row: f.row.clone(), family: Some(f.family.clone()) };
+        self.check_moves((&whole(one), &whole(other)), (from, to), mode)?;
         self.declare_if_asked(other)?;
-        self.move_directory(from, to, &whole(one), &whole(other), mode)?;
+        self.move_directory(from, to, &whole(one), &whole(other))?;
         self.tree.uncommitted.dirs.remove_family(one)?;
         self.tree.uncommitted.dirs.add_family(other)?;
         let row = RowPlace { table: one.table.clone(), row: one.row.clone() };
@@ -143,15 +145,7 @@ impl Fs {
     }
 
     /// Moves all cells below a directory, and the nodes that the kernel holds there.
-    fn move_directory(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        one: &Directory,
-        other: &Directory,
-        mode: RenameMode,
-    ) -> Result<()> {
-        self.check_directories(from, to, mode)?;
+    fn move_directory(&self, from: &NodeKey, to: &NodeKey, one: &Directory, other: &Directory) -> Result<()> {
         let below = |column: &ColumnKey| {
             column.table == one.table
                 && column.row == one.row
@@ -191,6 +185,18 @@ impl Fs {
 
     pub(super) fn newest_version(&self, column: &ColumnKey) -> Result<Option<(Timestamp, SeqNo)>> {
         Ok(self.tree.backend.newest(column, TimeRange::ALL)?.map(|cell| (cell.timestamp, cell.seq)))
+    }
+
+    /// Refuses what will not be moved, before families are declared for it.
+    fn check_moves(
+        &self,
+        (one, other): (&Directory, &Directory),
+        (from, to): (&NodeKey, &NodeKey),
+        mode: RenameMode,
+    ) -> Result<()> {
+        self.check_directories(from, to, mode)?;
+        let backend = &self.tree.backend;
+        if backend.moves_directories() { Ok(()) } else { backend.rename_directory(one, other, Origin::default()) }
     }
 
     fn check_directories(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {

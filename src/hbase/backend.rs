@@ -109,6 +109,10 @@ impl Backend for HBase {
         self.in_time(|| self.rename(rename))
     }
 
+    fn moves_directories(&self) -> bool {
+        false
+    }
+
     fn rename_directory(&self, _from: &Directory, _to: &Directory, _origin: Origin) -> Result<()> {
         across_rows()
     }

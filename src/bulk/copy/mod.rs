@@ -6,6 +6,7 @@
 
 mod compare;
 mod declare;
+mod renamed;
 mod rows;
 mod stream;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub use compare::{Compared, compare};
 pub use declare::{declare, finish};
+pub use renamed::{Copied, Part, rename};
 
 use crate::Result;
 use crate::backend::Backend;

@@ -9,6 +9,7 @@ mod copy;
 mod faults;
 mod killed;
 mod masterless;
+mod moves;
 mod read_only;
 mod regions;
 mod scenarios;
