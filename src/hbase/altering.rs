@@ -5,7 +5,7 @@ use super::convert::{table_name, unsupported};
 use super::described::is_away;
 use super::schemas;
 use crate::backend::Event;
-use crate::model::describe::SPLITS;
+use crate::model::region::{self, set_splits};
 use crate::model::{
     Catalogue, CatalogueChange, Origin, TableName, TableSchema, TableState, check_family, check_namespace,
 };
@@ -86,6 +86,7 @@ impl HBase {
         }
         new.families.keys().try_for_each(|family| check_family(family))?;
         if new.families.is_empty() {
+            set_splits(&mut new, splits);
             self.described.hold(new)?;
         } else {
             self.cluster.create_table(schemas::table(&new)?, splits)?;
@@ -99,7 +100,10 @@ impl HBase {
         new.families.keys().try_for_each(|family| check_family(family))?;
         let is_pending = self.described.is_pending(&name);
         match (is_pending, new.families.is_empty()) {
-            (true, true) => self.described.hold(new)?,
+            (true, true) => {
+                set_splits(&mut new, splits);
+                self.described.hold(new)?;
+            }
             (true, false) => {
                 self.cluster.create_table(schemas::table(&new)?, splits)?;
                 self.described.drop_pending(&name);
@@ -177,10 +181,11 @@ impl HBase {
     }
 }
 
-/// Where regions are asked to begin: the shell keeps that beside the table, a cluster makes regions of it.
+/// Where regions are asked to begin: that is kept beside the table, a cluster makes regions of it.
 fn take_splits(table: &mut TableSchema) -> Vec<Vec<u8>> {
-    let text = table.configuration.remove(SPLITS).unwrap_or_default();
-    text.split(',').filter(|part| !part.is_empty()).filter_map(|part| hex::decode(part).ok()).collect()
+    let splits = region::splits(table);
+    set_splits(table, Vec::new());
+    splits
 }
 
 /// A table of the catalogue.

@@ -107,6 +107,18 @@ pub fn splits(table: &TableSchema) -> Vec<Vec<u8>> {
     text.split(',').filter(|part| !part.is_empty()).filter_map(|part| hex::decode(part).ok()).collect()
 }
 
+/// Remembers split points; none forgets them.
+pub fn set_splits(table: &mut TableSchema, mut splits: Vec<Vec<u8>>) {
+    splits.sort();
+    splits.dedup();
+    let text: Vec<String> = splits.iter().filter(|split| !split.is_empty()).map(hex::encode).collect();
+    if text.is_empty() {
+        table.configuration.remove(SPLITS);
+    } else {
+        table.configuration.insert(SPLITS.to_owned(), text.join(","));
+    }
+}
+
 /// The regions that a table of these split points would have.
 pub fn regions(table: &TableSchema) -> Vec<Region> {
     let splits = splits(table);

@@ -5,20 +5,7 @@ use super::arguments::Options;
 use super::failure::{Outcome, refuse};
 use super::value::Value;
 use crate::backend::Backend;
-use crate::model::describe::SPLITS;
 use crate::model::{TableSchema, region, to_bytes_binary, to_string_binary};
-
-/// Remembers split points; none forgets them.
-pub fn set_splits(table: &mut TableSchema, mut splits: Vec<Vec<u8>>) {
-    splits.sort();
-    splits.dedup();
-    let text: Vec<String> = splits.iter().filter(|split| !split.is_empty()).map(hex::encode).collect();
-    if text.is_empty() {
-        table.configuration.remove(SPLITS);
-    } else {
-        table.configuration.insert(SPLITS.to_owned(), text.join(","));
-    }
-}
 
 /// The split points that SPLITS, SPLITS_FILE or NUMREGIONS and SPLITALGO ask for; takes them out.
 pub fn wanted_splits(options: &mut Options) -> Outcome<Option<Vec<Vec<u8>>>> {

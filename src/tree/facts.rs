@@ -1,7 +1,7 @@
 //! What is at a place: whether it exists, and what `stat` needs of it.
 
 use super::keys::KeyFileState;
-use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, View};
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
 use super::resolve::{Facts, Tree, text};
 use super::schema;
 use crate::backend::{HistoryFrom, Versions};
@@ -64,6 +64,7 @@ impl Tree {
             Place::RowKey(row) => Ok(self.row_exists(key.view, row)?.then(|| key_text(&row.row))),
             Place::Counter(column) => self.counter_facts(key.view, column),
             Place::Json(row) => self.json_facts(key.view, row),
+            Place::Schema(schema) if let SchemaPlace::Splits(table) = schema.as_ref() => self.splits_facts(table),
             Place::Schema(schema) => schema::facts(self.backend.catalogue()?.as_ref(), schema),
             // Only the history has them.
             Place::Ended(..) | Place::Scratch(_) | Place::Waiting(_) => Ok(None),

@@ -66,7 +66,9 @@ impl Tree {
             Place::Family(family) => self.page_columns(dir, family, after, limit),
             Place::Versions(column) => self.page_versions(dir, column, after, limit),
             Place::Schema(place) => {
-                let entries = schema::list(self.backend.catalogue()?.as_ref(), place);
+                let mut entries = schema::list(self.backend.catalogue()?.as_ref(), place);
+                entries.extend(self.splits_entry(place)?);
+                entries.sort_by(|a, b| a.0.cmp(&b.0));
                 let place = |s| dir.sibling(Place::Schema(Arc::new(s)));
                 let entries = entries.into_iter().map(|(name, s)| plain(name, place(s)));
                 Ok(after_cursor(entries, after, limit))

@@ -33,6 +33,7 @@ pub mod schema_constraint;
 pub mod schema_family;
 pub mod schema_index;
 mod schema_place;
+mod schema_splits;
 mod spelling;
 pub mod suffix;
 pub mod times;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::place::{FreeMap, Place, SchemaPlace};
 use super::resolve::{Facts, absent, text};
-use super::{schema_constraint, schema_index};
+use super::{schema_constraint, schema_index, schema_splits};
 use crate::model::attributes::{family_effect, table_effect};
 use crate::model::row_key::RECIPE;
 use crate::model::{
@@ -43,6 +43,7 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
             crate::model::check_family(text)?;
             SchemaPlace::Family(table.clone(), name)
         }
+        SchemaPlace::TableAttributes(table) if text == schema_splits::FILE => SchemaPlace::Splits(table.clone()),
         SchemaPlace::TableAttributes(table) => attribute_target(table, None, name).unwrap_or_else(scratch),
         SchemaPlace::Family(table, family) if text == schema_constraint::DIR => {
             SchemaPlace::Constraints(table.clone(), family.clone())
@@ -95,6 +96,7 @@ pub fn parent(place: &SchemaPlace) -> Option<SchemaPlace> {
         SchemaPlace::FreeKey { table, family, map, .. } => {
             Some(SchemaPlace::Free { table: table.clone(), family: family.clone(), map: *map })
         }
+        SchemaPlace::Splits(table) => Some(SchemaPlace::TableAttributes(table.clone())),
         SchemaPlace::Scratch { parent, .. } => Some(parent.as_ref().clone()),
     }
 }
@@ -106,6 +108,7 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
         SchemaPlace::TableAttributes(_) => TABLE_DIR,
         SchemaPlace::Indexes(_) => schema_index::DIR,
         SchemaPlace::Recipe(_) => RECIPE_FILE,
+        SchemaPlace::Splits(_) => schema_splits::FILE,
         SchemaPlace::Constraints(..) => schema_constraint::DIR,
         SchemaPlace::Free { map, .. } => map.dir_name(),
         SchemaPlace::NamespaceProperty(_, name)
@@ -148,7 +151,7 @@ pub fn facts(catalogue: &Catalogue, place: &SchemaPlace) -> Result<Option<Facts>
             let mtime = attribute_key(catalogue, place).and_then(|key| catalogue.times.get(&key).copied());
             Facts::text(format!("{value}\n").into_bytes(), mtime.unwrap_or_default())
         }),
-        SchemaPlace::Scratch { .. } => None,
+        SchemaPlace::Splits(_) | SchemaPlace::Scratch { .. } => None,
     })
 }
 
@@ -331,6 +334,9 @@ pub fn set(catalogue: &Catalogue, place: &SchemaPlace, value: Option<String>) ->
     }
     if let SchemaPlace::Recipe(table) = place {
         return set(catalogue, &recipe_key(table), value);
+    }
+    if let SchemaPlace::Splits(table) = place {
+        return schema_splits::set(catalogue, table, value.as_deref());
     }
     if let SchemaPlace::ConstraintAttribute { table, family, constraint, name } = place {
         return schema_constraint::set(catalogue, (table, family, constraint), name, value.as_deref());

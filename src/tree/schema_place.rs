@@ -37,6 +37,8 @@ pub enum SchemaPlace {
     ConstraintAttribute { table: TableName, family: String, constraint: String, name: String },
     /// `.schema/.key`: the recipe of the row keys.
     Recipe(TableName),
+    /// `.schema/.table/SPLITS`: where regions begin.
+    Splits(TableName),
     /// An unlisted scratch file in one of these directories.
     Scratch { parent: Arc<SchemaPlace>, name: String },
 }
@@ -75,6 +77,7 @@ impl SchemaPlace {
             | SchemaPlace::Constraints(table, _)
             | SchemaPlace::Constraint(table, ..)
             | SchemaPlace::ConstraintAttribute { table, .. }
+            | SchemaPlace::Splits(table)
             | SchemaPlace::Recipe(table) => Some(table),
             SchemaPlace::Scratch { parent, .. } => parent.table(),
         }
@@ -90,6 +93,7 @@ impl SchemaPlace {
                 | SchemaPlace::IndexAttribute { .. }
                 | SchemaPlace::ConstraintAttribute { .. }
                 | SchemaPlace::Recipe(_)
+                | SchemaPlace::Splits(_)
                 | SchemaPlace::Scratch { .. }
         )
     }

@@ -3,11 +3,11 @@
 use super::{Command, meaningless};
 use crate::ErrorKind;
 use crate::backend::RegionChange;
-use crate::model::region::splits;
+use crate::model::region::{set_splits, splits};
 use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
 use crate::shell::failure::{Failure, Outcome, refuse, table_name};
-use crate::shell::regions::{regions, set_splits};
+use crate::shell::regions::regions;
 use crate::shell::registry;
 use crate::shell::session::Session;
 use crate::shell::value::Value;

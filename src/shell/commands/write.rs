@@ -2,6 +2,7 @@
 
 use super::tables::{change, set_state};
 use super::{ColumnText, Command, check_families, row_key};
+use crate::model::region::set_splits;
 use crate::model::{
     Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange, Increment,
     Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
@@ -10,7 +11,6 @@ use crate::model::{
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::counter;
 use crate::shell::failure::{Failure, Outcome, refuse};
-use crate::shell::regions::set_splits;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
 

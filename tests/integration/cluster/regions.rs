@@ -1,7 +1,9 @@
 //! What the shell says of a cluster is the cluster's own: servers, regions, splits; and what it asks of the master.
 
+use std::fs;
+
 use super::server::Cluster;
-use super::tree::cellfs;
+use super::tree::{MountedAt, cellfs};
 
 /// The shell's output, which is to end well.
 fn shell(address: &str, script: &str) -> String {
@@ -51,6 +53,26 @@ fn the_shell_tells_of_the_servers_and_regions_that_there_are() {
         assert!(told.contains(&format!("Total number of splits = {count}")), "{told}");
     }
     cellfs(&["drop", at, "regions_told"]);
+}
+
+#[test]
+fn a_file_tells_and_asks_where_regions_begin() {
+    let mounted = MountedAt::new(&Cluster::shared().address, "cache=0");
+    let table = mounted.mnt().join("default/regions_file");
+    let cluster = Cluster::shared();
+    cellfs(&["drop", &cluster.address, "regions_file"]);
+    fs::create_dir(&table).unwrap();
+    let splits = table.join(".schema/.table/SPLITS");
+    fs::write(&splits, "p\\x00\ng\n").unwrap();
+    assert_eq!(fs::read_to_string(&splits).unwrap(), "g\np\\x00\n");
+    fs::create_dir(table.join(".schema/f")).unwrap();
+    assert!(shell(&cluster.address, "get_splits 'regions_file'").contains("= 3\ng\np\\x00"));
+    assert_eq!(fs::read_to_string(&splits).unwrap(), "g\np\\x00\n");
+    let names: Vec<_> = fs::read_dir(table.join(".schema/.table")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(names.iter().any(|name| name == "SPLITS"), "{names:?}");
+    fs::write(&splits, "c\n").unwrap();
+    assert_eq!(fs::read_to_string(&splits).unwrap(), "c\ng\np\\x00\n");
+    cellfs(&["drop", &cluster.address, "regions_file"]);
 }
 
 #[test]

@@ -43,6 +43,7 @@ mod sentences;
 mod service;
 mod shortened;
 mod snapshots;
+mod splits;
 mod stopped;
 mod system;
 mod together;
