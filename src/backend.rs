@@ -24,7 +24,7 @@ pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
 pub use kept::{Existing, Restoration, SnapshotInfo};
 pub use load::BulkLoad;
 pub use numbers::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
-pub use regions::{ClusterNumbers, Region, RegionChange, ServerNumbers};
+pub use regions::{ClusterNumbers, Region, RegionChange, RegionSwitch, ServerNumbers};
 pub use run::{RowPiece, VersionRun};
 
 /// Results of a scan, in order; after an `Err` there is nothing more.

@@ -41,6 +41,13 @@ pub struct ClusterNumbers {
     pub dead: Vec<String>,
 }
 
+/// What a cluster does with regions by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionSwitch {
+    Split,
+    Merge,
+}
+
 /// What can be asked of the master about regions; each is named by its name or its encoded name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegionChange {
@@ -61,4 +68,8 @@ pub enum RegionChange {
     SwitchBalancer(bool),
     /// Answered by whether it is on.
     AskBalancer,
+    /// What the cluster does by itself; answered by whether it did.
+    SwitchRegions(RegionSwitch, bool),
+    /// Answered by whether it does.
+    AskRegions(RegionSwitch),
 }

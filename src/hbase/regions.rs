@@ -6,7 +6,7 @@ use super::client::proto::admin::{LiveServer, RegionLoad};
 use super::client::proto::schema::ServerName;
 use super::client::{self};
 use super::convert::table_name;
-use crate::backend::{ClusterNumbers, Region, RegionChange, ServerNumbers};
+use crate::backend::{ClusterNumbers, Region, RegionChange, RegionSwitch, ServerNumbers};
 use crate::model::TableName;
 use crate::{Error, ErrorKind, Result};
 
@@ -35,6 +35,14 @@ fn server(text: &str) -> Result<ServerName> {
 fn encoded(name: &str) -> String {
     let within = name.strip_suffix('.').and_then(|name| name.rsplit_once('.'));
     within.map_or(name, |(_, encoded)| encoded).to_owned()
+}
+
+/// MasterSwitchType.
+fn number_of(switch: RegionSwitch) -> i32 {
+    match switch {
+        RegionSwitch::Split => 0,
+        RegionSwitch::Merge => 1,
+    }
 }
 
 fn gone(region: &str) -> Error {
@@ -109,6 +117,8 @@ impl HBase {
             RegionChange::Unassign(region) => self.cluster.unassign(&self.whole_name(region)?),
             RegionChange::Balance => return Ok(self.cluster.balance()?),
             RegionChange::SwitchBalancer(on) => return Ok(self.cluster.set_balancer(*on)?),
+            RegionChange::SwitchRegions(of, on) => return Ok(self.cluster.set_switch(number_of(*of), *on)?),
+            RegionChange::AskRegions(of) => return Ok(self.cluster.is_switch_on(number_of(*of))?),
             RegionChange::AskBalancer => return Ok(self.cluster.is_balancer_on()?),
         };
         done.map_err(Error::from)?;

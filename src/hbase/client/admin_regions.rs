@@ -2,10 +2,11 @@
 
 use super::cluster::Cluster;
 use super::connection::Service;
-use super::error::Result;
+use super::error::{Error, Result};
 use super::proto::admin::{
-    BalanceRequest, BalancerAnswer, CompactRegionRequest, FlushRegionRequest, MergeRegionsRequest, MoveRegionRequest,
-    RegionRequest, SetBalancerRequest, SplitRegionRequest, Started,
+    BalanceRequest, BalancerAnswer, CompactRegionRequest, FlushRegionRequest, IsSplitOrMergeRequest,
+    MergeRegionsRequest, MoveRegionRequest, RegionRequest, SetBalancerRequest, SetSplitOrMergeRequest, SplitOrMergeWas,
+    SplitRegionRequest, Started,
 };
 use super::proto::schema::{Empty, RegionSpecifier, ServerName, TableName};
 use super::region::Region;
@@ -103,6 +104,18 @@ impl Cluster {
 
     pub fn is_balancer_on(&self) -> Result<bool> {
         self.balancer("IsBalancerEnabled", &Empty {})
+    }
+
+    /// Lets regions be split (0) or merged (1) or not; whether they were let.
+    pub fn set_switch(&self, switch: i32, enabled: bool) -> Result<bool> {
+        let request = SetSplitOrMergeRequest { enabled, synchronous: Some(true), switch_types: vec![switch] };
+        let answer: SplitOrMergeWas = self.master_call(("SetSplitOrMergeEnabled", &request), true)?.message()?;
+        answer.prev_value.first().copied().ok_or_else(|| Error::protocol("it does not say what was before"))
+    }
+
+    /// Whether regions may be split (0) or merged (1).
+    pub fn is_switch_on(&self, switch_type: i32) -> Result<bool> {
+        self.balancer("IsSplitOrMergeEnabled", &IsSplitOrMergeRequest { switch_type })
     }
 
     fn balancer(&self, method: &'static str, request: &impl prost::Message) -> Result<bool> {

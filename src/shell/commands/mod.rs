@@ -37,7 +37,12 @@ pub fn run(session: &mut Session<'_>, entry: &Entry, arguments: Arguments) -> Ou
     };
     match command {
         Some(command) => command(session, &arguments),
-        None => refuse(meaningless(entry)),
+        None => match session.backend()?.cluster_numbers() {
+            Ok(None) => refuse(meaningless(entry)),
+            Ok(Some(_)) | Err(_) => {
+                refuse(format!("{}: cellfs does not ask a cluster for this; use HBase's own shell", entry.name))
+            }
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Command, meaningless};
 use crate::ErrorKind;
-use crate::backend::RegionChange;
+use crate::backend::{RegionChange, RegionSwitch};
 use crate::model::region::{set_splits, splits};
 use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
@@ -22,6 +22,8 @@ pub(super) fn find(name: &str) -> Option<Command> {
         "balancer" => balancer,
         "balance_switch" => balance_switch,
         "balancer_enabled" => balancer_enabled,
+        "splitormerge_switch" => region_switch,
+        "splitormerge_enabled" => region_switch_enabled,
         _ => return None,
     })
 }
@@ -119,6 +121,37 @@ fn balance_switch(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<V
 
 fn balancer_enabled(session: &mut Session<'_>, _: &Arguments) -> Outcome<Value> {
     told(session, &RegionChange::AskBalancer)
+}
+
+fn switch_named(arguments: &Arguments) -> Outcome<RegionSwitch> {
+    match &*arguments.text(0) {
+        "SPLIT" => Ok(RegionSwitch::Split),
+        "MERGE" => Ok(RegionSwitch::Merge),
+        _ => refuse("only SPLIT or MERGE accepted for type!"),
+    }
+}
+
+/// A store neither splits nor merges, whatever it is asked.
+fn told_of_cluster(session: &mut Session<'_>, name: &str, change: &RegionChange) -> Outcome<Value> {
+    match (ask(session, change)?, registry::find(name)) {
+        (None, Some(entry)) => refuse(meaningless(entry)),
+        (is_so, _) => {
+            let is_so = is_so.unwrap_or(false);
+            session.printer.line(if is_so { "true" } else { "false" })?;
+            Ok(Value::Boolean(is_so))
+        }
+    }
+}
+
+fn region_switch(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    let on = !matches!(arguments.get(1), Value::Boolean(false) | Value::Nil);
+    let change = RegionChange::SwitchRegions(switch_named(arguments)?, on);
+    told_of_cluster(session, "splitormerge_switch", &change)
+}
+
+fn region_switch_enabled(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    let change = RegionChange::AskRegions(switch_named(arguments)?);
+    told_of_cluster(session, "splitormerge_enabled", &change)
 }
 
 /// How many regions a table has.

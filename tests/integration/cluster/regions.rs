@@ -53,6 +53,13 @@ fn the_shell_tells_of_the_servers_and_regions_that_there_are() {
         assert!(told.contains(&format!("Total number of splits = {count}")), "{told}");
     }
     cellfs(&["drop", at, "regions_told"]);
+    for switch in ["SPLIT", "MERGE"] {
+        assert!(shell(at, &format!("splitormerge_switch '{switch}', false")).contains("true"));
+        assert!(shell(at, &format!("splitormerge_enabled '{switch}'")).contains("false"));
+        assert!(shell(at, &format!("splitormerge_switch '{switch}', true")).contains("false"));
+    }
+    let (_, said, done) = cellfs(&["shell", "-q", "-n", at, "-e", "rit"]);
+    assert!(!done && said.contains("HBase's own shell"), "{said}");
 }
 
 #[test]

@@ -230,7 +230,30 @@ pub struct SetBalancerRequest {
     pub synchronous: Option<bool>,
 }
 
-/// The answer of Balance (it ran), SetBalancerRunning (it was on) and IsBalancerEnabled (it is on).
+/// Kinds: 0 splits, 1 merges.
+#[derive(Clone, PartialEq, Message)]
+pub struct SetSplitOrMergeRequest {
+    #[prost(bool, required, tag = "1")]
+    pub enabled: bool,
+    #[prost(bool, optional, tag = "2")]
+    pub synchronous: Option<bool>,
+    #[prost(int32, repeated, packed = "false", tag = "3")]
+    pub switch_types: Vec<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SplitOrMergeWas {
+    #[prost(bool, repeated, packed = "false", tag = "1")]
+    pub prev_value: Vec<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct IsSplitOrMergeRequest {
+    #[prost(int32, required, tag = "1")]
+    pub switch_type: i32,
+}
+
+/// The answer of Balance (it ran), SetBalancerRunning (it was on), IsBalancerEnabled and IsSplitOrMergeEnabled (it is on).
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct BalancerAnswer {
     #[prost(bool, optional, tag = "1")]
