@@ -80,7 +80,7 @@ fn rows(
     let columns = match &given {
         // The columns that it names, if it names any.
         Some(given) if !given.columns.is_empty() => given.columns.keys().cloned().collect(),
-        _ if format.needs_columns() => columns_of(backend, &scan.table, &scan.read.columns, |_| true)?,
+        _ if format.needs_columns() => columns_of(backend, scan, &scan.read.columns, |_| true)?,
         _ => Vec::new(),
     };
     check_columns(&scan.table, columns.len())?;

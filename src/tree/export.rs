@@ -41,7 +41,9 @@ impl Tree {
             (true, None, Pick::First(_) | Pick::Last(_) | Pick::Sample(_)) => {
                 columns_of_picked(&answer, &table, &rows)?
             }
-            (true, ..) => self.columns_of(&question, &answer, &table, family.map(|family| family.family.as_str()))?,
+            (true, ..) => {
+                self.columns_of((&question, &answer), &table, (row, family.map(|family| family.family.as_str())))?
+            }
         };
         let outline = Outline::of_checks(self.backend.as_ref(), &table, &columns)?;
         let (mut writer, mut out, mut is_wanted) = (writer(format, columns, &outline), Out::new(), true);
@@ -75,13 +77,13 @@ impl Tree {
     /// The columns that a line has: those that are asked for by name, else all that the table has.
     fn columns_of(
         &self,
-        question: &Question,
-        answer: &Answer<'_>,
+        (question, answer): (&Question, &Answer<'_>),
         table: &TableName,
-        family: Option<&str>,
+        (row, family): (Option<&[u8]>, Option<&str>),
     ) -> Result<Vec<(String, Qualifier)>> {
         let of_family = |name: &str| family.is_none_or(|family| family == name);
-        let mut names = columns_of(self.backend.as_ref(), table, answer.columns(), of_family)?;
+        let scan = row.map_or_else(|| answer.scan.clone(), |row| answer.of_row(answer.scan.clone(), row));
+        let mut names = columns_of(self.backend.as_ref(), &scan, answer.columns(), of_family)?;
         let slice = question.slice_of_cells();
         names.retain(|(_, qualifier)| slice.contains(qualifier));
         check_columns(table, names.len())?;

@@ -163,7 +163,9 @@ fn bulk_rows_of_text_go_through_every_format() {
                 backend.mutate(row, None).unwrap();
             }
         }
-        let columns = cellfs::bulk::columns_of(backend.as_ref(), &from, &Default::default(), |_| true).unwrap();
+        let columns =
+            cellfs::bulk::columns_of(backend.as_ref(), &Scan::all(from.clone()), &Default::default(), |_| true)
+                .unwrap();
         let (mut writer, mut out) = (writer(format, columns, &Outline::default()), Out::new());
         writer.begin(&mut out);
         backend.scan_pieces(&Scan::all(from.clone()), &mut |piece| writer.piece(piece, &mut out)).unwrap();

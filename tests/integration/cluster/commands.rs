@@ -65,6 +65,20 @@ fn snapshots_are_taken_and_brought_back() {
 }
 
 #[test]
+fn lines_of_fields_have_the_columns_of_the_rows() {
+    let mounted = super::tree::Mounted::new(Cluster::shared(), "commands_csv", "");
+    let at = mounted.cluster.address.as_str();
+    for (row, column, value) in [("r1", "f:a", "1"), ("r1", "f:b", "2"), ("r2", "f:c", "3")] {
+        well(&["put", at, "commands_csv", row, column, value]);
+    }
+    let whole = "HBASE_ROW_KEY,f:a,f:b,f:c\nr1,1,2,\nr2,,,3\n";
+    let read = |below: &str| std::fs::read_to_string(mounted.path(below)).unwrap();
+    assert_eq!(well(&["export", at, "commands_csv", "--format", "csv"]), whole);
+    assert_eq!(read(".export/csv"), whole);
+    assert_eq!(read("r2/.export/csv"), "HBASE_ROW_KEY,f:c\nr2,3\n");
+}
+
+#[test]
 fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
     let cluster = Cluster::shared();
     let at = cluster.address.as_str();
