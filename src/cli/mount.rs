@@ -66,7 +66,9 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     start(request)?;
     if is_cluster && !args.foreground {
         super::complain(
-            "HBase keeps no mtimes, modes and empty directories; moves go within a row, else by copying; see cellfs-tree(7), ON A CLUSTER",
+            "HBase keeps no mtimes, modes and empty directories; moves go within a row, else by copying; what is written gets \
+             this machine's clock as its time, and in tables made elsewhere a tombstone hides also what is put later with \
+             an older time; see cellfs-tree(7), ON A CLUSTER",
         );
     }
     if is_read_only && !args.foreground {

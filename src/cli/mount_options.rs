@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::daemon::MountRequest;
+use crate::daemon::locate::is_cluster;
 use crate::env::admit_other_owners;
 use crate::fs::Options;
 use crate::model::Durability;
@@ -123,12 +124,18 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
             let patterns = text.split(':').map(glob::Pattern::new).collect::<Result<_, _>>();
             options.temporary = patterns.map_err(|_| wrong(option, "shell patterns separated by colons"))?;
         }
-        ("cache", _) => options.cache_time = Duration::from_secs(number(option, text)?),
+        ("cache" | "attr", _) => options.cache_time = Duration::from_secs(number(option, text)?),
         ("threads", _) => {
             let threads = number(option, text).ok().filter(|threads| THREADS.contains(threads));
             settings.threads = threads.ok_or_else(|| wrong(option, "a number from 1 to 256"))?;
         }
         ("nodes", _) => options.max_nodes = number(option, text)?,
+        ("value_limit", _) if is_cluster(&settings.source) => {
+            let text = "mount option `value_limit`: the longest value of a cluster is what its servers take, \
+                        hbase.server.keyvalue.maxsize in their hbase-site.xml (10 MiB unless it is set, and at most \
+                        through a mount); leave it out";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         ("value_limit", _) => {
             let way = format!("set it once, for all mounts, with: cellfs config STORE value_limit {text}");
             let text = format!("mount option `{name}`: the longest value is a setting of the store; {way}");

@@ -29,9 +29,10 @@ pub struct Address {
     pub timeout: Duration,
 }
 
-/// Whether a text is meant as an address, rather than a path.
+/// Whether a text is meant as an address, rather than a path; also one that lacks its slashes. A directory of such a name
+/// is `./hbase:x`.
 pub fn is_address(text: &str) -> bool {
-    text.starts_with(BY_ZOOKEEPER) || text.starts_with(BY_MASTERS)
+    [BY_ZOOKEEPER, BY_MASTERS].iter().any(|scheme| text.starts_with(scheme.trim_end_matches('/')))
 }
 
 impl Address {
@@ -121,6 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn what_begins_as_an_address_is_none_of_a_directory() {
+        for text in ["hbase://a", "hbase:a", "hbase:/a", "hbase+rpc:a", "hbase+rpc://a"] {
+            assert!(is_address(text), "{text}");
+        }
+        for text in ["./hbase:a", "/hbase:a", "hbase", "hbase/x", "hbase+rpc"] {
+            assert!(!is_address(text), "{text}");
+        }
+    }
+
+    #[test]
     fn wrong_addresses_are_refused_with_a_sentence() {
         for text in [
             "hbase://",
@@ -134,6 +145,10 @@ mod tests {
             "hbase://a?x=1",
             "http://a",
             "hbase:///hbase",
+            "hbase:",
+            "hbase:zk1",
+            "hbase:/zk1",
+            "hbase+rpc:m",
             "hbase://a b",
         ] {
             let error = Address::parse(text).unwrap_err();

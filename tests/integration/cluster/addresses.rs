@@ -18,6 +18,15 @@ fn refused(address: &str) -> String {
 fn wrong_addresses_are_told_apart() {
     let cluster = Cluster::shared();
     assert!(refused("hbase://").contains("is no address of a cluster"));
+    // Nor is a directory made.
+    for address in ["hbase:zk1", "hbase:/zk1", "hbase+rpc:m1"] {
+        let directory = tempfile::tempdir().unwrap();
+        let create = ["create", "--make", address, "t", "f"];
+        let output = Command::new(CELLFS).args(create).current_dir(directory.path()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains("hbase://zk1,zk2:2181/hbase"), "{said}");
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0, "{address}");
+    }
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let said = refused(&format!("hbase://127.0.0.1:{port}/hbase?timeout=2"));

@@ -76,6 +76,9 @@ fn lines_of_fields_have_the_columns_of_the_rows() {
     assert_eq!(well(&["export", at, "commands_csv", "--format", "csv"]), whole);
     assert_eq!(read(".export/csv"), whole);
     assert_eq!(read("r2/.export/csv"), "HBASE_ROW_KEY,f:c\nr2,3\n");
+    let refused = mounted.mnt().join("x");
+    let (_, said, done) = cellfs(&["mount", "-o", "value_limit=5", at, refused.to_str().unwrap()]);
+    assert!(!done && said.contains("hbase.server.keyvalue.maxsize"), "{said}");
 }
 
 #[test]
