@@ -1,7 +1,9 @@
-//! How a cluster is named: `hbase://zk1,zk2:2181/hbase`, `hbase+rpc://master1,master2:16000`; `?timeout=SECONDS` behind.
+//! How a cluster is named: `hbase://zk1,zk2:2181/hbase`, `hbase+rpc://master1,master2:16000`; options behind,
+//! `?timeout=SECONDS&compress=gzip`.
 
 use std::time::Duration;
 
+use super::compress::Compression;
 use super::connection::Server;
 use super::error::{Error, Kind, Result};
 
@@ -14,6 +16,7 @@ const ZNODE: &str = "/hbase";
 /// How long an operation may take, all tries together.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_SECONDS: u64 = 3600;
+const OPTIONS: &str = "behind ? stand timeout=SECONDS, 1 to 3600, and compress=gzip or deflate, with & between them";
 
 /// Who tells where the master and hbase:meta are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub enum Registry {
 pub struct Address {
     pub registry: Registry,
     pub timeout: Duration,
+    /// How servers are asked to send cells.
+    pub compression: Option<Compression>,
 }
 
 /// Whether a text is meant as an address, rather than a path; also one that lacks its slashes. A directory of such a name
@@ -55,7 +60,26 @@ impl Address {
         } else {
             return Err(wrong(text, "it begins with neither hbase:// nor hbase+rpc://"));
         };
-        Ok(Self { registry, timeout: options.map_or(Ok(TIMEOUT), |options| timeout(text, options))? })
+        let mut address = Self { registry, timeout: TIMEOUT, compression: None };
+        for option in options.into_iter().flat_map(|options| options.split('&')) {
+            address.set(option).ok_or_else(|| wrong(text, OPTIONS))?;
+        }
+        Ok(address)
+    }
+}
+
+impl Address {
+    /// Takes an option; `None`: it is none.
+    fn set(&mut self, option: &str) -> Option<()> {
+        match option.split_once('=')? {
+            ("timeout", seconds) => {
+                let seconds = seconds.parse().ok().filter(|seconds| (1..=MOST_SECONDS).contains(seconds))?;
+                self.timeout = Duration::from_secs(seconds);
+            }
+            ("compress", name) => self.compression = Some(Compression::named(name)?),
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -63,12 +87,6 @@ fn wrong(text: &str, why: &str) -> Error {
     let shown = text.escape_debug();
     let form = "write hbase://zk1,zk2:2181/hbase (ZooKeeper and its node) or hbase+rpc://master:16000";
     Error::new(Kind::Address, format!("{shown} is no address of a cluster: {why}; {form}"))
-}
-
-fn timeout(text: &str, options: &str) -> Result<Duration> {
-    let seconds = options.strip_prefix("timeout=").and_then(|seconds| seconds.parse().ok());
-    let seconds = seconds.filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
-    seconds.map(Duration::from_secs).ok_or_else(|| wrong(text, "behind ? only timeout=SECONDS may stand, 1 to 3600"))
 }
 
 /// Hosts with their ports; who has none takes that of the last one, as in HBase's `hbase.zookeeper.quorum`.
@@ -116,9 +134,12 @@ mod tests {
             ("hbase+rpc://m1,m2", Registry::Masters(vec![server("m1", 16000), server("m2", 16000)])),
             ("hbase+rpc://m:7/", Registry::Masters(vec![server("m", 7)])),
         ] {
-            assert_eq!(Address::parse(text).unwrap(), Address { registry, timeout: TIMEOUT }, "{text}");
+            let expected = Address { registry, timeout: TIMEOUT, compression: None };
+            assert_eq!(Address::parse(text).unwrap(), expected, "{text}");
         }
         assert_eq!(Address::parse("hbase://a/h?timeout=5").unwrap().timeout, Duration::from_secs(5));
+        let both = Address::parse("hbase+rpc://a?compress=gzip&timeout=6").unwrap();
+        assert_eq!((both.timeout, both.compression), (Duration::from_secs(6), Some(Compression::Gzip)));
     }
 
     #[test]
@@ -143,6 +164,8 @@ mod tests {
             "hbase://a//b",
             "hbase://a?timeout=0",
             "hbase://a?x=1",
+            "hbase://a?compress=snappy",
+            "hbase://a?timeout=5&",
             "http://a",
             "hbase:///hbase",
             "hbase:",

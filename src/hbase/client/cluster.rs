@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use prost::Message;
 
 use super::address::Address;
-use super::connection::{Answer, Call, Connection, Priority, Server, Service};
+use super::connection::{Answer, Call, Caller, Connection, Priority, Server, Service};
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::region::Locations;
@@ -139,7 +139,8 @@ impl Cluster {
         if let Some(connection) = slot.as_ref().filter(|connection| connection.is_whole()) {
             return Ok(Arc::clone(connection));
         }
-        let opened = Arc::new(Connection::open(server, service, &self.config.user, left.time())?);
+        let caller = Caller { user: &self.config.user, compression: self.config.address.compression };
+        let opened = Arc::new(Connection::open(server, service, caller, left.time())?);
         *slot = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use prost::Message;
 
 use super::cell::{CODEC, Cell, decode};
+use super::compress::Compression;
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::rpc::{ConnectionHeader, RequestHeader, ResponseHeader, UserInformation, VersionInfo};
@@ -102,6 +103,13 @@ pub struct Connection {
     is_silent: AtomicBool,
 }
 
+/// Who connects, and how cells are to come.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub user: &'a str,
+    pub compression: Option<Compression>,
+}
+
 /// A call to make.
 pub struct Call<'a> {
     pub method: &'static str,
@@ -120,13 +128,13 @@ pub enum Priority {
 }
 
 impl Connection {
-    /// Connects as `user` and starts the thread that reads.
-    pub fn open(server: &Server, service: Service, user: &str, timeout: Duration) -> Result<Self> {
+    /// Connects and starts the thread that reads.
+    pub fn open(server: &Server, service: Service, caller: Caller<'_>, timeout: Duration) -> Result<Self> {
         let unreachable = |e: std::io::Error| Error::new(Kind::Unreachable, format!("connect to {server}: {e}"));
         let mut stream = connect(server, timeout).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         stream.set_write_timeout(Some(timeout.max(SHORTEST))).map_err(unreachable)?;
-        let header = header(service, user).encode_to_vec();
+        let header = header(service, caller).encode_to_vec();
         let mut hello = PREAMBLE.to_vec();
         hello.extend(u32::try_from(header.len()).unwrap_or(u32::MAX).to_be_bytes());
         hello.extend(header);
@@ -135,10 +143,11 @@ impl Connection {
         let clone = |stream: &TcpStream| stream.try_clone().map_err(unreachable);
         let (reader, hang_up) = (clone(&stream)?, clone(&stream)?);
         let heard: Arc<AtomicU64> = Arc::default();
+        let packed = caller.compression;
         let (told, of, hears) = (Arc::clone(&waiting), server.clone(), Arc::clone(&heard));
         std::thread::Builder::new()
             .name("hbase-reader".into())
-            .spawn(move || read_answers(reader, &of, (&told, &hears)))
+            .spawn(move || read_answers(reader, (&of, packed), (&told, &hears)))
             .map_err(unreachable)?;
         Ok(Self {
             server: server.clone(),
@@ -274,12 +283,13 @@ fn connect(server: &Server, timeout: Duration) -> std::io::Result<TcpStream> {
     Err(last)
 }
 
-fn header(service: Service, user: &str) -> ConnectionHeader {
+fn header(service: Service, caller: Caller<'_>) -> ConnectionHeader {
     let unknown = || "Unknown".to_owned();
     ConnectionHeader {
-        user_info: Some(UserInformation { effective_user: user.to_owned() }),
+        user_info: Some(UserInformation { effective_user: caller.user.to_owned() }),
         service_name: Some(service.name().to_owned()),
         cell_block_codec_class: Some(CODEC.to_owned()),
+        cell_block_compressor_class: caller.compression.map(|packed| packed.class().to_owned()),
         // Without it cells of a Get come within the message.
         version_info: Some(VersionInfo {
             version: "2.6.0".to_owned(),
@@ -304,11 +314,15 @@ fn end(waiting: &Mutex<Waiting>, error: &Error) {
     }
 }
 
-fn read_answers(mut stream: TcpStream, server: &Server, (waiting, heard): (&Mutex<Waiting>, &AtomicU64)) {
+fn read_answers(
+    mut stream: TcpStream,
+    (server, packed): (&Server, Option<Compression>),
+    (waiting, heard): (&Mutex<Waiting>, &AtomicU64),
+) {
     loop {
         let read = read_frame(&mut stream)
             .map_err(|e| Error::new(Kind::Lost, format!("the connection to {server} broke: {e}")))
-            .and_then(|body| parse(body).map_err(|e| e.at(server)));
+            .and_then(|body| parse(body, packed).map_err(|e| e.at(server)));
         heard.fetch_add(1, Ordering::Relaxed);
         match read {
             Ok((Some(id), answer)) => {
@@ -342,7 +356,7 @@ fn read_frame(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
 }
 
 /// The call that an answer is of (`None`: of none), and the answer.
-fn parse(body: Vec<u8>) -> Result<(Option<u32>, Result<Answer>)> {
+fn parse(mut body: Vec<u8>, packed: Option<Compression>) -> Result<(Option<u32>, Result<Answer>)> {
     let mut rest = &body[..];
     let header = ResponseHeader::decode_length_delimited(&mut rest).map_err(Error::protocol)?;
     let id = header.call_id.filter(|id| *id != u32::MAX);
@@ -355,7 +369,13 @@ fn parse(body: Vec<u8>) -> Result<(Option<u32>, Result<Answer>)> {
     if len.checked_add(cells).is_none_or(|both| both > rest.len()) {
         return Err(Error::protocol("it is longer than its frame"));
     }
-    let (message, cells) = (start..start + len, start + len..start + len + cells);
+    let (message, mut cells) = (start..start + len, start + len..start + len + cells);
+    if let Some(packed) = packed.filter(|_| !cells.is_empty()) {
+        let unpacked = packed.unpack(&body[cells.clone()], MOST_ANSWER)?;
+        body.truncate(cells.start);
+        body.extend_from_slice(&unpacked);
+        cells.end = body.len();
+    }
     Ok((id, Ok(Answer { body, message, cells })))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prost::Message;
 
 use super::address::Registry;
-use super::connection::{Call, Connection, Priority, Server, Service};
+use super::connection::{Call, Caller, Connection, Priority, Server, Service};
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::schema::{ActiveMaster, ClusterId, Empty, Master, MetaLocations, MetaRegionServer, ServerName};
@@ -82,10 +82,11 @@ impl Asking<'_> {
         let mut failed = Error::new(Kind::Address, "no master is named");
         let message = Empty {}.encode_to_vec();
         let left = Left::new(self.timeout);
+        let caller = Caller { user: self.user, compression: None };
         for (at, server) in masters.iter().enumerate() {
             // One that is silent leaves time for the others.
             let part = Left::new(left.time() / u32::try_from(masters.len() - at).unwrap_or(u32::MAX));
-            let answer = Connection::open(server, Service::Registry, self.user, part.time()).and_then(|connection| {
+            let answer = Connection::open(server, Service::Registry, caller, part.time()).and_then(|connection| {
                 let timeout = part.time();
                 connection.call(&Call { method, message: &message, priority: Priority::Normal, timeout })?.message()
             });

@@ -2,7 +2,7 @@
 //!
 //! What bounds memory: an answer has about [`ANSWER`] bytes; a row that is longer comes in parts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::cell::Cell;
@@ -57,6 +57,8 @@ pub struct Scanner<'a> {
     next_region: Option<Vec<u8>>,
     is_done: bool,
     read_point: Option<u64>,
+    /// What servers have counted, where somebody reads the log of it.
+    counted: Option<BTreeMap<String, i64>>,
 }
 
 impl<'a> Scanner<'a> {
@@ -75,6 +77,7 @@ impl<'a> Scanner<'a> {
             next_region: None,
             is_done,
             read_point: None,
+            counted: log::log_enabled!(log::Level::Debug).then(BTreeMap::new),
         }
     }
 
@@ -137,6 +140,7 @@ impl<'a> Scanner<'a> {
             limit_of_rows: self.limit.and_then(|limit| u32::try_from(limit).ok()),
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
+            track_scan_metrics: self.counted.is_some().then_some(true),
             ..request
         };
         let to = (&region.server, Service::Client);
@@ -178,8 +182,18 @@ impl<'a> Scanner<'a> {
         self.cluster.locate(&self.table, &[0xFF; 64], tries)
     }
 
+    fn count(&mut self, response: &ScanResponse) {
+        let (Some(counted), Some(told)) = (&mut self.counted, &response.scan_metrics) else { return };
+        *counted.entry("ANSWERS".to_owned()).or_default() += 1;
+        for metric in &told.metrics {
+            let name = metric.name.clone().unwrap_or_default();
+            *counted.entry(name).or_default() += metric.value.unwrap_or(0);
+        }
+    }
+
     /// Takes an answer apart.
     fn take(&mut self, region: &Arc<Region>, response: ScanResponse, cells: Vec<Cell>) -> Result<()> {
+        self.count(&response);
         if response.mvcc_read_point.is_some() && self.open.is_none() {
             self.read_point = response.mvcc_read_point;
         }
@@ -284,6 +298,11 @@ impl<'a> Scanner<'a> {
 impl Drop for Scanner<'_> {
     fn drop(&mut self) {
         self.close();
+        if let Some(counted) = self.counted.take().filter(|counted| !counted.is_empty()) {
+            let table = super::region::table_key(&self.table);
+            let told: Vec<String> = counted.iter().map(|(name, count)| format!("{name}={count}")).collect();
+            log::debug!("a scan of {}: {}", String::from_utf8_lossy(&table), told.join(" "));
+        }
     }
 }
 

@@ -82,6 +82,33 @@ fn lines_of_fields_have_the_columns_of_the_rows() {
 }
 
 #[test]
+fn cells_come_packed_where_that_is_asked_for_and_scans_are_counted() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    cellfs(&["drop", at, "commands_packed"]);
+    well(&["create", at, "commands_packed", "f"]);
+    for row in ["r1", "r2", "r3"] {
+        well(&["put", at, "commands_packed", row, "f:q", &format!("value of {row}")]);
+    }
+    let plain = well(&["scan", at, "commands_packed"]);
+    for packed in ["gzip", "deflate"] {
+        let address = format!("{at}?compress={packed}");
+        assert_eq!(well(&["scan", &address, "commands_packed"]), plain);
+        assert!(well(&["get", &address, "commands_packed", "r2"]).contains("value of r2"));
+        well(&["put", &address, "commands_packed", "r4", "f:q", packed]);
+        well(&["delete", &address, "commands_packed", "r4", "f:q"]);
+    }
+    let output = std::process::Command::new(crate::mount::fixture::CELLFS)
+        .args(["scan", at, "commands_packed", "--filter", "PrefixFilter('r2')"])
+        .env("RUST_LOG", "debug")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("a scan of commands_packed: ") && said.contains("ROWS_SCANNED="), "{said}");
+    well(&["drop", at, "commands_packed"]);
+}
+
+#[test]
 fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
     let cluster = Cluster::shared();
     let at = cluster.address.as_str();

@@ -12,7 +12,7 @@ const SCANNED: &str = concat!(
 
 #[test]
 fn a_recorded_answer_is_taken_apart() {
-    let (id, answer) = parse(hex::decode(SCANNED).unwrap()).unwrap();
+    let (id, answer) = parse(hex::decode(SCANNED).unwrap(), None).unwrap();
     assert_eq!(id, Some(2));
     let answer = answer.unwrap();
     let message: ScanResponse = answer.message().unwrap();
@@ -48,7 +48,9 @@ fn a_server_that_wants_tickets_is_told_apart() {
         let _ = stream.read_to_end(&mut Vec::new());
         preamble
     });
-    let connection = Connection::open(&server, Service::Client, "somebody", CONNECT_TIMEOUT).unwrap();
+    let connection =
+        Connection::open(&server, Service::Client, Caller { user: "somebody", compression: None }, CONNECT_TIMEOUT)
+            .unwrap();
     let call = Call { method: "Get", message: &[], priority: Priority::Normal, timeout: CONNECT_TIMEOUT };
     let refused = connection.call(&call).map(|_| ()).unwrap_err();
     assert_eq!(refused.kind, Kind::Kerberos, "{refused}");
@@ -62,13 +64,13 @@ fn a_server_that_wants_tickets_is_told_apart() {
 fn answers_that_are_cut_off_or_changed_are_errors_and_no_faults() {
     let whole = hex::decode(SCANNED).unwrap();
     for end in 0..whole.len() {
-        assert!(parse(whole[..end].to_vec()).is_err(), "{end}");
+        assert!(parse(whole[..end].to_vec(), None).is_err(), "{end}");
     }
     for at in 0..whole.len() {
         for value in [0, 0x7F, 0xFF] {
             let mut wrong = whole.clone();
             wrong[at] = value;
-            if let Ok((_, Ok(answer))) = parse(wrong) {
+            if let Ok((_, Ok(answer))) = parse(wrong, None) {
                 let _ = (answer.message::<ScanResponse>(), answer.cells());
             }
         }

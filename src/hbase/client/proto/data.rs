@@ -295,6 +295,8 @@ pub struct ScanRequest {
     pub client_handles_partials: Option<bool>,
     #[prost(bool, optional, tag = "8")]
     pub client_handles_heartbeats: Option<bool>,
+    #[prost(bool, optional, tag = "9")]
+    pub track_scan_metrics: Option<bool>,
     #[prost(bool, optional, tag = "10")]
     pub renew: Option<bool>,
     #[prost(uint32, optional, tag = "11")]
@@ -320,6 +322,23 @@ pub struct ScanResponse {
     pub more_results_in_region: Option<bool>,
     #[prost(bool, optional, tag = "9")]
     pub heartbeat_message: Option<bool>,
+    #[prost(message, optional, tag = "10")]
+    pub scan_metrics: Option<ScanMetrics>,
     #[prost(uint64, optional, tag = "11")]
     pub mvcc_read_point: Option<u64>,
+}
+
+/// What a server counted for one answer, by name.
+#[derive(Clone, PartialEq, Message)]
+pub struct ScanMetrics {
+    #[prost(message, repeated, tag = "1")]
+    pub metrics: Vec<NameInt64Pair>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct NameInt64Pair {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    #[prost(int64, optional, tag = "2")]
+    pub value: Option<i64>,
 }

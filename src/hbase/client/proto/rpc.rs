@@ -39,6 +39,8 @@ pub struct ConnectionHeader {
     pub service_name: Option<String>,
     #[prost(string, optional, tag = "3")]
     pub cell_block_codec_class: Option<String>,
+    #[prost(string, optional, tag = "4")]
+    pub cell_block_compressor_class: Option<String>,
     #[prost(message, optional, tag = "5")]
     pub version_info: Option<VersionInfo>,
 }
