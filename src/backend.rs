@@ -4,6 +4,7 @@
 
 mod alter;
 mod changes;
+mod events;
 mod kept;
 mod load;
 mod numbers;
@@ -21,6 +22,7 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
+pub use events::{Event, Subscriber};
 pub use kept::{Existing, Restoration, SnapshotInfo};
 pub use load::BulkLoad;
 pub use numbers::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
@@ -88,30 +90,6 @@ pub enum RenameMode {
     /// Each name gets the other's newest version.
     Exchange,
 }
-
-/// A change that was committed; told to every subscriber, after the commit, outside all locks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// One column has other versions than before.
-    Column { column: ColumnKey, origin: Origin },
-    /// Many columns of a row, or of one family of it, have.
-    Row { table: TableName, row: RowKey, family: Option<String>, origin: Origin },
-    /// A table, or what its families show, is other than before (schema, drop, truncation).
-    Table { table: TableName, origin: Origin },
-    /// A table's cells are others, all at once: truncated, or brought back from a snapshot.
-    Replaced { table: TableName },
-    /// A namespace came, went or changed.
-    Namespace { name: String, origin: Origin },
-    /// A snapshot came or went.
-    Snapshot { name: String },
-    /// What a directory had was moved away, and it is to be no more than its cells.
-    Left { directory: Directory },
-    /// Something that no request is refused for and that whoever looks at the mount is to know, in words.
-    Noted { sentence: String },
-}
-
-/// Told of every committed change.
-pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// A compaction under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
