@@ -3,7 +3,9 @@
 use super::Fs;
 use super::cell_io::no_family;
 use super::content::Content;
-use crate::model::attributes::{derive_rules, family_attribute, table_attribute};
+use crate::model::attributes::{
+    derive_rules, family_attribute, family_effect, table_attribute, table_effect, without_effect,
+};
 use crate::model::row_key::Recipe;
 use crate::model::{
     Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
@@ -53,6 +55,13 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
         },
         _ => Ok(()),
     }
+}
+
+/// An attribute that is taken and changes nothing says so.
+pub(super) fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
+    let SchemaPlace::Attribute { family, name, .. } = place else { return None };
+    let effect = if family.is_some() { family_effect(name) } else { table_effect(name) };
+    without_effect(effect, name, value)
 }
 
 /// Refuses an attribute that does not go with the others that its family has.

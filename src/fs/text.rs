@@ -10,10 +10,9 @@ use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::held_text::HeldText;
-use super::judge::{amount, judge};
+use super::judge::{amount, judge, said_of};
 use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
-use crate::model::attributes::{family_effect, table_effect, without_effect};
 use crate::model::{
     Catalogue, CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, IndexSchema, Mutation, Origin,
     RowMutations, Time, TimeRange,
@@ -307,13 +306,6 @@ impl Fs {
             _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
         }
     }
-}
-
-/// An attribute that is taken and changes nothing says so.
-fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
-    let SchemaPlace::Attribute { family, name, .. } = place else { return None };
-    let effect = if family.is_some() { family_effect(name) } else { table_effect(name) };
-    without_effect(effect, name, value)
 }
 
 /// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
