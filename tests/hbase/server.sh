@@ -3,7 +3,8 @@
 # DIRECTORY and survive a kill. Without ROLE one process is master, region server (at the port of the master and 20) and
 # ZooKeeper; its log is DIRECTORY/log. ROLE zookeeper, master or regionserver-N (at the port of the master and 20+N) is one
 # process of a cluster of many; its log is DIRECTORY/log-ROLE. It ends when it is killed; a master is up once its log says
-# 'Master has completed initialization'. SCANNER_LEASE_MS is how long servers of many processes keep an idle scanner.
+# 'Master has completed initialization'. MORE_SITE names a file of more settings,
+# each a name and a value. SCANNER_LEASE_MS is how long servers of many processes keep an idle scanner.
 set -eu
 dir=$1 port=$2 zk=$3 jars=$(cat "$4") role=${5:-all}
 server=$((port + 20)) distributed=true conf=$dir/conf-$role log=$dir/log-$role heap=512m
@@ -52,6 +53,9 @@ fs.file.impl org.apache.hadoop.fs.RawLocalFileSystem
 hbase.client.scanner.timeout.period ${SCANNER_LEASE_MS:-60000}
 hbase.balancer.period 3600000
 SITE
+  [ -z "${MORE_SITE:-}" ] || while read -r key value; do
+    echo "<property><name>$key</name><value>$value</value></property>"
+  done <"$MORE_SITE"
   echo '</configuration>'
 } >"$conf/hbase-site.xml"
 printf '%s\n' tickTime=1000 "dataDir=$dir/zookeeper" clientPortAddress=127.0.0.1 "clientPort=$zk" \

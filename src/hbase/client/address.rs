@@ -1,11 +1,13 @@
 //! How a cluster is named: `hbase://zk1,zk2:2181/hbase`, `hbase+rpc://master1,master2:16000`; options behind,
 //! `?timeout=SECONDS&compress=gzip`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::compress::Compression;
 use super::connection::Server;
 use super::error::{Error, Kind, Result};
+use super::tls::TlsOptions;
 
 const BY_ZOOKEEPER: &str = "hbase://";
 const BY_MASTERS: &str = "hbase+rpc://";
@@ -16,7 +18,8 @@ const ZNODE: &str = "/hbase";
 /// How long an operation may take, all tries together.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_SECONDS: u64 = 3600;
-const OPTIONS: &str = "behind ? stand timeout=SECONDS, 1 to 3600, and compress=gzip or deflate, with & between them";
+const OPTIONS: &str = "behind ? stand timeout=SECONDS, 1 to 3600, compress=gzip or deflate, and tls, tls_ca=FILE, \
+                       tls_cert=FILE, tls_key=FILE with whole paths, with & between them";
 
 /// Who tells where the master and hbase:meta are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Address {
     pub timeout: Duration,
     /// How servers are asked to send cells.
     pub compression: Option<Compression>,
+    /// Whether servers are spoken to by TLS, and how.
+    pub tls: Option<TlsOptions>,
 }
 
 /// Whether a text is meant as an address, rather than a path; also one that lacks its slashes. A directory of such a name
@@ -60,9 +65,12 @@ impl Address {
         } else {
             return Err(wrong(text, "it begins with neither hbase:// nor hbase+rpc://"));
         };
-        let mut address = Self { registry, timeout: TIMEOUT, compression: None };
+        let mut address = Self { registry, timeout: TIMEOUT, compression: None, tls: None };
         for option in options.into_iter().flat_map(|options| options.split('&')) {
             address.set(option).ok_or_else(|| wrong(text, OPTIONS))?;
+        }
+        if address.tls.as_ref().is_some_and(|tls| tls.certificate.is_some() != tls.key.is_some()) {
+            return Err(wrong(text, "tls_cert and tls_key go together"));
         }
         Ok(address)
     }
@@ -71,7 +79,16 @@ impl Address {
 impl Address {
     /// Takes an option; `None`: it is none.
     fn set(&mut self, option: &str) -> Option<()> {
+        if option == "tls" {
+            self.tls.get_or_insert_default();
+            return Some(());
+        }
+        // A daemon has another working directory.
+        let file = |path: &str| path.starts_with('/').then(|| PathBuf::from(path));
         match option.split_once('=')? {
+            ("tls_ca", path) => self.tls.get_or_insert_default().authorities = Some(file(path)?),
+            ("tls_cert", path) => self.tls.get_or_insert_default().certificate = Some(file(path)?),
+            ("tls_key", path) => self.tls.get_or_insert_default().key = Some(file(path)?),
             ("timeout", seconds) => {
                 let seconds = seconds.parse().ok().filter(|seconds| (1..=MOST_SECONDS).contains(seconds))?;
                 self.timeout = Duration::from_secs(seconds);
@@ -134,11 +151,14 @@ mod tests {
             ("hbase+rpc://m1,m2", Registry::Masters(vec![server("m1", 16000), server("m2", 16000)])),
             ("hbase+rpc://m:7/", Registry::Masters(vec![server("m", 7)])),
         ] {
-            let expected = Address { registry, timeout: TIMEOUT, compression: None };
+            let expected = Address { registry, timeout: TIMEOUT, compression: None, tls: None };
             assert_eq!(Address::parse(text).unwrap(), expected, "{text}");
         }
         assert_eq!(Address::parse("hbase://a/h?timeout=5").unwrap().timeout, Duration::from_secs(5));
         let both = Address::parse("hbase+rpc://a?compress=gzip&timeout=6").unwrap();
+        assert_eq!(Address::parse("hbase://a?tls").unwrap().tls, Some(TlsOptions::default()));
+        let tls = Address::parse("hbase://a?tls_ca=/ca.pem&tls_cert=/c.pem&tls_key=/k.pem").unwrap().tls.unwrap();
+        assert_eq!(tls.authorities.unwrap().to_str(), Some("/ca.pem"));
         assert_eq!((both.timeout, both.compression), (Duration::from_secs(6), Some(Compression::Gzip)));
     }
 
@@ -165,6 +185,9 @@ mod tests {
             "hbase://a?timeout=0",
             "hbase://a?x=1",
             "hbase://a?compress=snappy",
+            "hbase://a?tls=no",
+            "hbase://a?tls_ca=relative.pem",
+            "hbase://a?tls_cert=/c.pem",
             "hbase://a?timeout=5&",
             "http://a",
             "hbase:///hbase",

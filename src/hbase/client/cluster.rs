@@ -14,6 +14,7 @@ use super::error::{Error, Kind, Result};
 use super::region::Locations;
 use super::registry::Asking;
 use super::retry::{Tries, random};
+use super::tls::Tls;
 
 /// Longest wait for one answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -34,6 +35,8 @@ pub struct Cluster {
     config: Config,
     /// At most one for each server and service.
     connections: Mutex<HashMap<(Server, Service), Slot>>,
+    /// What its files say, once they were read.
+    tls: Mutex<Option<Tls>>,
     pub(super) locations: Locations,
     meta: Mutex<Option<Server>>,
     master: Mutex<Option<Server>>,
@@ -47,6 +50,7 @@ impl Cluster {
         Self {
             config,
             connections: Mutex::default(),
+            tls: Mutex::default(),
             locations: Locations::default(),
             meta: Mutex::default(),
             master: Mutex::default(),
@@ -64,17 +68,26 @@ impl Cluster {
         Tries::new(what, self.timeout())
     }
 
-    fn asking(&self, timeout: Duration) -> Asking<'_> {
+    fn tls(&self) -> Result<Option<Tls>> {
+        let Some(options) = &self.config.address.tls else { return Ok(None) };
+        let mut tls = self.tls.lock();
+        if tls.is_none() {
+            *tls = Some(Tls::load(options)?);
+        }
+        Ok(tls.clone())
+    }
+
+    fn asking(&self, timeout: Duration) -> Result<Asking<'_>> {
         // One that is silent is to leave time for the others.
         let timeout = timeout.min(CALL_TIMEOUT / 6);
-        Asking { registry: &self.config.address.registry, user: &self.config.user, timeout }
+        Ok(Asking { registry: &self.config.address.registry, user: &self.config.user, timeout, tls: self.tls()? })
     }
 
     /// What tells the cluster from all others.
     pub fn id(&self) -> Result<String> {
         let mut tries = self.tries("asking for the cluster");
         loop {
-            match self.asking(tries.left()).cluster_id() {
+            match self.asking(tries.left())?.cluster_id() {
                 // Who has just been given an address wants to hear that nobody listens there.
                 Err(e) if e.kind == Kind::Unreachable && tries.failures() > 1 => return Err(e),
                 Err(e) => tries.again(e)?,
@@ -102,7 +115,7 @@ impl Cluster {
         if let Some(server) = &*place.lock() {
             return Ok(server.clone());
         }
-        let found = ask(&self.asking(timeout))?;
+        let found = ask(&self.asking(timeout)?)?;
         *place.lock() = Some(found.clone());
         Ok(found)
     }
@@ -139,7 +152,9 @@ impl Cluster {
         if let Some(connection) = slot.as_ref().filter(|connection| connection.is_whole()) {
             return Ok(Arc::clone(connection));
         }
-        let caller = Caller { user: &self.config.user, compression: self.config.address.compression };
+        let tls = self.tls()?;
+        let Config { user, address } = &self.config;
+        let caller = Caller { user, compression: address.compression, tls: tls.as_ref() };
         let opened = Arc::new(Connection::open(server, service, caller, left.time())?);
         *slot = Some(Arc::clone(&opened));
         Ok(opened)

@@ -4,8 +4,8 @@
 //! What bounds memory: an answer has at most [`MOST_ANSWER`] bytes, and a caller has one call open.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::Read;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,15 +19,13 @@ use super::compress::Compression;
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::rpc::{ConnectionHeader, RequestHeader, ResponseHeader, UserInformation, VersionInfo};
+use super::stream::{self, Receiver};
+use super::tls::Tls;
 
 /// A longer answer ends the connection; a server's own bound is 100 MiB.
 const MOST_ANSWER: usize = 160 << 20;
-/// How long a connection may take to come about.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A call that was given less tells nothing of a connection by its silence.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Sockets take no limit of nothing.
-const SHORTEST: Duration = Duration::from_millis(1);
 /// So many milliseconds a refusal may take to be read.
 const LAST_WORDS: u32 = 200;
 /// Magic, version 0, and the code of callers without tickets.
@@ -92,7 +90,7 @@ type Waiting = std::result::Result<HashMap<u32, Sender<Result<Answer>>>, Error>;
 /// See the module.
 pub struct Connection {
     server: Server,
-    writer: Mutex<TcpStream>,
+    writer: Mutex<stream::Sender>,
     /// The same, to hang up while somebody writes.
     stream: TcpStream,
     waiting: Arc<Mutex<Waiting>>,
@@ -108,6 +106,7 @@ pub struct Connection {
 pub struct Caller<'a> {
     pub user: &'a str,
     pub compression: Option<Compression>,
+    pub tls: Option<&'a Tls>,
 }
 
 /// A call to make.
@@ -130,18 +129,22 @@ pub enum Priority {
 impl Connection {
     /// Connects and starts the thread that reads.
     pub fn open(server: &Server, service: Service, caller: Caller<'_>, timeout: Duration) -> Result<Self> {
-        let unreachable = |e: std::io::Error| Error::new(Kind::Unreachable, format!("connect to {server}: {e}"));
-        let mut stream = connect(server, timeout).map_err(unreachable)?;
-        stream.set_nodelay(true).map_err(unreachable)?;
-        stream.set_write_timeout(Some(timeout.max(SHORTEST))).map_err(unreachable)?;
+        let unreachable = |e: std::io::Error| {
+            // What a certificate lacks does not come by waiting.
+            let is_refused = e.kind() == std::io::ErrorKind::InvalidData;
+            let kind = if is_refused { Kind::Refused } else { Kind::Unreachable };
+            Error::new(kind, format!("connect to {server}: {e}"))
+        };
+        let left = Left::new(timeout);
+        let (mut writer, reader) =
+            stream::open((&server.host, server.port), timeout, caller.tls).map_err(unreachable)?;
         let header = header(service, caller).encode_to_vec();
         let mut hello = PREAMBLE.to_vec();
         hello.extend(u32::try_from(header.len()).unwrap_or(u32::MAX).to_be_bytes());
         hello.extend(header);
-        stream.write_all(&hello).map_err(unreachable)?;
+        writer.write(&hello, left).map_err(unreachable)?;
         let waiting: Arc<Mutex<Waiting>> = Arc::new(Mutex::new(Ok(HashMap::new())));
-        let clone = |stream: &TcpStream| stream.try_clone().map_err(unreachable);
-        let (reader, hang_up) = (clone(&stream)?, clone(&stream)?);
+        let hang_up = writer.socket().map_err(unreachable)?;
         let heard: Arc<AtomicU64> = Arc::default();
         let packed = caller.compression;
         let (told, of, hears) = (Arc::clone(&waiting), server.clone(), Arc::clone(&heard));
@@ -151,7 +154,7 @@ impl Connection {
             .map_err(unreachable)?;
         Ok(Self {
             server: server.clone(),
-            writer: Mutex::new(stream),
+            writer: Mutex::new(writer),
             stream: hang_up,
             waiting,
             next_id: AtomicU32::new(1),
@@ -192,7 +195,7 @@ impl Connection {
             let text = format!("{} took no call within {:?}: others wait for it too", self.server, call.timeout);
             return Err(Error::new(Kind::Unreachable, text));
         };
-        let written = write(&mut writer, &frame, left);
+        let written = writer.write(&frame, left);
         drop(writer);
         if let Err(e) = written {
             return Err(self.refused().unwrap_or_else(|| {
@@ -233,8 +236,7 @@ impl Connection {
     /// Ends the connection; who waits is told.
     pub fn break_off(&self, error: &Error) {
         end(&self.waiting, error);
-        // The reader ends by it, and who writes; one that is gone already is no news.
-        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        stream::hang_up(&self.stream);
     }
 }
 
@@ -254,33 +256,6 @@ fn frame(header: &RequestHeader, message: &[u8]) -> Result<Vec<u8>> {
     let len = u32::try_from(frame.len() - 4).map_err(too_long)?;
     frame[..4].copy_from_slice(&len.to_be_bytes());
     Ok(frame)
-}
-
-/// Writes a frame as a whole, or fails within the time.
-fn write(stream: &mut TcpStream, frame: &[u8], left: Left) -> std::io::Result<()> {
-    let mut rest = frame;
-    while !rest.is_empty() {
-        stream.set_write_timeout(Some(left.time()))?;
-        match stream.write(rest) {
-            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
-            Ok(written) => rest = &rest[written..],
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
-}
-
-fn connect(server: &Server, timeout: Duration) -> std::io::Result<TcpStream> {
-    let mut last = std::io::Error::other("the name has no address");
-    let left = Left::new(timeout.min(CONNECT_TIMEOUT));
-    for address in (server.host.as_str(), server.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left.time()) {
-            Ok(stream) => return Ok(stream),
-            Err(e) => last = e,
-        }
-    }
-    Err(last)
 }
 
 fn header(service: Service, caller: Caller<'_>) -> ConnectionHeader {
@@ -315,7 +290,7 @@ fn end(waiting: &Mutex<Waiting>, error: &Error) {
 }
 
 fn read_answers(
-    mut stream: TcpStream,
+    mut stream: Receiver,
     (server, packed): (&Server, Option<Compression>),
     (waiting, heard): (&Mutex<Waiting>, &AtomicU64),
 ) {
@@ -342,7 +317,7 @@ fn read_answers(
     }
 }
 
-fn read_frame(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+fn read_frame(stream: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut len = [0; 4];
     stream.read_exact(&mut len)?;
     let len = u32::from_be_bytes(len) as usize;

@@ -22,7 +22,9 @@ mod registry;
 mod retry;
 mod scanner;
 mod snapshots;
+mod stream;
 mod table;
+mod tls;
 mod zookeeper;
 
 pub use address::{Address, is_address};
@@ -36,3 +38,4 @@ pub use region::Region;
 pub use retry::random;
 pub use scanner::{Part, Scanner};
 pub use table::Applied;
+pub use tls::TlsOptions;

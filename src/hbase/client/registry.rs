@@ -9,6 +9,7 @@ use super::connection::{Call, Caller, Connection, Priority, Server, Service};
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
 use super::proto::schema::{ActiveMaster, ClusterId, Empty, Master, MetaLocations, MetaRegionServer, ServerName};
+use super::tls::Tls;
 use super::zookeeper;
 
 /// What a registry is asked, as whom and how long.
@@ -16,6 +17,7 @@ pub struct Asking<'a> {
     pub registry: &'a Registry,
     pub user: &'a str,
     pub timeout: Duration,
+    pub tls: Option<Tls>,
 }
 
 impl TryFrom<ServerName> for Server {
@@ -82,7 +84,7 @@ impl Asking<'_> {
         let mut failed = Error::new(Kind::Address, "no master is named");
         let message = Empty {}.encode_to_vec();
         let left = Left::new(self.timeout);
-        let caller = Caller { user: self.user, compression: None };
+        let caller = Caller { user: self.user, compression: None, tls: self.tls.as_ref() };
         for (at, server) in masters.iter().enumerate() {
             // One that is silent leaves time for the others.
             let part = Left::new(left.time() / u32::try_from(masters.len() - at).unwrap_or(u32::MAX));

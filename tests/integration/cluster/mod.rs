@@ -16,5 +16,6 @@ mod scenarios;
 mod server;
 mod servers;
 mod stalled;
+mod tls;
 mod tree;
 mod writers;

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::hbase;
 
+/// The file of more settings in the directory of a cluster.
+const MORE: &str = "settings";
+
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long a cluster of many processes keeps a scanner that nobody asks for more.
@@ -63,9 +66,17 @@ impl Cluster {
 
     /// One that a test may kill.
     pub fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// One of its own with more settings, each a name and a value on a line.
+    pub fn start_with(settings: Option<&str>) -> Self {
         let home = hbase::prepare().expect("HBase can be fetched");
         let directory = tempfile::tempdir().unwrap();
         let ports = free_ports();
+        if let Some(settings) = settings {
+            std::fs::write(directory.path().join(MORE), settings).unwrap();
+        }
         let process = launch(directory.path(), &home, ports, None);
         let address = format!("hbase://127.0.0.1:{}/hbase", ports.1);
         let cluster = Self { address, own: Some(Own { directory, home, ports, process: process.into() }) };
@@ -126,6 +137,7 @@ pub fn launch(directory: &Path, home: &Path, (master, zookeeper): (u16, u16), ro
         .arg(home.join("classpath"))
         .args(role)
         .env("SCANNER_LEASE_MS", LEASE_MS.to_string())
+        .envs(directory.join(MORE).exists().then(|| ("MORE_SITE", directory.join(MORE))))
         .stdin(Stdio::null())
         .spawn()
         .expect("server.sh can be run")

@@ -1,5 +1,8 @@
 //! Of the connection: recorded answers, refusals, silence.
 
+use std::io::Write;
+
+use super::super::stream::CONNECT_TIMEOUT;
 use super::*;
 use crate::hbase::client::proto::data::ScanResponse;
 
@@ -48,9 +51,13 @@ fn a_server_that_wants_tickets_is_told_apart() {
         let _ = stream.read_to_end(&mut Vec::new());
         preamble
     });
-    let connection =
-        Connection::open(&server, Service::Client, Caller { user: "somebody", compression: None }, CONNECT_TIMEOUT)
-            .unwrap();
+    let connection = Connection::open(
+        &server,
+        Service::Client,
+        Caller { user: "somebody", compression: None, tls: None },
+        CONNECT_TIMEOUT,
+    )
+    .unwrap();
     let call = Call { method: "Get", message: &[], priority: Priority::Normal, timeout: CONNECT_TIMEOUT };
     let refused = connection.call(&call).map(|_| ()).unwrap_err();
     assert_eq!(refused.kind, Kind::Kerberos, "{refused}");
