@@ -1,10 +1,35 @@
-//! The cells that every subject is given: 40-byte keys, ten columns a row, 100-byte values.
+//! The cells that every subject is given: 40-byte keys, ten columns a row, values of one length, random or text.
+
+use std::sync::LazyLock;
 
 /// Columns of a row.
 pub const COLUMNS: u64 = 10;
 /// Bytes of row and qualifier together.
 pub const KEY: usize = 40;
-pub const VALUE: usize = 100;
+
+/// Bytes of each value: CELLFS_BENCH_VALUE (100).
+pub static VALUE: LazyLock<usize> = LazyLock::new(|| crate::setting("CELLFS_BENCH_VALUE", 100) as usize);
+/// CELLFS_BENCH_TEXT: values are lines of words instead of random bytes.
+pub static IS_TEXT: LazyLock<bool> = LazyLock::new(|| std::env::var("CELLFS_BENCH_TEXT").is_ok());
+
+const WORDS: [&str; 16] = [
+    "GET",
+    "/index.html",
+    "200",
+    "host",
+    "Mozilla/5.0",
+    "cellfs",
+    "temperature",
+    "21.5",
+    "error",
+    "warning",
+    "user",
+    "session",
+    "2026-11-24",
+    "POST",
+    "/api/v1/items",
+    "404",
+];
 
 fn mix(n: u64) -> u64 {
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,10 +55,14 @@ pub fn key(cell: u64) -> Vec<u8> {
     key
 }
 
-/// A value that no compression makes much smaller.
+/// The value of a cell: as random bytes no compression makes it smaller.
 pub fn value(cell: u64) -> Vec<u8> {
-    let words = (0..VALUE as u64 / 8 + 1).flat_map(|at| mix(cell.wrapping_mul(31).wrapping_add(at)).to_le_bytes());
-    words.take(VALUE).collect()
+    let drawn = |at: u64| mix(cell.wrapping_mul(31).wrapping_add(at));
+    if *IS_TEXT {
+        let words = (0..).flat_map(|at| [WORDS[drawn(at) as usize % WORDS.len()], " "]);
+        return words.flat_map(str::bytes).take(*VALUE).collect();
+    }
+    (0..).flat_map(|at| drawn(at).to_le_bytes()).take(*VALUE).collect()
 }
 
 /// The n-th of `count` cells in an order that looks random and meets each once.

@@ -5,7 +5,8 @@
 //! allocator of the program.
 //!
 //! `cargo bench --bench store` prints medians and ratios. CELLFS_BENCH_CELLS (1,000,000),
-//! CELLFS_BENCH_ROUNDS (3) and CELLFS_BENCH_ONLY (cellfs: without the peers) change its size.
+//! CELLFS_BENCH_ROUNDS (3) and CELLFS_BENCH_ONLY (cellfs: without the peers) change its size, CELLFS_BENCH_VALUE (100) the
+//! bytes of a value, which CELLFS_BENCH_TEXT makes words.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark is not simulated")]
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says where")]
@@ -149,7 +150,7 @@ fn small_round(dir: &Path, count: u64, note: &mut dyn FnMut(&'static str, f64)) 
     let work = Work::begin();
     (0..count).for_each(|n| subject.put(cells::shuffled(n, count)));
     note("puts, burst", count as f64 / work.seconds() / 1e3);
-    note("newest, value, unflushed", micros(50_000, |n| assert_eq!(subject.newest(random(n, count)), cells::VALUE)));
+    note("newest, value, unflushed", micros(50_000, |n| assert_eq!(subject.newest(random(n, count)), *cells::VALUE)));
     let work = Work::begin();
     assert_eq!(subject.scan(), count);
     note("scan, values, unflushed", count as f64 / work.seconds() / 1e3);
@@ -183,9 +184,9 @@ fn load(subject: &dyn Subject, count: u64, note: &mut dyn FnMut(&'static str, f6
 
 fn measure<S: Subject + 'static>(subject: &S, dir: &Path, count: u64, note: &mut dyn FnMut(&'static str, f64)) {
     let reads = count.min(100_000);
-    note("newest, value", micros(reads, |n| assert_eq!(subject.newest(random(n, count)), cells::VALUE)));
+    note("newest, value", micros(reads, |n| assert_eq!(subject.newest(random(n, count)), *cells::VALUE)));
     if let Some(cellfs) = (subject as &dyn std::any::Any).downcast_ref::<Cellfs>() {
-        note("newest, no value", micros(reads, |n| assert_eq!(cellfs.stat(random(n, count)), cells::VALUE as u64)));
+        note("newest, no value", micros(reads, |n| assert_eq!(cellfs.stat(random(n, count)), *cells::VALUE as u64)));
     }
     let work = Work::begin();
     assert_eq!(subject.scan(), count);
@@ -194,7 +195,7 @@ fn measure<S: Subject + 'static>(subject: &S, dir: &Path, count: u64, note: &mut
     if let Some(rows) = subject.rows() {
         note("listing, a row", work.seconds() * 1e6 / rows as f64);
     }
-    let data = (count * (cells::KEY + cells::VALUE) as u64) as f64;
+    let data = (count * (cells::KEY + *cells::VALUE) as u64) as f64;
     note("disk / data", bytes_in(dir) as f64 / data);
     let work = Work::begin();
     subject.compact();
@@ -261,7 +262,10 @@ fn open_and_tell(dir: &Path, cell: u64) {
 }
 
 fn print(figures: &Figures, count: u64) {
-    println!("{count} cells, ten a row, 40-byte keys, 100-byte values; one processor; medians; `cpu`: processor time");
+    let (len, kind) = (*cells::VALUE, if *cells::IS_TEXT { "text" } else { "random" });
+    println!(
+        "{count} cells, ten a row, 40-byte keys, {len} bytes of {kind}; one processor; medians; `cpu`: processor time"
+    );
     println!("{:<28} {:>10} {:>9} {:>9} {:>9}   ratio      goal", "", "", NAMES[0], NAMES[1], NAMES[2]);
     for Line { name, unit, peer, goal } in LINES {
         let [own, sqlite, fjall] = [0, 1, 2].map(|at| median(figures.get(&(name, at))));

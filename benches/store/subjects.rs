@@ -117,7 +117,7 @@ impl Subject for Cellfs {
         let mut count = 0;
         let mut take = |piece: &Piece| {
             if let Piece::Cell(cell) = piece {
-                count += u64::from(!cell.qualifier.is_empty() && cell.value.len() == cells::VALUE);
+                count += u64::from(!cell.qualifier.is_empty() && cell.value.len() == *cells::VALUE);
             }
             Ok(())
         };
@@ -218,7 +218,7 @@ impl Subject for Sqlite {
         while let Some(row) = rows.next().expect("step") {
             let key: Vec<u8> = row.get(0).expect("a key");
             let value: Vec<u8> = row.get(1).expect("a value");
-            count += u64::from(key.len() + value.len() == cells::KEY + cells::VALUE);
+            count += u64::from(key.len() + value.len() == cells::KEY + *cells::VALUE);
         }
         count
     }
@@ -267,7 +267,7 @@ impl Subject for Fjall {
 
     fn scan(&self) -> u64 {
         let pairs = self.keyspace.iter().map(|guard| guard.into_inner().expect("a pair"));
-        pairs.filter(|(key, value)| key.len() + value.len() == cells::KEY + cells::VALUE).count() as u64
+        pairs.filter(|(key, value)| key.len() + value.len() == cells::KEY + *cells::VALUE).count() as u64
     }
 
     fn rows(&self) -> Option<u64> {
