@@ -9,7 +9,7 @@ CELLFS = $(CURDIR)/target/dist/cellfs
 DEMO = $(CURDIR)/target/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
 TEST_PACKAGES = $(BUILD_PACKAGES) g++ rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
-    mandoc systemd binutils zsh fish logrotate
+    mandoc systemd binutils zsh fish logrotate openssl
 
 DESTDIR =
 PREFIX = /usr/local
