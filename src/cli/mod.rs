@@ -54,6 +54,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::daemon::Guard;
 use crate::env::admit_other_owners;
 use crate::error::{CLOSED, printable};
 use crate::{ErrorKind, Result};
@@ -98,6 +99,9 @@ pub fn main() -> ExitCode {
     logging::start();
     if let Err(e) = unlimited {
         log::debug!("a limit of the size of files ends this process: {e}");
+    }
+    if let Some(guard) = Guard::of_arguments(std::env::args_os()) {
+        return status_of(guard.run().map(|()| Answer::Yes));
     }
     let cli = match expand::expanded(std::env::args_os().collect()) {
         Ok(arguments) => parse(arguments),

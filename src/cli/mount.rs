@@ -56,6 +56,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         foreground: args.foreground,
         nonempty: false,
         log: None,
+        program: std::env::current_exe().ok(),
         serves_commands: true,
     };
     for option in args.options.iter().filter(|option| !option.is_empty()) {

@@ -13,6 +13,7 @@ use super::confine::{Confinement, Owner};
 use super::crowd::Underway;
 use super::dead;
 use super::ending::{self, Ending};
+use super::guard::Guard;
 use super::inherited;
 use super::listening;
 use super::locate::{self, is_cluster};
@@ -229,12 +230,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
     told::beginning(&request);
-    let opening = Instant::now();
-    let store = {
-        let _recovering = service.while_recovering(Arc::clone(&request.store.recovered));
-        Opened::new(&request.store)?
-    };
-    told::recovery(&request.store, opening);
+    let store = opened(&request, &service)?;
     // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
     clear_mount_point(&request)?;
     let backend = store.backend();
@@ -247,6 +243,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings);
     let mounted = mounted.inspect_err(|_| place.iter().for_each(|place| stop_listening(place, &directory)))?;
+    Guard::start(request.program.as_deref(), &mount_point);
     let changes: Arc<Underway> = Arc::default();
     let control = Control {
         changes: Arc::clone(&changes),
@@ -283,6 +280,16 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     place.iter().for_each(|place| stop_listening(place, &directory));
     changes.finish();
     told::end(&mount_point, served.and(store.close()))
+}
+
+/// Opens the store, which tells how far it is.
+fn opened(request: &MountRequest, service: &Service) -> Result<Opened> {
+    let opening = Instant::now();
+    let recovering = service.while_recovering(Arc::clone(&request.store.recovered));
+    let store = Opened::new(&request.store)?;
+    drop(recovering);
+    told::recovery(&request.store, opening);
+    Ok(store)
 }
 
 /// Where commands are listened to; `None`: they are not.

@@ -6,6 +6,7 @@ mod connection;
 mod crowd;
 pub mod dead;
 mod ending;
+mod guard;
 mod inherited;
 mod lifecycle;
 mod line;
@@ -26,6 +27,7 @@ mod service;
 pub mod sockets;
 mod told;
 
+pub use guard::Guard;
 pub use lifecycle::mount;
 pub use numbers::DaemonNumbers;
 pub use open::{Absent, open_backend};

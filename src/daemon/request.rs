@@ -20,6 +20,8 @@ pub struct MountRequest {
     pub nonempty: bool,
     /// Where the log is written; `None`: standard error, or for a daemon `cellfs.log` in the store.
     pub log: Option<PathBuf>,
+    /// This program, which is started once more to guard the mount; `None`: nobody does.
+    pub program: Option<PathBuf>,
     /// Listens to commands on a socket in the store.
     pub serves_commands: bool,
 }

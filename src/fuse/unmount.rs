@@ -51,8 +51,12 @@ pub fn abort(connection: u32, mount_point: &Path) {
     if std::fs::write(format!("/sys/fs/fuse/connections/{connection}/abort"), "1").is_ok() {
         return;
     }
-    // That filesystem may not be mounted. What is in use stays mounted, and is cut off all the same.
-    if let Err(e) = nix::mount::umount2(mount_point, nix::mount::MntFlags::MNT_FORCE) {
+    // That filesystem may not be mounted. What is in use is cut off as well, and stays mounted: on the bare directory
+    // programs would believe that their files are safe.
+    let flags = nix::fcntl::OFlag::O_PATH | nix::fcntl::OFlag::O_DIRECTORY | nix::fcntl::OFlag::O_CLOEXEC;
+    let used = nix::fcntl::open(mount_point, flags, nix::sys::stat::Mode::empty());
+    let ended = used.and_then(|_used| nix::mount::umount2(mount_point, nix::mount::MntFlags::MNT_FORCE));
+    if let Err(e) = ended.or_else(|e| if e == nix::errno::Errno::EBUSY { Ok(()) } else { Err(e) }) {
         log::debug!("end the connection of {}: {e}", mount_point.display());
     }
 }

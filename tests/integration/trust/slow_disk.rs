@@ -105,34 +105,66 @@ impl Drop for Forced {
     }
 }
 
-/// The thread waits for a directory, and who has that for an answer of the daemon: the kernel ends neither.
+/// Has the thread that tells the kernel of changes wait for a directory, whose holder waits for an answer of the daemon:
+/// then the kernel ends neither by itself. Whoever was at work; they end with an error.
+fn have_it_wait(fixture: &Fixture) -> Vec<std::thread::JoinHandle<()>> {
+    let (pid, store) = (fixture.daemon_pid(), fixture.store());
+    let makes = |n: usize| {
+        let directory = fixture.path("");
+        move || {
+            let all_made = (0..).all(|at| fs::create_dir(directory.join(format!("made{n}-{at}"))).is_ok());
+            assert!(!all_made, "who makes directories is told of the end");
+        }
+    };
+    let mut working: Vec<_> = (0..4).map(|n| std::thread::spawn(makes(n))).collect();
+    working.push(std::thread::spawn(move || {
+        let create = |at: usize| Command::new(CELLFS).arg("create").arg(&store).arg(format!("a{at}")).arg("f").output();
+        (0..200).find(|at| !create(*at).is_ok_and(|output| output.status.success()));
+    }));
+    let started = Instant::now();
+    while !waits_to_tell(pid) {
+        assert!(started.elapsed() < Duration::from_secs(100), "the kernel takes what it is told at once");
+        std::thread::yield_now();
+    }
+    working
+}
+
 #[test]
-fn a_daemon_that_was_killed_while_it_told_the_kernel_of_a_change_is_in_nobodys_way() {
+fn a_daemon_that_is_killed_while_it_tells_the_kernel_of_a_change_lets_all_go() {
     let mut fixture = Fixture::new();
     fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let (pid, directory, store) = (fixture.daemon_pid(), fixture.path(""), fixture.store());
     let _forced = Forced(fixture.mnt());
-    let Some(slow) = Slow::syncs(pid, Duration::from_secs(1)) else {
+    let Some(_slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
         println!("skipped: strace is not installed");
         return;
     };
-    let created = std::thread::spawn(move || {
-        Command::new(CELLFS).arg("create").arg(store).args(["a", "f"]).stderr(Stdio::null()).status().unwrap()
-    });
-    while held(pid) == 0 {
-        std::thread::yield_now();
-    }
-    let made = std::thread::spawn(move || fs::create_dir(directory.join("b")));
-    let started = Instant::now();
-    while !waits_to_tell(pid) {
-        assert!(started.elapsed() < Duration::from_secs(60), "the kernel takes what it is told at once");
-        std::thread::yield_now();
-    }
+    let working = have_it_wait(&fixture);
+    let mut dying = fixture.kill_unwaited();
+    // The guard of the mount sees to it, and leaves a mount that says that it is dead.
+    dying.wait().unwrap();
+    working.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(errno(fs::read_dir(fixture.path("t"))), libc::ENOTCONN);
+    fixture.mount("");
+    fixture.unmount();
+}
+
+#[test]
+fn a_daemon_that_was_killed_with_its_guard_is_in_nobodys_way() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let _forced = Forced(fixture.mnt());
+    let pid = fixture.daemon_pid();
+    let Some(_slow) = Slow::syncs(pid, Duration::from_millis(300)) else {
+        println!("skipped: strace is not installed");
+        return;
+    };
+    let working = have_it_wait(&fixture);
+    let guard = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let guard = nix::unistd::Pid::from_raw(guard.trim().parse().unwrap());
+    nix::sys::signal::kill(guard, nix::sys::signal::Signal::SIGKILL).unwrap();
     let mut dying = fixture.kill_unwaited();
     fixture.mount("");
     dying.wait().unwrap();
-    drop(slow);
-    assert!(made.join().unwrap().is_err());
-    created.join().unwrap();
+    working.into_iter().for_each(|thread| thread.join().unwrap());
     fixture.unmount();
 }

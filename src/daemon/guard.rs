@@ -1,0 +1,106 @@
+//! A process beside the daemon that ends its connection to the kernel when it was killed and cannot go.
+//!
+//! A thread that tells the kernel of a change waits there for a directory (`fuse_reverse_inval_entry`), and whoever has
+//! that may wait for an answer of the daemon. A SIGKILL ends neither: the thread keeps the device open, so that the
+//! kernel does not end the connection by itself. The guard has no file of the daemon's open and takes nothing but a second.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
+
+use super::{inherited, locate};
+use crate::{Error, Result};
+
+/// The name by which the program knows that it is to guard.
+const NAME: &str = "cellfs-guard";
+/// How often a daemon that ends is looked at before it counts as held, and how long between two looks.
+const LOOKS: u32 = 20;
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// What a guard looks after.
+pub struct Guard {
+    daemon: i32,
+    connection: u32,
+    mount_point: PathBuf,
+}
+
+impl Guard {
+    /// Starts a guard of this process, whose mount at `mount_point` is made. Without one the mount works as well.
+    ///
+    /// The thread that calls this has to live as long as the process.
+    pub fn start(program: Option<&Path>, mount_point: &Path) {
+        let Some(program) = program else { return };
+        let connection = locate::mount_at(mount_point).ok().flatten().and_then(|mount| mount.connection);
+        let Some(connection) = connection else { return };
+        let mut command = Command::new(program);
+        command.arg0(NAME).arg(std::process::id().to_string()).arg(connection.to_string()).arg(mount_point);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        if let Err(e) = command.spawn() {
+            log::warn!("start a guard of the mount: {e}; whoever kills this daemon may have to run `umount -f`");
+        }
+    }
+
+    /// What this process is to guard, if it was started for that.
+    pub fn of_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
+        let mut arguments = arguments.into_iter().take(4);
+        if arguments.next()? != NAME {
+            return None;
+        }
+        let daemon = arguments.next()?.to_str()?.parse().ok()?;
+        let connection = arguments.next()?.to_str()?.parse().ok()?;
+        Some(Self { daemon, connection, mount_point: arguments.next()?.into() })
+    }
+
+    /// Waits for the end of the daemon, and sees to it that it ends.
+    pub fn run(&self) -> Result<()> {
+        inherited::close(&inherited::inherited());
+        // Order: before the daemon's end can send one. What asks programs of a terminal or a service to end is the daemon's.
+        let mut signals = Signals::new([SIGUSR1, SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+            .map_err(|e| Error::io("wait for the end of the daemon", &e))?;
+        set_pdeathsig(Signal::SIGUSR1).map_err(|e| Error::io("wait for the end of the daemon", &e.into()))?;
+        if getppid() == Pid::from_raw(self.daemon) {
+            signals.forever().find(|signal| *signal == SIGUSR1);
+        }
+        for _ in 0..LOOKS {
+            if !is_held(self.daemon) {
+                return Ok(());
+            }
+            std::thread::sleep(INTERVAL);
+        }
+        let mount = locate::mount_at(&self.mount_point)?;
+        if mount.is_some_and(|mount| mount.connection == Some(self.connection)) {
+            crate::fuse::abort(self.connection, &self.mount_point);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a process that was killed has threads that do not end.
+fn is_held(pid: i32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    threads > 1 && crate::env::is_ending(&pid.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_is_called_so_is_a_guard() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let guard = Guard::of_arguments(words(&[NAME, "7", "52", "/mnt/a b"])).unwrap();
+        assert_eq!((guard.daemon, guard.connection, guard.mount_point), (7, 52, "/mnt/a b".into()));
+        for others in [&["cellfs", "7", "52", "/mnt"][..], &[NAME], &[NAME, "x", "52", "/mnt"], &[]] {
+            assert!(Guard::of_arguments(words(others)).is_none());
+        }
+        assert!(!is_held(std::process::id().cast_signed()));
+    }
+}
