@@ -14,7 +14,7 @@ use crate::format::StoreId;
 use crate::journal::{Edit, Item, Journal, State, Unsaved};
 use crate::model::{Catalogue, FamilyId, FamilySchema};
 use crate::segment::{Cache, Caching, Segment};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 use super::layout::{File, Layout, Run, RunExtent};
 
@@ -175,6 +175,7 @@ impl Structure {
         let refused = |error| Unsaved { error, is_unknown: false };
         let edit = edit(&before).map_err(refused)?;
         check(&before, &edit).map_err(refused)?;
+        self.open_added(&edit).map_err(refused)?;
         let after = Arc::new(committing.journal.commit(&before.state, &edit)?);
         if edit.items.iter().any(|item| matches!(item, Item::Catalogue(_))) {
             self.cache.set_families(caching(&after.catalogue));
@@ -194,6 +195,24 @@ impl Structure {
         let published = publish(&layout);
         self.note_garbage(&before.state, &after);
         Ok(published)
+    }
+
+    /// Opens what an edit adds, before it counts: what cannot be opened for the moment would be an error to each read until
+    /// the next start. Damage is, in any case.
+    fn open_added(&self, edit: &Edit) -> Result<()> {
+        for item in &edit.items {
+            let Item::Add { reference, .. } = item else { continue };
+            if self.files.lock().contains_key(&reference.file) {
+                continue;
+            }
+            if let Err(e) = &self.file(reference.file).segment
+                && e.kind != ErrorKind::Corrupt
+            {
+                self.files.lock().remove(&reference.file);
+                return Err(e.clone());
+            }
+        }
+        Ok(())
     }
 
     /// What nothing refers to after an edit, not even a snapshot.

@@ -13,6 +13,8 @@ const SECTOR: u64 = 512;
 pub enum Fault {
     /// It fails with this error number; a write may have written a part.
     Fails(i32),
+    /// A call that changes nothing, to open, list, look for or read, fails with this error number.
+    LookFails(i32),
     /// A write says that it was done and was not.
     WriteLost,
     /// A write goes to another place of the file.
@@ -26,7 +28,7 @@ pub enum Fault {
 impl Fault {
     /// Whether nobody is told.
     fn is_silent(self) -> bool {
-        !matches!(self, Fault::Fails(_))
+        !matches!(self, Fault::Fails(_) | Fault::LookFails(_))
     }
 }
 
@@ -48,6 +50,7 @@ pub(super) struct Faults {
     plan: Option<FaultPlan>,
     random: u64,
     lasting: Option<i32>,
+    lasting_look: Option<i32>,
     bad: BTreeSet<(usize, u64)>,
     met: u64,
     silent: u64,
@@ -61,7 +64,7 @@ impl Faults {
     /// No more faults; sectors that have gone bad stay so.
     pub(super) fn end(&mut self) {
         self.plan = None;
-        self.lasting = None;
+        (self.lasting, self.lasting_look) = (None, None);
     }
 
     pub(super) fn met(&self) -> (u64, u64) {
@@ -88,9 +91,23 @@ impl Faults {
         if let Some(errno) = self.lasting {
             return Err(io::Error::from_raw_os_error(errno));
         }
-        match self.draw(|fault| !fault.is_silent()) {
+        match self.draw(|fault| matches!(fault, Fault::Fails(_))) {
             Some(Fault::Fails(errno)) => {
                 self.lasting = self.plan.as_ref().filter(|plan| plan.lasting).map(|_| errno);
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What becomes of a call that changes nothing.
+    pub(super) fn look(&mut self) -> io::Result<()> {
+        if let Some(errno) = self.lasting_look {
+            return Err(io::Error::from_raw_os_error(errno));
+        }
+        match self.draw(|fault| matches!(fault, Fault::LookFails(_))) {
+            Some(Fault::LookFails(errno)) => {
+                self.lasting_look = self.plan.as_ref().filter(|plan| plan.lasting).map(|_| errno);
                 Err(io::Error::from_raw_os_error(errno))
             }
             _ => Ok(()),
@@ -102,7 +119,7 @@ impl Faults {
         let Some(fault) = self.draw(Fault::is_silent) else { return vec![offset] };
         let elsewhere = next_random(&mut self.random) % (len + 1) / SECTOR * SECTOR;
         match fault {
-            Fault::Fails(_) => vec![offset],
+            Fault::Fails(_) | Fault::LookFails(_) => vec![offset],
             Fault::WriteLost => vec![],
             Fault::WriteMisdirected => vec![elsewhere],
             Fault::WriteTwice => vec![offset, elsewhere],

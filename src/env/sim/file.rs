@@ -55,8 +55,8 @@ impl EnvFile for SimFile {
             result = Err(io::Error::from_raw_os_error(libc::ENOSPC));
             data.truncate((data.len() as u64).saturating_sub(end - len - room) as usize);
         } else if result.is_err() {
-            // A failed write may have written a part.
-            data.truncate(data.len() / 2);
+            // A failed write may have written a part, shorter or longer, but never all.
+            data.truncate(data.len() * (state.calls % 4) as usize / 4);
         }
         if self.life == state.life {
             for offset in state.faults.write(self.node, offset, len) {

@@ -134,7 +134,7 @@ impl State {
         match self.fail_look {
             Some((at, FailMode::Once, errno)) if self.looks == at => Err(io::Error::from_raw_os_error(errno)),
             Some((at, FailMode::Forever, errno)) if self.looks >= at => Err(io::Error::from_raw_os_error(errno)),
-            _ => Ok(()),
+            _ => self.faults.look(),
         }
     }
 

@@ -5,11 +5,12 @@
 //! Some of the places in `cargo test`; with CELLFS_TORTURE=full all of them.
 
 mod history;
+mod looks;
 
 use std::collections::HashMap;
 use std::time::Instant;
 
-use self::history::{Allowed, State, begin, firsts, run, small, state, steps};
+use self::history::{Allowed, State, Step, begin, firsts, run, small, state, steps};
 use super::rig::{full, spread};
 use super::*;
 use crate::env::{CarelessEnv, Env, Forgets};
@@ -257,10 +258,15 @@ fn fail_at(seed: u64, k: u64, mode: FailMode, errno: i32, tally: &mut Tally) {
             }
         }
     }
-    tally.tried += 1;
     env.crash(CrashMode::LoseUnsynced);
     drop(store);
-    match Store::open(small(wrapped)).and_then(|store| state(&store)) {
+    judge_next_start(wrapped, &allowed, &what, tally);
+}
+
+/// After a power cut: one of the states since the last durable step is found.
+fn judge_next_start(env: Arc<dyn Env>, allowed: &[State], what: &str, tally: &mut Tally) {
+    tally.tried += 1;
+    match Store::open(small(env)).and_then(|store| state(&store)) {
         Ok(found) if allowed.contains(&found) => {}
         other => {
             let found = other.as_ref().map(firsts);
@@ -276,6 +282,7 @@ fn torture_calls_that_fail_once_or_for_good() {
     let (places, began) = (places(seeds, stride), Instant::now());
     let ways = [
         (FailMode::Once, libc::EIO),
+        (FailMode::Once, libc::EINTR),
         (FailMode::Once, libc::ENOSPC),
         (FailMode::Forever, libc::EIO),
         (FailMode::Forever, libc::ENOSPC),
