@@ -21,6 +21,7 @@ type Deed = (&'static str, fn(&mut Actor));
 const DEEDS: &[(u64, Deed)] = &[
     (30, ("put", Actor::put)),
     (8, ("put a pair", Actor::put_pair)),
+    (6, ("put what expires", Actor::put_fleeting)),
     (6, ("delete", Actor::delete)),
     (6, ("rename a cell", Actor::rename_cell)),
     (2, ("rename a row", Actor::rename_row)),
@@ -64,7 +65,7 @@ impl Plan {
         let mut plan: Vec<(u64, Deed)> = varied.collect();
         // Something is always written and read.
         plan[0].0 = plan[0].0.max(10);
-        plan[5].0 = plan[5].0.max(10);
+        plan[6].0 = plan[6].0.max(10);
         Self(plan)
     }
 

@@ -2,7 +2,7 @@
 //! interleaved as one seed decides, and judged by what every cell may read as.
 //!
 //! `CELLFS_SEED=N` runs one seed (`RUST_LOG=trace`: with every call), `CELLFS_SEEDS=N` so many fresh ones,
-//! `CELLFS_SECONDS=N` as many as there is time for; `CELLFS_DISK=honest` or `lying`: only on such disks.
+//! `CELLFS_SECONDS=N` as many as there is time for; `CELLFS_DISK=honest`, `decaying` or `lying`: only on such disks.
 
 #![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
 
@@ -26,7 +26,7 @@ use super::rig::spread;
 use super::*;
 use crate::backend::Backend;
 use crate::env::sync::{self, Limits, simulate};
-use crate::env::{Fault, FaultPlan};
+use crate::env::{Env, Fault, FaultPlan};
 use crate::store::Broken;
 
 /// Seeds in which a broken rule must be noticed.
@@ -43,16 +43,26 @@ enum Disk {
     Small,
     /// Writes go wrong in silence.
     Lies,
+    /// What was written cannot be read any more.
+    Decays,
+}
+
+impl Disk {
+    /// Whether writes go wrong of which nobody is told.
+    fn spoils(self) -> bool {
+        matches!(self, Disk::Lies | Disk::Decays)
+    }
 }
 
 /// Disks of runs, each as often as it stands there.
 fn disks() -> Vec<Disk> {
-    use Disk::{Fails, Healthy, Lies, Small};
+    use Disk::{Decays, Fails, Healthy, Lies, Small};
     match std::env::var("CELLFS_DISK").as_deref() {
         Ok("honest") => vec![Healthy, Healthy, Fails, Small],
         Ok("lying") => vec![Lies],
-        // A lost record that was never known to be on the disk is missed by nobody yet: see `lying`.
-        _ => vec![Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small],
+        Ok("decaying") => vec![Decays],
+        // A lost record that was never known to be on the disk is missed by nobody yet: see `decaying`, `lying`.
+        _ => vec![Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small, Healthy],
     }
 }
 
@@ -194,7 +204,7 @@ impl Run {
             let closed = store.close();
             let excused = self.world.failing.load(Ordering::Relaxed) || self.world.damaged.load(Ordering::Relaxed);
             assert!(excused || closed.is_ok(), "closed: {closed:?}");
-            self.world.stopped(closed.is_err() || self.setting.disk == Disk::Lies);
+            self.world.stopped(closed.is_err() || self.setting.disk.spoils());
         } else {
             drop(store);
         }
@@ -210,8 +220,16 @@ impl Run {
             Disk::Small => world.env.set_space(Some(40_000 + self.chance.below(3_000_000))),
             Disk::Fails => {
                 world.failing.store(true, Ordering::Relaxed);
-                let faults = vec![Fault::Fails(self.chance.of(&[libc::EIO, libc::ENOSPC, libc::EMFILE]))];
+                let errno = self.chance.of(&[libc::EIO, libc::ENOSPC, libc::EMFILE, libc::EINTR]);
+                let look = self.chance.of(&[libc::EIO, libc::EMFILE, libc::EINTR]);
+                let looks = self.chance.one_in(2).then_some(Fault::LookFails(look));
+                let faults = [Fault::Fails(errno)].into_iter().chain(looks).collect();
                 world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting });
+            }
+            Disk::Decays => {
+                world.damaged.store(true, Ordering::Relaxed);
+                let faults = vec![Fault::SectorGoesBad];
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false });
             }
             Disk::Lies => {
                 world.damaged.store(true, Ordering::Relaxed);
@@ -230,8 +248,8 @@ impl Run {
         // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
         self.world.stop.store(true, Ordering::Relaxed);
         self.world.env.crash(mode);
-        // On a disk that lies about writes, what was never synced is missed by nobody.
-        self.world.stopped(matches!(end, End::PowerCut(_)) || self.setting.disk == Disk::Lies);
+        // On a disk that spoils writes, what was never synced is missed by nobody.
+        self.world.stopped(matches!(end, End::PowerCut(_)) || self.setting.disk.spoils());
     }
 
     /// Every column, while nothing else is done.
@@ -240,6 +258,7 @@ impl Run {
         for (table, row) in TABLES.iter().flat_map(|table| ROWS.map(|row| (table, row))) {
             for qualifier in QUALIFIERS.iter().chain(&PAIR) {
                 let (place, begin) = (Place::column(table, row, qualifier), self.world.tick());
+                let now = self.world.env.now().0;
                 let result = read(&**store, &place);
                 self.world.judge_error((table, begin), result.as_ref().err());
                 let there = match result {
@@ -248,6 +267,8 @@ impl Run {
                     Err(_) => continue,
                 };
                 self.world.judge(&place, begin, there);
+                let is_expired = self.world.known().oracle.is_expired(there, now);
+                assert!(!is_expired, "{place:?} shows {there:?}, which has expired");
                 shown.insert(place, there);
             }
         }

@@ -98,6 +98,9 @@ pub struct Oracle {
     next: usize,
     operations: u64,
     operation: u64,
+    /// Values that expire, by their numbers, and when: `None` until that is known, `i64::MAX` where a copy may last longer.
+    /// They hide nothing for good that was there before.
+    fleeting: BTreeMap<u64, Option<i64>>,
 }
 
 impl Oracle {
@@ -136,11 +139,36 @@ impl Oracle {
         (place.clone(), id)
     }
 
+    /// A value that expires; when is said once it is known.
+    pub fn expires(&mut self, number: u64, at: Option<i64>) {
+        let known = self.fleeting.entry(number).or_default();
+        *known = known.or(at);
+    }
+
+    /// Whether a value must have expired by then.
+    pub fn is_expired(&self, shown: Shown, now: i64) -> bool {
+        shown.and_then(|number| self.fleeting.get(&number)).is_some_and(|at| at.is_some_and(|at| at < now))
+    }
+
+    fn is_fleeting(&self, place: &Place, values: &BTreeSet<Shown>) -> bool {
+        !place.row.is_empty() && values.iter().flatten().any(|number| self.fleeting.contains_key(number))
+    }
+
+    /// Copies may expire at another time.
+    fn note_copied(&mut self, values: &BTreeSet<Shown>) {
+        for number in values.iter().flatten() {
+            self.fleeting.entry(*number).and_modify(|at| *at = Some(i64::MAX));
+        }
+    }
+
     /// An operation begins.
     pub fn begin(&mut self, place: &Place, puts: Puts, is_record: bool) -> EventId {
         let begin = self.tick();
         let what = if is_record { Kind::Record } else { Kind::Other };
         let (certainty, kept, operation) = (Certainty::Unknown, Kept::Always, self.operation);
+        if let Puts::OneOf(values) = &puts {
+            self.note_copied(values);
+        }
         self.add(place, Event { puts, begin, end: None, certainty, kept, what, operation, source: None })
     }
 
@@ -149,13 +177,23 @@ impl Oracle {
         let end = self.tick();
         let Some(mut event) = self.events(place).get(id).cloned() else { return };
         event = self.settled(event, end);
-        let event = Event { end: Some(end), certainty: Certainty::Sure, kept, ..event };
+        let mut event = Event { end: Some(end), certainty: Certainty::Sure, kept, ..event };
+        if let Puts::OneOf(values) = &mut event.puts
+            && self.is_fleeting(place, values)
+        {
+            values.insert(None);
+            (event.certainty, event.what) = (Certainty::Unknown, Kind::Other);
+        }
         self.events(place).insert(*id, event);
     }
 
     /// What it copies is known now.
     fn settled(&mut self, mut event: Event, end: Tick) -> Event {
-        let puts = Puts::OneOf(self.values(&event, end, 0));
+        let values = self.values(&event, end, 0);
+        if !matches!(event.puts, Puts::OneOf(_)) {
+            self.note_copied(&values);
+        }
+        let puts = Puts::OneOf(values);
         event.source.get_or_insert(std::mem::replace(&mut event.puts, puts));
         event
     }
@@ -210,7 +248,8 @@ impl Oracle {
             Puts::SameAs(source) => self.may_show_but(event.operation, source, (event.begin, end), depth + 1),
             Puts::CopyOf(source) => {
                 let copied = self.may_show_but(event.operation, source, (event.begin, end), depth + 1);
-                copied.into_iter().filter(Option::is_some).collect()
+                let may_expire = self.is_fleeting(source, &copied);
+                copied.into_iter().filter(|shown| shown.is_some() || may_expire).collect()
             }
         }
     }
@@ -224,7 +263,12 @@ impl Oracle {
             return Err(format!("{place:?} shows {shown:?} in {begin}..{end}, not one of {may:?}:\n{events}"));
         }
         let puts = Puts::OneOf(BTreeSet::from([shown]));
-        let (certainty, kept) = (Certainty::Sure, Kept::Nowhere);
+        let may_expire = self.events(place).clone().values().any(|event| match &event.puts {
+            Puts::OneOf(values) => self.is_fleeting(place, values),
+            Puts::CopyOf(_) | Puts::SameAs(_) => !self.fleeting.is_empty(),
+        });
+        let certainty = if may_expire { Certainty::Unknown } else { Certainty::Sure };
+        let kept = Kept::Nowhere;
         self.events(place).retain(|_, e| e.what != Kind::Seen || e.end.is_some_and(|at| at >= begin));
         let operation = 0;
         self.add(
@@ -292,6 +336,12 @@ impl Oracle {
     /// is not kept.
     pub fn stopped(&mut self, is_power_cut: bool) {
         let now = self.tick();
+        let under_way = |event: &&Event| event.end.is_none() && !matches!(event.puts, Puts::OneOf(_));
+        let copies: Vec<Event> = self.places.values().flat_map(BTreeMap::values).filter(under_way).cloned().collect();
+        for copy in copies {
+            let values = self.values(&copy, now, 0);
+            self.note_copied(&values);
+        }
         for events in self.places.values_mut() {
             events.retain(|_, event| event.what != Kind::Seen);
             for event in events.values_mut() {

@@ -16,6 +16,28 @@ impl Actor {
         self.put_in(&place.table, &place.row, &[&place.qualifier]);
     }
 
+    /// A value that expires soon or late, by the clock on the wall.
+    pub(super) fn put_fleeting(&mut self) {
+        let (place, durability, number) = (self.column(), self.durability(), self.world.fresh());
+        let ttl_ms = self.chance.of(&[200, 5_000, 50_000]);
+        let bytes = self.world.bytes(number, &mut self.chance);
+        let begin = self.world.tick();
+        let begun = {
+            let mut known = self.world.known();
+            let puts = Puts::OneOf(BTreeSet::from([None, Some(number)]));
+            let begun = known.oracle.begin(&place, puts, false);
+            known.oracle.expires(number, None);
+            [begun]
+        };
+        let cell = PutCell::new("f", place.qualifier.as_str(), Time::AfterNewest, bytes);
+        let cells = vec![PutCell { ttl_ms: Some(ttl_ms), ..cell }];
+        let result = self.mutate(&place.table, &place.row, Mutation::Put(cells), durability);
+        let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| cell.timestamp.0);
+        log::trace!("put {number} in {place:?} for {ttl_ms} ms: {at:?}");
+        self.world.known().oracle.expires(number, at.map(|at| at + ttl_ms as i64));
+        self.world.end(&begun, (&place.table, begin), World::kept(durability), &result);
+    }
+
     pub(super) fn put_pair(&mut self) {
         let (table, row) = (self.table(), self.chance.of(&ROWS));
         self.put_in(table, row, &PAIR);
