@@ -31,12 +31,7 @@ fn damaged(env: &SimEnv, is_flushed: bool) -> Vec<u8> {
         store.flush(None).unwrap();
     }
     store.close().unwrap();
-    let blob = env.list("/store/blobs".as_ref()).unwrap().pop().unwrap();
-    env.damage(format!("/store/blobs/{blob}").as_ref(), |bytes| {
-        let at = bytes.windows(64).position(|part| *part == large[1000..1064]).unwrap();
-        bytes[at + 32] ^= 0x20;
-    })
-    .unwrap();
+    damage(env, &blobs(env).pop().unwrap(), &large);
     large
 }
 
@@ -109,4 +104,76 @@ fn damage_of_a_table_that_is_dropped_for_good_is_told_no_more() {
         store.close().unwrap();
         assert_eq!(checked(&env), (0, Vec::new()));
     }
+}
+
+fn damage(env: &SimEnv, blob: &str, value: &[u8]) {
+    env.damage(blob.as_ref(), |bytes| {
+        let at = bytes.windows(64).position(|part| *part == value[1000..1064]).unwrap();
+        bytes[at + 32] ^= 0x20;
+    })
+    .unwrap();
+}
+
+fn blobs(env: &SimEnv) -> Vec<String> {
+    let mut names = env.list("/store/blobs".as_ref()).unwrap();
+    names.sort();
+    names.into_iter().map(|name| format!("/store/blobs/{name}")).collect()
+}
+
+/// Three large values, all damaged: the first has a file to itself, the others share one with a whole value.
+fn damaged_in_two_files(env: &SimEnv) {
+    let values = [["first", "", ""], ["second", "third", "whole"]];
+    for (file, names) in values.iter().enumerate() {
+        let store = open(env);
+        if file == 0 {
+            create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+        }
+        let named = || names.iter().enumerate().filter(|(_, name)| !name.is_empty());
+        let large = |at| noise(200_000, 10 * file as u64 + at as u64);
+        named().for_each(|(at, name)| drop(put(&store, "r", name, &large(at))));
+        store.flush(None).unwrap();
+        store.close().unwrap();
+        let blob = blobs(env).pop().unwrap();
+        named().filter(|(_, name)| **name != "whole").for_each(|(at, _)| damage(env, &blob, &large(at)));
+    }
+}
+
+/// Writes another value in its place, which is not large, and gives back the room of it.
+fn replace(store: &Store, name: &str) {
+    put(store, "r", name, b"written anew");
+    store.flush(None).unwrap();
+    store.compact(&table(), None, Major).unwrap();
+    store.engine.collect_blobs().unwrap();
+}
+
+#[test]
+fn damage_is_told_of_large_values_until_their_file_or_their_chunks_are_gone() {
+    let env = SimEnv::new();
+    damaged_in_two_files(&env);
+    assert_eq!((checked(&env).0, blobs(&env).len()), (3, 2));
+    let store = open(&env);
+    let told = || store.status().unwrap().last_error.unwrap_or_default();
+    let read = |name: &str| {
+        let cell = store.newest(&column("r", name), TimeRange::ALL).unwrap().unwrap();
+        store.read_value(&cell, 0, 200_000).map_err(|e| e.kind)
+    };
+    // What a read has met is told beside what the check has found.
+    let of = |text: &str, blob: &str| text.matches(blob.rsplit('/').next().unwrap()).count();
+    let files = blobs(&env);
+    assert_eq!(read("first").unwrap_err(), ErrorKind::Corrupt);
+    assert!(told().contains("found 3 damages") && of(&told(), &files[0]) == 2, "{}", told());
+    replace(&store, "first");
+    assert_eq!(blobs(&env), files[1..], "all of the first file is dead");
+    assert!(told().contains("found 2 damages") && of(&told(), &files[0]) == 0, "{}", told());
+    assert_eq!(read("third").unwrap_err(), ErrorKind::Corrupt);
+    replace(&store, "second");
+    assert_eq!(blobs(&env), files[1..], "the file is needed");
+    assert!(told().contains("found damage") && of(&told(), &files[1]) == 2, "{}", told());
+    assert!(env.exists("/store/damage".as_ref()).unwrap());
+    replace(&store, "third");
+    assert_eq!(told(), "");
+    assert!(!env.exists("/store/damage".as_ref()).unwrap());
+    assert_eq!(read("whole").unwrap().len(), 200_000);
+    store.close().unwrap();
+    assert_eq!(checked(&env), (0, Vec::new()));
 }

@@ -192,3 +192,25 @@ fn mount_complete_remembers_what_was_dropped_by_rules_that_kept_less() {
 fn purge_of_table(table: &cellfs::model::TableName) -> cellfs::backend::PurgeScope {
     cellfs::backend::PurgeScope { table: table.clone(), family: None, row: None, qualifier: None }
 }
+
+#[test]
+fn mount_at_tells_of_tables_and_rows_what_versions_has_dropped() {
+    let fixture = Fixture::new();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema"));
+    fs::write(schema.join("f/VERSIONS"), "3").unwrap();
+    fs::write(schema.join("f/PURGE_DELETED_AFTER"), "FOREVER").unwrap();
+    fs::write(fixture.family("whole").join("q@500"), "x").unwrap();
+    for time in [1000, 2000, 3000, 4000] {
+        fs::write(family.join(format!("q@{time}")), time.to_string()).unwrap();
+    }
+    let at = |below: &str| fixture.mnt().join(".at").join(below);
+    assert_eq!(names(&at("1500/default/t")), ["whole"]);
+    assert!(errors(&fixture).contains("/default/t/.at/1500 opendir: "), "{}", errors(&fixture));
+    fs::read_dir(fixture.path("t/.at/1600/r")).map(drop).unwrap_or_default();
+    assert!(errors(&fixture).contains("/default/t/.at/1600/r "), "{}", errors(&fixture));
+    let before = errors(&fixture);
+    assert_eq!(names(&at("2500/default/t")), ["r", "whole"]);
+    assert_eq!(names(&at("2500/default/t/r/f")), ["q"]);
+    assert_eq!(names(&at("1700/default/t/whole/f")), ["q"]);
+    assert_eq!(errors(&fixture), before, "nothing lacks there");
+}

@@ -207,3 +207,31 @@ fn mount_whoever_makes_a_family_and_reads_others_finds_its_defaults_there() {
     }
     assert_eq!(errno(fs::File::create_new(made.join("VERSIONS"))), libc::EEXIST);
 }
+
+/// Programs go on listing what they have opened.
+#[test]
+fn mount_lists_nothing_in_open_directories_of_a_table_or_family_that_goes() {
+    use cellfs::model::{CatalogueChange, Mutation, Origin, PutCell, RowMutations, TableName, Time};
+    let fixture = Fixture::new();
+    let (backend, table) = (fixture.backend(), TableName::parse("t").unwrap());
+    let put = |row: &str| {
+        let cell = PutCell::new("f", "q", Time::Now, "v");
+        let mutations = vec![Mutation::Put(vec![cell])];
+        let (table, row) = (table.clone(), row.into());
+        backend.mutate(RowMutations { table, row, mutations, durability: None, origin: Origin(0) }, None).unwrap();
+    };
+    put("r");
+    put("s");
+    let open = |below: &str| fs::read_dir(fixture.path(below)).unwrap();
+    let of_family = open("t/s/f");
+    let aside = CatalogueChange::SetFamilyAside { table: table.clone(), family: "f".into() };
+    backend.alter(aside, Origin(0)).unwrap();
+    assert_eq!(of_family.map(|entry| entry.unwrap().file_name()).count(), 0, "of a family that has gone");
+    fs::create_dir(fixture.path("t/.schema/f")).unwrap();
+    put("r");
+    let listings = [open("t/r"), open("t/r/f")];
+    backend.alter(CatalogueChange::SetTableAside { name: table.clone() }, Origin(0)).unwrap();
+    for listing in listings {
+        assert_eq!(listing.map(|entry| entry.unwrap().file_name()).count(), 0, "of a table that has gone");
+    }
+}

@@ -1,0 +1,115 @@
+//! Listings and scans of more rows than are read of one moment of the store, and scans in batches.
+
+use super::super::read::SNAPSHOT_ROWS;
+use super::*;
+
+const ROWS: usize = 2 * SNAPSHOT_ROWS + 100;
+
+fn name(n: usize) -> String {
+    format!("r{n:05}")
+}
+
+/// A table of `ROWS` rows, some in a segment and some in memory.
+fn filled() -> (SimEnv, Store) {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let cell = || vec![Mutation::Put(vec![put_cell("q", b"v", Time::AfterNewest)])];
+    let put = |of: std::ops::Range<usize>| {
+        let rows = of.map(|n| (name(n).into(), cell())).collect();
+        store.mutate_rows(ManyRows { table: table(), rows, durability: None, origin: Origin(0) }).unwrap();
+    };
+    put(0..ROWS / 2);
+    store.flush(None).unwrap();
+    put(ROWS / 2..ROWS);
+    (env, store)
+}
+
+fn listed(store: &Store, after: Option<usize>, before: Option<usize>, limit: usize) -> Vec<RowKey> {
+    let (time_range, which) = (TimeRange::ALL, Versions::Live);
+    let (after, before) = (after.map(|n| name(n).into()), before.map(name).unwrap_or_default().into());
+    store.list_rows(&RowListing { table: table(), after, before, time_range, which, limit }).unwrap()
+}
+
+fn names(of: impl Iterator<Item = usize>) -> Vec<RowKey> {
+    of.map(|n| name(n).into()).collect()
+}
+
+#[test]
+fn a_listing_of_more_rows_than_one_look_takes_has_all_of_them() {
+    let (_env, store) = filled();
+    assert_eq!(listed(&store, None, None, usize::MAX), names(0..ROWS));
+    assert_eq!(listed(&store, Some(9), None, SNAPSHOT_ROWS + 10), names(10..SNAPSHOT_ROWS + 20));
+    assert_eq!(listed(&store, None, Some(SNAPSHOT_ROWS + 5), usize::MAX), names(0..SNAPSHOT_ROWS + 5));
+    // As many as are looked at once are gone, and it goes on behind them.
+    let gone = 10..SNAPSHOT_ROWS + 60;
+    for n in gone.clone() {
+        unlink(&store, &name(n), "q");
+    }
+    assert_eq!(listed(&store, None, None, 20), names((0..10).chain(gone.end..gone.end + 10)));
+    assert_eq!(listed(&store, None, None, usize::MAX), names((0..10).chain(gone.end..ROWS)));
+}
+
+/// Each way in which rows are walked over.
+fn scans() -> Vec<Scan> {
+    let filter = ReadSpec { filter: Some(b"ValueFilter(=, 'binary:v')".to_vec()), ..ReadSpec::default() };
+    let (plain, filtered) = (Scan::all(table()), Scan { read: filter, ..Scan::all(table()) });
+    let reversed = |scan: &Scan| Scan { reversed: true, ..scan.clone() };
+    vec![reversed(&plain), reversed(&filtered), Scan { tells: Tells::Infos, ..plain.clone() }, plain, filtered]
+}
+
+#[test]
+fn a_scan_of_more_rows_than_one_look_takes_has_all_of_them() {
+    let (_env, store) = filled();
+    for scan in scans() {
+        let rows = store.scan(&scan).unwrap().map(|row| row.unwrap().row);
+        let mut found: Vec<RowKey> = rows.map(|row| row.to_vec()).collect();
+        if scan.reversed {
+            found.reverse();
+        }
+        assert_eq!(found, names(0..ROWS), "{scan:?}");
+    }
+}
+
+/// Else the memtables of its beginning would stay as long as it lasts.
+#[test]
+fn a_long_scan_goes_on_with_what_is_stored_by_then() {
+    for scan in scans() {
+        let (_env, store) = filled();
+        let mut rows = store.scan(&scan).unwrap();
+        rows.next().unwrap().unwrap();
+        let (last, late) = if scan.reversed { (name(0), "a") } else { (name(ROWS - 1), "z") };
+        unlink(&store, &last, "q");
+        put(&store, late, "q", b"v");
+        let rest: Vec<String> = rows.map(|row| String::from_utf8(row.unwrap().row.to_vec()).unwrap()).collect();
+        assert_eq!((rest.len(), rest.last().map(String::as_str)), (ROWS - 1, Some(late)), "{scan:?}");
+        assert!(!rest.contains(&last), "{scan:?}");
+    }
+}
+
+/// HBase: IncompatibleFilterException. Part of a row would be shown before it is known whether the row is.
+#[test]
+fn a_scan_in_batches_takes_no_filter_that_judges_whole_rows() {
+    let store = open(&SimEnv::new());
+    create(&store, FILES);
+    for qualifier in ["a", "b", "c"] {
+        put(&store, "r", qualifier, b"v");
+    }
+    let scan = |filter: &str| {
+        let read = ReadSpec { filter: Some(filter.into()), ..ReadSpec::default() };
+        let rows = store.scan(&Scan { batch: Some(2), read, ..Scan::all(table()) }).map_err(|e| e.kind)?;
+        rows.map(|row| row.map(|row| row.cells.len()).map_err(|e| e.kind)).collect::<Result<Vec<_>, _>>()
+    };
+    let plain = "ValueFilter(=, 'binary:v')";
+    assert_eq!(scan(plain), Ok(vec![2, 1]));
+    for filter in [
+        format!("WHILE {plain}"),
+        format!("SKIP {plain}"),
+        format!("WHILE SKIP {plain}"),
+        format!("{plain} AND WHILE {plain}"),
+        format!("{plain} OR (WHILE {plain})"),
+        "SingleColumnValueFilter('f', 'a', =, 'binary:v')".to_owned(),
+    ] {
+        assert_eq!(scan(&filter), Err(ErrorKind::IncompatibleFilter), "{filter}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Who waits for room on a full disk, and how long: by the clock of a simulation.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::*;
+use crate::Error;
+use crate::env::sync::{Instant, Limits, simulate, sleep, spawn};
+
+const SEEDS: u64 = 20;
+
+/// Runs a body on a store that works in the background, as so many seeds decide.
+fn simulated(body: fn(&SimEnv, &Store)) {
+    for seed in 0..SEEDS {
+        let run = move || {
+            let env = SimEnv::new();
+            let store = Store::open(StoreOptions { background: Background::On, ..options(&env) }).unwrap();
+            create(&store, FILES);
+            put(&store, "r", "a", b"1");
+            body(&env, &store);
+            env.set_space(None);
+            store.close().unwrap();
+        };
+        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
+            panic!("seed {seed}: {}", failure.text);
+        }
+    }
+}
+
+/// A write that finds no room until `made` says so; how long it was waited for, and what came of it.
+fn delete_until(store: &Store, made: &AtomicBool) -> (Duration, u64, crate::Result<()>) {
+    let (began, tried) = (Instant::now(), AtomicU64::new(0));
+    let done = store.engine.delete_with_reserve(|| {
+        tried.fetch_add(1, Ordering::Relaxed);
+        let full = || Err(Error::new(ErrorKind::NoSpace, "no room"));
+        if made.load(Ordering::Relaxed) { Ok(()) } else { full() }
+    });
+    (began.elapsed(), tried.into_inner(), done)
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_delete_waits_for_what_a_compaction_gives_back() {
+    simulated(|_, store| {
+        let made = Arc::new(AtomicBool::new(false));
+        let later = Arc::clone(&made);
+        let compaction = spawn("compaction", move || {
+            sleep(SECOND);
+            later.store(true, Ordering::Relaxed);
+        });
+        let (waited, tried, done) = delete_until(store, &made);
+        compaction.unwrap().join().unwrap();
+        done.unwrap();
+        assert!((SECOND..4 * SECOND).contains(&waited), "it waited {waited:?}");
+        assert!((10..200).contains(&tried), "it was tried {tried} times");
+        let (waited, tried, done) = delete_until(store, &made);
+        assert!(done.is_ok() && tried == 1 && waited < SECOND, "there is room: {waited:?}, {tried}");
+    });
+}
+
+#[test]
+fn a_delete_that_nobody_makes_room_for_is_refused_in_the_end() {
+    simulated(|_, store| {
+        let (waited, _, done) = delete_until(store, &AtomicBool::new(false));
+        assert_eq!(done.unwrap_err().kind, ErrorKind::NoSpace);
+        assert!((5 * SECOND..9 * SECOND).contains(&waited), "it waited {waited:?}");
+    });
+    // Where nothing is done in the background there is nothing to wait for.
+    let store = open(&SimEnv::new());
+    let (waited, tried, done) = delete_until(&store, &AtomicBool::new(false));
+    assert!(done.is_err() && tried <= 2 && waited < SECOND, "{waited:?}, {tried}");
+}
+
+/// Who takes room waits until it was looked for, and not for what was under way before.
+#[test]
+fn a_put_on_a_full_disk_waits_until_room_was_looked_for() {
+    simulated(|_, store| {
+        store.engine.run_short();
+        assert!(store.engine.disk.is_short());
+        let began = Instant::now();
+        store.engine.await_room(true);
+        assert!(!store.engine.disk.is_short(), "there is room, and nobody has looked");
+        assert!(began.elapsed() < 10 * SECOND, "it waited {:?}", began.elapsed());
+    });
+}
+
+/// On a disk that is full for good a put does not wait for more than one look, and a delete that has room for none.
+#[test]
+fn what_is_refused_on_a_full_disk_is_refused_soon() {
+    simulated(|env, store| {
+        env.set_space(Some(0));
+        let began = Instant::now();
+        let cell = put_cell("b", &[7; 200], Time::AfterNewest);
+        let refused = mutate(store, "r", Mutation::Put(vec![cell]), Durability::SyncWal);
+        assert_eq!(refused.unwrap_err().kind, ErrorKind::NoSpace);
+        assert!(began.elapsed() < 15 * SECOND, "it waited {:?}", began.elapsed());
+        assert_eq!(value(store, "r", "a").unwrap(), b"1");
+    });
+}
