@@ -1,5 +1,5 @@
 //! A process whose system calls fail: each call that it makes on the files of its store, one after the other, with EIO
-//! and with ENOSPC, once and from there on. What it has acknowledged is there at the next start, and nothing is damaged.
+//! and with ENOSPC, once and from there on, and interrupted. What it has acknowledged is there at the next start, and nothing is damaged.
 //! Needs strace, and says so where it is missing. Some of the calls in `cargo test`; all with CELLFS_TORTURE=full.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,9 @@ const CALLS: &[&str] = &[
     "unlink",
     "unlinkat",
 ];
+
+/// Of these a signal may interrupt some on a local filesystem; they are made again.
+const INTERRUPTED: &[&str] = &["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate"];
 
 /// A bound on liveness: what takes longer does not end.
 const FOREVER: Duration = Duration::from_secs(60);
@@ -248,7 +251,8 @@ impl Template {
         let places = self.calls.iter().flat_map(|(call, all)| all.iter().map(move |n| (*call, *n)));
         let of = |(call, n)| {
             let ways = [("EIO", false), ("EIO", true), ("ENOSPC", false), ("ENOSPC", true)];
-            ways.map(|(errno, forever)| Fault { call, n, errno, forever })
+            let interrupted = INTERRUPTED.contains(&call).then_some(("EINTR", false));
+            ways.into_iter().chain(interrupted).map(move |(errno, forever)| Fault { call, n, errno, forever })
         };
         places.flat_map(of).collect()
     }
@@ -270,6 +274,9 @@ impl Template {
         }
         let (mut expected, done) = (self.expected.clone(), acknowledged(&said, DURING));
         DURING.iter().zip(&done).for_each(|(step, done)| expected.note(*step, *done));
+        if errno == "EINTR" && done.contains(&false) {
+            bad(|tally| &mut tally.wrong, format!("it was not made again: {}", shortened(&said)));
+        }
         if let Err(e) = judge(&directory.path().join("store"), &expected, &mut bad) {
             bad(|tally| &mut tally.lost, format!("the next start: {e}"));
         }
