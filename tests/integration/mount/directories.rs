@@ -223,15 +223,15 @@ fn mount_lists_nothing_in_open_directories_of_a_table_or_family_that_goes() {
     put("r");
     put("s");
     let open = |below: &str| fs::read_dir(fixture.path(below)).unwrap();
-    let of_family = open("t/s/f");
+    let mut of_family = open("t/s/f");
     let aside = CatalogueChange::SetFamilyAside { table: table.clone(), family: "f".into() };
     backend.alter(aside, Origin(0)).unwrap();
-    assert_eq!(of_family.map(|entry| entry.unwrap().file_name()).count(), 0, "of a family that has gone");
+    assert!(of_family.next().is_none(), "of a family that has gone");
     fs::create_dir(fixture.path("t/.schema/f")).unwrap();
     put("r");
     let listings = [open("t/r"), open("t/r/f")];
     backend.alter(CatalogueChange::SetTableAside { name: table.clone() }, Origin(0)).unwrap();
-    for listing in listings {
-        assert_eq!(listing.map(|entry| entry.unwrap().file_name()).count(), 0, "of a table that has gone");
+    for mut listing in listings {
+        assert!(listing.next().is_none(), "of a table that has gone");
     }
 }
