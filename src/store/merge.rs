@@ -13,12 +13,12 @@ use super::layout::Run;
 use super::pace::Pace;
 use super::secondary::stale::Stale;
 use super::writing::{Output, no_tags};
-use crate::Result;
 use crate::backend::CompactionKind;
 use crate::format::key;
 use crate::model::{FamilyRules, FamilySchema, Generation, Qualifier, RowKey, StoredCell, Tags, Timestamp};
 use crate::segment::{NewCell, NewValue, StoredValue};
 use crate::visibility::{FlushMatcher, MajorMatcher, Verdict};
+use crate::{Error, Result};
 
 /// Cells that are looked at before the pace is asked.
 const PIECE: u64 = 4096;
@@ -96,6 +96,14 @@ enum Matcher<'a> {
     Major(MajorMatcher<'a>),
 }
 
+/// What becomes of a cell that was judged.
+enum Fate {
+    Goes,
+    Stays(Tags),
+    /// All of its row decides.
+    Waits(Tags),
+}
+
 /// A cell that waits for the verdict over its row.
 struct Waiting {
     key: Range<usize>,
@@ -103,6 +111,8 @@ struct Waiting {
     value: Range<usize>,
     /// `Some`: the value is a root of one of so many bytes.
     root: Option<u64>,
+    /// Why the value cannot be read, which only matters if it is kept.
+    unread: Option<Box<Error>>,
 }
 
 /// A row in the middle of being judged.
@@ -154,9 +164,8 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
                 }
                 open = Some(next);
             }
-            cursor.load_value(&mut self.value)?;
-            if let (Some(open), Some(key), Some(cell)) = (&mut open, cursor.key(), cursor.cell()) {
-                self.judge(open, key, &cell)?;
+            if let Some(open) = &mut open {
+                self.pass(open, &mut cursor)?;
             }
             cursor.advance()?;
         }
@@ -177,15 +186,37 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         OpenRow { prefix, matcher, dropped, tombstones: false, waiting, bytes, overflowed: false }
     }
 
-    fn judge(&mut self, open: &mut OpenRow<'a>, key: &[u8], cell: &Lent<'_>) -> Result<()> {
+    /// Judges the next cell. Only the value of one that stays is read: what is damaged may go.
+    fn pass(&mut self, open: &mut OpenRow<'a>, cursor: &mut Cursor) -> Result<()> {
+        let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) else { return Ok(()) };
+        let (tags, unread) = match self.judge(open, key, &cell)? {
+            Fate::Goes => return Ok(()),
+            Fate::Waits(_) if open.overflowed => return Ok(()),
+            Fate::Stays(tags) => {
+                cursor.load_value(&mut self.value)?;
+                (tags, None)
+            }
+            Fate::Waits(tags) => (tags, Some(cursor.load_value(&mut self.value))),
+        };
+        let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) else { return Ok(()) };
+        match unread {
+            None => self.write(key, &tags, &cell),
+            Some(read) => {
+                self.hold(open, key, tags, &cell, read.err());
+                Ok(())
+            }
+        }
+    }
+
+    fn judge(&self, open: &mut OpenRow<'a>, key: &[u8], cell: &Lent<'_>) -> Result<Fate> {
         let ordinal = open.dropped.len();
         open.dropped.push(false);
         let tags = cell.tags();
         let Some(mut stored) = judged(key, Some(&tags), open.prefix.len(), Generation(1)) else {
-            return Err(crate::Error::new(crate::ErrorKind::Corrupt, "a stored cell has a key that is none"));
+            return Err(Error::new(crate::ErrorKind::Corrupt, "a stored cell has a key that is none"));
         };
         if !self.merge.scope.holds_row(&open.prefix) {
-            return self.write(key, &tags, cell);
+            return Ok(Fate::Stays(tags));
         }
         stored.ordinal = ordinal;
         let is_immediate = !self.merge.rules.new_version_behavior || matches!(open.matcher, Matcher::Minor(_));
@@ -197,10 +228,10 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             }
         }
         if !is_immediate {
-            self.hold(open, key, tags, cell);
-            return Ok(());
+            return Ok(Fate::Waits(tags));
         }
-        if open.dropped[ordinal] || self.is_stale(key)? { Ok(()) } else { self.write(key, &tags, cell) }
+        let goes = open.dropped[ordinal] || self.is_stale(key)?;
+        Ok(if goes { Fate::Goes } else { Fate::Stays(tags) })
     }
 
     fn is_stale(&self, key: &[u8]) -> Result<bool> {
@@ -218,10 +249,7 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         self.output.add(&NewCell { key, tags, value })
     }
 
-    fn hold(&self, open: &mut OpenRow<'a>, key: &[u8], tags: Tags, cell: &Lent<'_>) {
-        if open.overflowed {
-            return;
-        }
+    fn hold(&self, open: &mut OpenRow<'a>, key: &[u8], tags: Tags, cell: &Lent<'_>, unread: Option<Error>) {
         if open.waiting.len() >= HELD_CELLS || open.bytes.len() >= HELD_BYTES {
             open.overflowed = true;
             (open.waiting, open.bytes) = (Vec::new(), Vec::new());
@@ -244,7 +272,7 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             Lent::Memory(_) => None,
         };
         let tags = (tags != Tags::default()).then(|| Box::new(tags));
-        open.waiting.push(Waiting { key, tags, value, root });
+        open.waiting.push(Waiting { key, tags, value, root, unread: unread.map(Box::new) });
     }
 
     fn end_row(&mut self, open: OpenRow<'a>) -> Result<()> {
@@ -252,7 +280,8 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         if let Matcher::Major(matcher) = matcher {
             matcher.finish(&mut |cell| note(&self.merge.scope, &cell, &mut dropped, &mut tombstones))?;
         }
-        for (held, _) in waiting.iter().zip(&dropped).filter(|(_, dropped)| !**dropped) {
+        for (held, _) in waiting.into_iter().zip(&dropped).filter(|(_, dropped)| !**dropped) {
+            held.unread.map_or(Ok(()), |unread| Err(*unread))?;
             let value = &bytes[held.value.clone()];
             let value = held.root.map_or(NewValue::Bytes(value), |len| NewValue::Root { len, bytes: value });
             let tags = held.tags.as_deref().unwrap_or(no_tags());

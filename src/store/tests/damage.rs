@@ -159,3 +159,58 @@ fn what_may_be_in_the_page_cache_alone_is_written_again_before_it_is_served() {
     drop(store);
     assert_eq!(value(&open(&env), "r", "after").unwrap(), b"acknowledged, and the sync of it failed");
 }
+
+/// A store whose column `q` has a damaged value, apart from the keys, beside a good one.
+fn with_damaged_value(env: &SimEnv, new_version_behavior: &str) -> Store {
+    use crate::env::Env;
+    let store = open(env);
+    let flavour = ("NEW_VERSION_BEHAVIOR", new_version_behavior);
+    create(&store, &[("VERSIONS", "1"), ("KEEP_DELETED_CELLS", "FALSE"), ("KEEP_VERSIONS_FOR", "0"), flavour]);
+    put(&store, "r", "other", b"good");
+    put(&store, "r", "q", &[b'x'; 800]);
+    store.flush(None).unwrap();
+    store.close().unwrap();
+    let names = env.list("/store/segments".as_ref()).unwrap();
+    let name = names.iter().find(|name| name.ends_with(".seg")).unwrap();
+    let flip = |bytes: &mut Vec<u8>| {
+        let at = bytes.windows(100).position(|part| part == [b'x'; 100]).unwrap();
+        bytes[at + 50] ^= 0x20;
+    };
+    env.damage(format!("/store/segments/{name}").as_ref(), flip).unwrap();
+    open(env)
+}
+
+type Way<'a> = &'a dyn Fn(&Store) -> crate::Result<()>;
+
+#[test]
+fn a_damaged_version_that_nothing_keeps_goes_and_its_damage_with_it() {
+    let major = |store: &Store| store.compact(&table(), None, crate::backend::CompactionKind::Major);
+    let purge = |store: &Store| {
+        let (row, family, qualifier) = (Some("r".into()), Some("f".to_owned()), Some("q".into()));
+        store.purge(&crate::backend::PurgeScope { table: table(), row, family, qualifier })
+    };
+    let ways: [Way<'_>; 2] = [&major, &purge];
+    for flavour in ["true", "false"] {
+        for (way, deletes) in [(0, true), (0, false), (1, true), (1, false)] {
+            let env = SimEnv::new();
+            let store = with_damaged_value(&env, flavour);
+            assert!(store.newest(&column("r", "q"), TimeRange::ALL).unwrap().is_some());
+            let refused = ways[way](&store).unwrap_err();
+            assert_eq!(refused.kind, ErrorKind::Corrupt, "what must be kept is no reason to lose it in silence");
+            if deletes {
+                unlink(&store, "r", "q")
+            } else {
+                drop(put(&store, "r", "q", b"anew"))
+            }
+            store.flush(None).unwrap();
+            ways[way](&store).unwrap();
+            assert_eq!(value(&store, "r", "q"), (!deletes).then(|| b"anew".to_vec()));
+            assert_eq!(value(&store, "r", "other").unwrap(), b"good");
+            assert_eq!(store.status().unwrap().last_error, None);
+            store.close().unwrap();
+            let disk: Arc<dyn crate::env::Env> = Arc::new(env.clone());
+            let checked = super::super::check::check(&disk, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+            assert_eq!(checked.damages, 0, "{flavour} {way} {deletes}");
+        }
+    }
+}
