@@ -35,7 +35,7 @@ impl Undelete {
         let Some(at) = self.at.filter(|_| self.found == found) else { return Ok(()) };
         let shown = self.backend.newest(column, TimeRange::as_of(at))?;
         let versions = self.backend.list_versions(column, Versions::LiveAndKept, Some(at.next()), 1)?;
-        match versions.into_iter().next().filter(|cell| is_gone_alone(cell, shown.as_ref())) {
+        match versions.into_iter().next().filter(|cell| self.is_gone_alone(cell, shown.as_ref())) {
             Some(cell) => self.bring(column, &cell, Time::AfterNewest),
             None => Ok(()),
         }
@@ -62,7 +62,7 @@ impl Undelete {
     fn newest_deleted(&self, column: &ColumnKey, newest: Option<&CellInfo>) -> Result<Option<CellInfo>> {
         let first = self.backend.list_versions(column, Versions::LiveAndKept, None, 1)?.into_iter().next();
         if newest.is_some() || first.is_none() {
-            return Ok(first.filter(|cell| is_gone_alone(cell, newest)));
+            return Ok(first.filter(|cell| self.is_gone_alone(cell, newest)));
         }
         // What a delete of the column ended last, not what was deleted by itself before that.
         let versions = self.backend.list_versions(column, Versions::LiveAndKept, None, PAGE)?;
@@ -109,10 +109,16 @@ impl Undelete {
         let (table, family, time) = (&column.table, &column.family, cell.timestamp.iso());
         self.output.line(&format!("{table} {row} {family}:{qualifier}: {size} bytes of {time}{deleted}"))
     }
-}
 
-/// Whether a version was deleted by a tombstone of its own, and not before the one was written that shows now.
-fn is_gone_alone(cell: &CellInfo, shown: Option<&CellInfo>) -> bool {
-    let was_later = shown.is_none_or(|shown| (cell.timestamp, cell.seq) > (shown.timestamp, shown.seq));
-    cell.deleted_at == Some(cell.timestamp) && was_later && shown.is_none_or(|shown| cell.seq > shown.seq)
+    /// Whether a version was deleted by a tombstone of its own, and not before the one was written that shows now.
+    ///
+    /// What was written later and shows has a later time, except where it was put at a time of its own, as a version is
+    /// that comes back: such a one says nothing about when the other was deleted. Nor is it known of a version of a time
+    /// that is yet to come, behind which everything is written.
+    fn is_gone_alone(&self, cell: &CellInfo, shown: Option<&CellInfo>) -> bool {
+        let Some(shown) = shown else { return cell.deleted_at == Some(cell.timestamp) };
+        let was_later = (cell.timestamp, cell.seq) > (shown.timestamp, shown.seq);
+        let was_beside = cell.seq > shown.seq || cell.timestamp < self.backend.now();
+        cell.deleted_at == Some(cell.timestamp) && was_later && was_beside
+    }
 }

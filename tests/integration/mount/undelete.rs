@@ -374,3 +374,27 @@ fn mount_refusals_are_told_with_their_path() {
     assert!(status == 0 && said.contains("regular file") && said.lines().count() == 1, "{said}");
     assert_eq!(run(&fixture, &["why", &text(&fixture.path("other"))]).0, 1);
 }
+
+#[test]
+fn mount_undelete_brings_back_the_newest_deleted_version_beside_one_that_came_back() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let file = family.join("q");
+    for value in ["one", "two", "three"] {
+        fs::write(&file, value).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    let at = |value: &str| {
+        let versions = names(&family.join("q@"));
+        let is_it =
+            |name: &String| fs::read_to_string(family.join(format!("q@{name}"))).is_ok_and(|text| text == value);
+        family.join(format!("q@{}", versions.iter().find(|name| is_it(name)).unwrap()))
+    };
+    let (two, three, read) = (at("two"), at("three"), || fs::read_to_string(&file).unwrap());
+    fs::remove_file(&two).unwrap();
+    assert_eq!(run(&fixture, &["undelete", &text(&two)]), (0, String::new()));
+    fs::remove_file(&three).unwrap();
+    assert_eq!((read().as_str(), run(&fixture, &["undelete", &text(&file)]).0), ("two", 0));
+    assert_eq!(read(), "three");
+    assert_eq!(run(&fixture, &["undelete", &text(&file)]).0, 1);
+}
