@@ -60,7 +60,9 @@ impl Fs {
                     let Some(column) = key.place.column().filter(|_| emptied && !state.unlinked) else { return Ok(()) };
                     self.closing.flushed(number, Arc::clone(column));
                     let is_empty = state.session.as_ref().is_some_and(|session| session.content.is_empty());
-                    return if is_empty { self.judge_emptied(column) } else { Ok(()) };
+                    // Order: a line is for the release, as most go on: a shell closes a copy of a file that it has emptied first.
+                    let judged = if is_empty { self.judge_emptied(column) } else { Ok(()) };
+                    return judged.inspect_err(|_| super::subject::is_early());
                 }
                 // Another close of the same open file, of a copy that a child has dropped for example, is told the same:
                 // only a write or an fsync tries again.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use super::Caller;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::intake::Intake;
@@ -100,6 +101,13 @@ pub struct TextHandle {
     pub takes: Option<Intake>,
 }
 
+impl TextHandle {
+    /// A write was refused: nothing of it is applied when the handle closes.
+    pub fn refuse(&self) {
+        *self.written.lock() = None;
+    }
+}
+
 /// An open directory.
 pub struct DirHandle {
     pub node: Arc<Node>,
@@ -128,7 +136,8 @@ impl Handle {
 
 #[derive(Default)]
 pub struct Handles {
-    open: RwLock<FxHashMap<u64, Handle>>,
+    /// Each with who has opened it.
+    open: RwLock<FxHashMap<u64, (Handle, Caller)>>,
     last: AtomicU64,
 }
 
@@ -144,12 +153,12 @@ impl Handles {
             ));
         }
         handle.node().opened();
-        open.insert(number, handle);
+        open.insert(number, (handle, super::subject::caller()));
         Ok(number)
     }
 
     pub fn get(&self, number: u64) -> Result<Handle> {
-        let handle = self.open.read().get(&number).cloned().ok_or_else(|| unknown(number))?;
+        let handle = self.open.read().get(&number).map(|(handle, _)| handle.clone()).ok_or_else(|| unknown(number))?;
         super::subject::is(handle.node());
         Ok(handle)
     }
@@ -168,13 +177,16 @@ impl Handles {
         }
     }
 
+    /// The last message of it: what is done from now on is for who has opened it.
     pub fn remove(&self, number: u64) -> Option<Handle> {
-        self.open.write().remove(&number)
+        let (handle, opener) = self.open.write().remove(&number)?;
+        super::subject::is_for(opener);
+        Some(handle)
     }
 
     /// Whether one of them is wanted.
     pub fn any(&self, wanted: impl Fn(&Handle) -> bool) -> bool {
-        self.open.read().values().any(wanted)
+        self.open.read().values().any(|(handle, _)| wanted(handle))
     }
 
     /// How many are open.
@@ -184,7 +196,9 @@ impl Handles {
 
     /// All open files of cells, to commit them when the mount ends.
     pub fn files(&self) -> Vec<Arc<FileHandle>> {
-        let file = |handle: &Handle| if let Handle::File(file) = handle { Some(Arc::clone(file)) } else { None };
+        let file = |(handle, _): &(Handle, Caller)| {
+            if let Handle::File(file) = handle { Some(Arc::clone(file)) } else { None }
+        };
         self.open.read().values().filter_map(file).collect()
     }
 }

@@ -180,6 +180,10 @@ impl Fs {
 
     /// Remembers a refusal for `.info/errors`.
     pub fn record_refusal(&self, caller: Caller, what: &str, error: &Error) {
+        if subject::was_early() {
+            return;
+        }
+        let caller = if caller.pid == 0 { subject::caller() } else { caller };
         let what = self.path_of_subject().map_or_else(|| what.to_owned(), |path| format!("{path} {what}"));
         let source = self.path_of_source().map(|path| format!("{RENAMED}{path})")).unwrap_or_default();
         self.refusals.record(self.tree.backend.now(), caller, &what, &format!("{}{source}", error.message));

@@ -13,6 +13,8 @@ struct Subject {
     name: Vec<u8>,
     /// What is to be renamed: the directory, and the name in it.
     source: Option<(u64, Vec<u8>)>,
+    /// What is refused is no refusal yet.
+    is_early: bool,
 }
 
 thread_local! {
@@ -26,7 +28,27 @@ pub(super) fn begin(caller: Caller) {
         subject.ino = 0;
         subject.name.clear();
         subject.source = None;
+        subject.is_early = false;
     });
+}
+
+/// It is done for who has opened the file: the kernel does not say for whom it releases one.
+pub(super) fn is_for(opener: Caller) {
+    SUBJECT.with_borrow_mut(|subject| {
+        if subject.caller.pid == 0 {
+            subject.caller = opener;
+        }
+    });
+}
+
+/// What it is refused is told again if it stays so.
+pub(super) fn is_early() {
+    SUBJECT.with_borrow_mut(|subject| subject.is_early = true);
+}
+
+/// Whether what is refused now will be told again if it stays so.
+pub(super) fn was_early() -> bool {
+    SUBJECT.with_borrow(|subject| subject.is_early)
 }
 
 /// Who asked for it.

@@ -192,3 +192,19 @@ fn mount_command_line_and_shell_make_and_drop_checks() {
     assert_eq!(cellfs(&fixture, "drop-check", &["t", "f", "age"]).0, Some(0));
     assert!(cellfs(&fixture, "drop-check", &["t", "f", "age"]).1.contains("it has none"));
 }
+
+#[test]
+fn mount_a_shell_that_writes_what_a_check_takes_is_refused_nothing() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r1");
+    declare(&fixture, "age", &[("columns", "new,empty"), ("type", "i64")]);
+    let shell = |script: &str| Command::new("sh").args(["-c", script]).current_dir(&family).status().unwrap();
+    assert!(shell("echo 12 > new").success());
+    assert_eq!((fs::read_to_string(family.join("new")).unwrap().as_str(), errors(&fixture).as_str()), ("12\n", ""));
+    shell(": > empty");
+    await_gone(&family.join("empty"));
+    let said = errors(&fixture);
+    let (uid, line) = (nix::unistd::getuid(), said.lines().next().unwrap_or_default());
+    assert!(line.contains(&format!("uid={uid} ")) && !line.contains("pid=0 "), "{said}");
+    assert!(line.contains("/r1/f/empty release: ") && line.contains("is no whole number"), "{said}");
+}
