@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend, sockets};
-use crate::model::{Catalogue, Dropped, DroppedThing, to_bytes_binary};
+use crate::model::{Catalogue, Dropped, DroppedThing, TableName, to_bytes_binary};
 use crate::store::Store;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
 use crate::tree::resolve::Tree;
@@ -63,7 +63,8 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
 }
 
 /// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount, or with
-/// `\xNN` for bytes; `default` is the namespace where the first part is none.
+/// `\xNN` for bytes; `default` is the namespace where the first part is none. `NAMESPACE:` is all of one, and so is
+/// `NAMESPACE` where no table has that name.
 pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     let tree = Tree::new(Arc::clone(backend), &std::env::temp_dir());
     let mut names: Vec<&[u8]> = path.components().filter_map(name_of).collect();
@@ -72,7 +73,8 @@ pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     let mut key = NodeKey::plain(Place::Root);
     if let Some((namespace, table)) = first.split_once(':') {
         names.splice(..1, [namespace.as_bytes(), table.as_bytes()]);
-    } else if !is_namespace(&catalogue, first) || names.len() == 1 {
+        names.retain(|name| !name.is_empty());
+    } else if !is_namespace(&catalogue, first) || names.len() == 1 && is_default_table(&catalogue, first) {
         names.insert(0, b"default");
     }
     for name in names {
@@ -89,6 +91,13 @@ fn is_namespace(catalogue: &Catalogue, name: &str) -> bool {
     let of_table =
         |dropped: &Dropped| matches!(&dropped.what, DroppedThing::Table(table) if *table.name.namespace == *name);
     catalogue.namespaces.contains_key(name) || catalogue.dropped.iter().any(of_table)
+}
+
+/// Whether the namespace `default` has, or had, a table of this name.
+fn is_default_table(catalogue: &Catalogue, name: &str) -> bool {
+    let is_it = |table: &TableName| &*table.namespace == "default" && *table.name == *name;
+    let was_it = |dropped: &Dropped| matches!(&dropped.what, DroppedThing::Table(table) if is_it(&table.name));
+    catalogue.tables.keys().any(is_it) || catalogue.dropped.iter().any(was_it)
 }
 
 /// The row, family or cell whose key is given with `\xNN` in it: such a key is no name in a mount.

@@ -16,9 +16,7 @@ use super::output::Output;
 use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
-use crate::model::{
-    CatalogueChange, Dropped, DroppedThing, NamespaceSchema, Origin, Scan, TableName, TimeRange, Timestamp,
-};
+use crate::model::{CatalogueChange, Dropped, DroppedThing, Origin, Scan, TableName, TimeRange, Timestamp};
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace};
 use crate::tree::times;
 use crate::{Error, ErrorKind, Result};
@@ -149,7 +147,6 @@ impl Undelete {
         if !self.is_kept(table, None)? {
             return Ok(());
         }
-        self.make_namespace(&table.namespace)?;
         self.dropped(table, None)?;
         if self.list {
             return Ok(());
@@ -161,15 +158,6 @@ impl Undelete {
         // `rm -r` deletes the rows before the table: then it comes back empty, and they are what is meant. At a time its
         // cells may have been others.
         if self.at.is_none() && self.has_rows(table)? { Ok(()) } else { self.rows(table) }
-    }
-
-    /// Makes a namespace that was dropped, for a table of it that comes back.
-    fn make_namespace(&self, name: &str) -> Result<()> {
-        if self.list || self.backend.catalogue()?.namespaces.contains_key(name) {
-            return Ok(());
-        }
-        let namespace = NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() };
-        self.backend.alter(CatalogueChange::CreateNamespace(namespace), Origin::default())
     }
 
     /// What was deleted in the rows of a table.
@@ -235,11 +223,7 @@ impl Undelete {
     fn drop_back(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
         let catalogue = self.backend.catalogue()?;
         match (catalogue.tables.get(table), family) {
-            (None, _) if self.is_kept(table, None)? => {
-                self.make_namespace(&table.namespace)?;
-                self.dropped(table, None)
-            }
-            (None, _) => Ok(()),
+            (None, _) => self.dropped(table, None),
             (Some(_), Some(family)) if self.in_the_way(table, family)?.is_none() => self.dropped(table, Some(family)),
             _ => Ok(()),
         }

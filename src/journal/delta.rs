@@ -16,6 +16,8 @@ pub struct CatalogueDelta {
     times: Vec<(AttributeKey, Option<FileTime>)>,
     restored: Option<BTreeSet<FamilyId>>,
     dropped: Option<Vec<Dropped>>,
+    #[serde(default)]
+    dropped_namespaces: Vec<(String, Option<NamespaceSchema>)>,
     settings: Option<Settings>,
     next_table_id: u32,
     next_family_id: u32,
@@ -45,6 +47,7 @@ impl CatalogueDelta {
             tables: difference(&old.tables, &new.tables),
             times: difference(&old.times, &new.times),
             restored: (old.restored != new.restored).then(|| new.restored.clone()),
+            dropped_namespaces: difference(&old.dropped_namespaces, &new.dropped_namespaces),
             dropped: (old.dropped != new.dropped).then(|| new.dropped.clone()),
             settings: (old.settings != new.settings).then(|| new.settings.clone()),
             next_table_id: new.next_table_id,
@@ -58,6 +61,7 @@ impl CatalogueDelta {
         apply(&mut catalogue.namespaces, &self.namespaces);
         apply(&mut catalogue.tables, &self.tables);
         apply(&mut catalogue.times, &self.times);
+        apply(&mut catalogue.dropped_namespaces, &self.dropped_namespaces);
         if let Some(restored) = &self.restored {
             catalogue.restored.clone_from(restored);
         }

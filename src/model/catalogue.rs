@@ -190,6 +190,9 @@ pub struct Catalogue {
     pub restored: BTreeSet<FamilyId>,
     /// Oldest first.
     pub dropped: Vec<Dropped>,
+    /// Namespaces that went, of which a table is kept that was dropped: it brings them back.
+    #[serde(default)]
+    pub dropped_namespaces: BTreeMap<String, NamespaceSchema>,
     /// Tables that are being filled and that nobody sees yet.
     pub staged: Vec<TableSchema>,
     pub settings: Settings,

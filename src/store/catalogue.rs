@@ -90,6 +90,7 @@ fn create_namespace(catalogue: &mut Catalogue, new: NamespaceSchema) -> Result<(
         return Err(Error::new(ErrorKind::NamespaceExists, format!("Namespace {} already exists", new.name)));
     }
     check_quota(&new)?;
+    catalogue.dropped_namespaces.remove(&new.name);
     catalogue.namespaces.insert(new.name.clone(), new);
     Ok(())
 }
@@ -122,7 +123,9 @@ fn drop_namespace(catalogue: &mut Catalogue, name: &str) -> Result<()> {
         let text = format!("Only empty namespaces can be removed. Namespace {name} has {tables} tables");
         return Err(Error::new(ErrorKind::NotEmpty, text));
     }
-    catalogue.namespaces.remove(name).map(|_| ()).ok_or_else(|| no_namespace(name))
+    let gone = catalogue.namespaces.remove(name).ok_or_else(|| no_namespace(name))?;
+    dropped::set_namespace_aside(catalogue, gone);
+    Ok(())
 }
 
 fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) -> Result<()> {

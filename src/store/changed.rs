@@ -7,20 +7,27 @@ use crate::model::{Catalogue, CatalogueChange, Origin, TableName};
 pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin) -> Vec<Event> {
     let table = |name: &TableName| Event::Table { table: name.clone(), origin };
     let namespace = |name: &str| Event::Namespace { name: name.to_owned(), origin };
+    // One that has gone comes back with a table of it.
+    let with_its_namespace =
+        |name: &TableName| (!catalogue.namespaces.contains_key(&*name.namespace)).then(|| namespace(&name.namespace));
     match change {
         CatalogueChange::CreateNamespace(n) | CatalogueChange::AlterNamespace(n) => vec![namespace(&n.name)],
         CatalogueChange::DropNamespace { name } => vec![namespace(name)],
         CatalogueChange::CreateTable(t) | CatalogueChange::AlterTable(t) => vec![table(&t.name)],
-        CatalogueChange::TruncateTable { name }
-        | CatalogueChange::SetCellsAside { name }
-        | CatalogueChange::BringBack { table: name, .. } => {
+        CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
             vec![Event::Replaced { table: name.clone() }, table(name)]
+        }
+        CatalogueChange::BringBack { table: name, .. } => {
+            let back = [Event::Replaced { table: name.clone() }, table(name)];
+            with_its_namespace(name).into_iter().chain(back).collect()
+        }
+        CatalogueChange::Undrop { table: name, .. } => {
+            with_its_namespace(name).into_iter().chain([table(name)]).collect()
         }
         CatalogueChange::DropTable { name }
         | CatalogueChange::SetTableAside { name }
         | CatalogueChange::SetTableState { name, .. } => vec![table(name)],
         CatalogueChange::SetFamilyAside { table: name, .. }
-        | CatalogueChange::Undrop { table: name, .. }
         | CatalogueChange::RestoreFamily { table: name, .. }
         | CatalogueChange::UnsetForRestore { table: name, .. } => vec![table(name)],
         CatalogueChange::RenameTable { from, to } => vec![table(from), table(to)],

@@ -5,7 +5,8 @@ use super::engine::{Engine, known_table};
 use super::secondary::prove::check_required;
 use super::secondary::states::family_is_back;
 use crate::model::{
-    Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, Origin, TableId, TableName, Timestamp,
+    Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, NamespaceSchema, Origin, TableId, TableName,
+    Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -75,6 +76,7 @@ pub fn drop_for_good(catalogue: &mut Catalogue, name: &TableName) -> Result<()> 
 pub fn forget_table(catalogue: &mut Catalogue, name: &TableName) -> bool {
     let aside: Vec<TableId> = catalogue.dropped.iter().filter_map(|d| table_of(d, name)).collect();
     catalogue.dropped.retain(|dropped| table_of(dropped, name).is_none());
+    forget_namespaces(catalogue);
     aside.iter().for_each(|id| forget_families_of(catalogue, *id));
     !aside.is_empty()
 }
@@ -137,6 +139,7 @@ fn is_family(dropped: &Dropped, table: TableId, name: &str) -> bool {
 pub fn undrop_table(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> Result<()> {
     let last = catalogue.dropped.iter().rposition(|dropped| table_of(dropped, name).is_some());
     let last = last.ok_or_else(|| nothing(&format!("table {name}")))?;
+    namespace_is_back(catalogue, &name.namespace);
     if catalogue.tables.contains_key(name) {
         let text = format!("there is a table {name} now; rename it, then bring the dropped one back");
         return Err(Error::new(ErrorKind::TableExists, text));
@@ -168,6 +171,32 @@ pub fn undrop_family(catalogue: &mut Catalogue, (table, name): (&TableName, &str
     insert_table(catalogue, schema)
 }
 
+/// A namespace has gone: as it was it is kept for the tables of it that are.
+pub fn set_namespace_aside(catalogue: &mut Catalogue, gone: NamespaceSchema) {
+    catalogue.dropped_namespaces.insert(gone.name.clone(), gone);
+    forget_namespaces(catalogue);
+}
+
+/// A table of a namespace that has gone comes back with it.
+fn namespace_is_back(catalogue: &mut Catalogue, name: &str) {
+    if catalogue.namespaces.contains_key(name) {
+        return;
+    }
+    let anew = || NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() };
+    let namespace = catalogue.dropped_namespaces.remove(name).unwrap_or_else(anew);
+    catalogue.namespaces.insert(name.to_owned(), namespace);
+}
+
+/// Forgets namespaces of which no table is kept.
+fn forget_namespaces(catalogue: &mut Catalogue) {
+    let dropped = &catalogue.dropped;
+    let is_of = |name: &str, dropped: &Dropped| match &dropped.what {
+        DroppedThing::Table(table) => *table.name.namespace == *name,
+        DroppedThing::Family(..) => false,
+    };
+    catalogue.dropped_namespaces.retain(|name, _| dropped.iter().any(|dropped| is_of(name, dropped)));
+}
+
 fn nothing(what: &str) -> Error {
     let text = format!("no dropped {what} is kept; `cellfs list --dropped` shows what is");
     Error::new(ErrorKind::NotFound, text)
@@ -183,6 +212,7 @@ pub fn forget(catalogue: &mut Catalogue, now: Timestamp) {
             forget_families_of(catalogue, table.id);
         }
     }
+    forget_namespaces(catalogue);
 }
 
 fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
@@ -191,6 +221,7 @@ fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
 
 /// What was dropped in a namespace follows it.
 pub fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) {
+    catalogue.dropped_namespaces.remove(to);
     for dropped in &mut catalogue.dropped {
         if let DroppedThing::Table(table) = &mut dropped.what
             && *table.name.namespace == *from

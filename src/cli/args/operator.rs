@@ -99,7 +99,8 @@ pub struct PurgeArgs {
 /// Each cell that is not there gets its last version again; a table or family that was dropped comes back with all
 /// that it had; with a table or a row the families of its table that were dropped, for all rows. A table that has no rows
 /// and none to bring back, as after a truncation, goes into the trash for the one that was dropped or truncated before
-/// it. What is there stays. A version that was removed by itself (`rm q@TIMESTAMP`) comes back at its own time when it is
+/// it. What is there stays. Of a table that went with `rm -r`, which removes its cells one by one first, also those come
+/// back that had been removed before; --at leaves them out. A version that was removed by itself (`rm q@TIMESTAMP`) comes back at its own time when it is
 /// named so, and by the name of its cell where it was the newest. With --at cells get the version of that time, where
 /// they have another, and tables and families that were there then take the place of those without cells that have their
 /// names now; what was dropped before that stays dropped. A family of that time whose name another one with cells has now
@@ -109,7 +110,8 @@ pub struct UndeleteArgs {
     /// The path in a mount of what is to come back: a cell, a family of a row, a row, a table, a namespace; or the
     /// directory of a store, or a mount point of it
     pub path: PathBuf,
-    /// What in that store: [NAMESPACE/]TABLE[/ROW[/FAMILY[/QUALIFIER]]], spelt as in a mount
+    /// What in that store: [NAMESPACE/]TABLE[/ROW[/FAMILY[/QUALIFIER]]], spelt as in a mount, or NAMESPACE: with all its
+    /// tables
     pub what: Option<OsString>,
     /// As it was at that time: milliseconds since 1970, ISO 8601, an age such as -1h, or yesterday
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

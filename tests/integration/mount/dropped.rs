@@ -129,3 +129,30 @@ fn mount_purge_takes_what_is_deleted_and_nothing_else() {
     assert_eq!(run(&fixture, &["scan", "--raw", &store(&fixture), "t"]).lines().count(), 1);
     assert!(refusal(&fixture, &["purge", "/proc"]).contains("in no mount of cellfs"));
 }
+
+#[test]
+fn mount_undelete_brings_a_namespace_back_with_what_it_had() {
+    let mut fixture = Fixture::new();
+    let (store, space) = (store(&fixture), fixture.mnt().join("ns"));
+    let quota = space.join(".schema/hbase.namespace.quota.maxtables");
+    fs::create_dir_all(space.join("t/r/f")).unwrap();
+    fs::write(space.join("t/r/f/q"), "v").unwrap();
+    fs::write(&quota, "5\n").unwrap();
+    let is_back = || fs::read_to_string(space.join("t/r/f/q")).is_ok_and(|value| value == "v");
+    let path = space.display().to_string();
+    let drop = || fs::remove_dir_all(&space).unwrap();
+    let ways: [&[&str]; 3] = [&["undelete", &path], &["undelete", &store, "ns"], &["undelete", &store, "ns:"]];
+    for way in ways {
+        drop();
+        assert!(!space.exists());
+        run(&fixture, way);
+        assert!(is_back() && fs::read_to_string(&quota).unwrap() == "5\n", "{way:?}");
+    }
+    run(&fixture, &["drop", &store, "ns:t"]);
+    fs::remove_dir(&space).unwrap();
+    run(&fixture, &["undrop", &store, "ns:t"]);
+    assert!(is_back() && fs::read_to_string(&quota).unwrap() == "5\n");
+    drop();
+    fixture.unmount();
+    run(&fixture, &["undelete", &store, "ns"]);
+}
