@@ -252,10 +252,11 @@ impl Fs {
         }
         if let Place::Schema(place) = &key.place
             && matches!(**place, SchemaPlace::Free { .. } | SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..))
-            && self.goes_with_family(&dir, place, caller.pid)
+            && self.goes_with_directory(&dir, place, caller.pid)
         {
             return Ok(());
         }
+        self.check_removal(&key, caller.pid)?;
         self.unmake(&key)?;
         self.modes.forget(&key)?;
         if let Some(node) = self.nodes.find(&key) {
@@ -334,7 +335,7 @@ impl Fs {
 
     fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
         let backend = &self.tree.backend;
-        let with_all = self.removals.take(table, family);
+        let with_all = self.removals.take(table, Some(family));
         if !with_all && super::remove::family_in_use(backend.as_ref(), table, family)? {
             let text =
                 format!("rows of {table} use family {family}; `rm -r` of this directory drops it with its cells");

@@ -32,11 +32,12 @@ impl Fs {
         self.check_writable(&key)?;
         if let Place::Schema(place) = &key.place
             && self.tree.facts(&key)?.is_some()
-            && self.goes_with_family(&dir, place, caller.pid)
+            && self.goes_with_directory(&dir, place, caller.pid)
         {
             self.lose_name(self.nodes.find(&key));
             return Ok(());
         }
+        self.check_removal(&key, caller.pid)?;
         self.unlink_key(&key, name)?;
         self.touch_directory(parent);
         Ok(())

@@ -156,3 +156,32 @@ fn mount_undelete_brings_a_namespace_back_with_what_it_had() {
     fixture.unmount();
     run(&fixture, &["undelete", &store, "ns"]);
 }
+
+#[test]
+fn mount_rm_of_a_whole_schema_changes_nothing() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let schema = fixture.path("t/.schema");
+    fs::write(schema.join("f/VERSIONS"), "7\n").unwrap();
+    fs::write(schema.join(".table/METADATA/note"), "kept\n").unwrap();
+    fs::write(schema.join(".table/DURABILITY"), "SYNC_WAL\n").unwrap();
+    fs::create_dir(schema.join("g")).unwrap();
+    let described = || fs::read_to_string(fixture.path("t/.info/describe")).unwrap();
+    let before = described();
+    let rm = |below: &str| std::process::Command::new("rm").arg("-rf").arg(schema.join(below)).output().unwrap();
+    for below in ["", ".table"] {
+        let refused = rm(below);
+        assert!(!refused.status.success(), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("Operation not permitted"), "{refused:?}");
+        assert_eq!(described(), before);
+        let read = |path: &str| fs::read_to_string(schema.join(path)).unwrap();
+        assert_eq!((read("f/VERSIONS").as_str(), read(".table/METADATA/note").as_str()), ("7\n", "kept\n"));
+        assert_eq!(names(&schema), [".table", "f", "g"]);
+        assert!(names(&schema.join(".table")).contains(&"DURABILITY".to_owned()));
+    }
+    // One family goes as before, and one attribute of the table.
+    assert!(rm("g").status.success());
+    assert!(rm(".table/DURABILITY").status.success());
+    assert_eq!(names(&schema), [".table", "f"]);
+    assert!(!names(&schema.join(".table")).contains(&"DURABILITY".to_owned()));
+}
