@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::commit::NOTICE_PATIENCE;
 use super::content::{Content, Session};
 use super::handles::{FileHandle, FileState, Handle, OpenFlags, Opened};
+use super::judge::{Limits, becomes_cells};
 use super::nodes::{Node, NodeState};
 use super::running::Running;
 use super::session::gone;
@@ -209,14 +210,20 @@ impl Fs {
             Handle::File(file) => file,
             Handle::Text(text) => {
                 super::subject::is(&text.node);
+                let place = text.node.key().place;
+                // Order: before the text's lock, as it may wait.
+                let room = if becomes_cells(&place) { self.tree.backend.check_room() } else { Ok(()) };
                 if let Some(intake) = &text.takes {
+                    room.inspect_err(|e| intake.fail(e.kind))?;
                     let taken = intake.write((!append).then_some(offset), data);
                     // What the kernel is told of it does not pile up; all of it is told at close.
                     self.invalidations.settle_many(NOTICE_PATIENCE);
                     return taken;
                 }
-                self.judge_text(&text.node.key().place, offset, data)?;
-                return super::text::write(&text, offset, data, &*self.tree.backend.catalogue()?);
+                self.judge_text(&place, offset, data).inspect_err(|_| text.refuse())?;
+                let (catalogue, value) = (self.tree.backend.catalogue()?, self.tree.backend.value_limit());
+                let limits = Limits { catalogue: &catalogue, value, room };
+                return super::text::write(&text, offset, data, &limits);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };

@@ -69,6 +69,11 @@ impl Intake {
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
     }
 
+    /// A write was refused before it came here: nothing behind it is taken.
+    pub fn fail(&self, kind: ErrorKind) {
+        self.0.lock().failed.get_or_insert(kind);
+    }
+
     /// A close: all of it is stored, also a last line without an end. A copy of the open file may go on.
     pub fn close(&self) -> Result<()> {
         let mut state = self.0.lock();

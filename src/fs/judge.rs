@@ -4,7 +4,7 @@ use super::Fs;
 use super::cell_io::no_family;
 use super::content::Content;
 use crate::model::attributes::{
-    derive_rules, family_attribute, family_effect, table_attribute, table_effect, without_effect,
+    derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
 };
 use crate::model::row_key::Recipe;
 use crate::model::{
@@ -21,14 +21,34 @@ const JUDGED_MAX: usize = 1 << 20;
 /// Longer values of cells likewise: each write looks at all of it.
 const START_MAX: u64 = 64 << 10;
 
+/// What a text is judged by, as it is now.
+pub(super) struct Limits<'a> {
+    pub catalogue: &'a Catalogue,
+    /// Bytes of the longest value.
+    pub value: u64,
+    /// Whether there is any for cells.
+    pub room: Result<()>,
+}
+
+/// Whether what is written there is stored as cells, which takes room.
+pub(super) fn becomes_cells(place: &Place) -> bool {
+    matches!(place, Place::Counter(_) | Place::Json(_) | Place::Import(..))
+}
+
 /// Refuses what can become nothing right, whatever is written behind it.
-pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Result<()> {
+pub(super) fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
+    let catalogue = limits.catalogue;
     match place {
-        _ if bytes.len() > JUDGED_MAX => Ok(()),
-        Place::Counter(_) => amount(bytes).map(|_| ()),
-        Place::Json(row) if bytes.trim_ascii_end().ends_with(b"}") || !json::may_go_on(bytes) => {
-            check_families(&json::patch(row, bytes, Origin::default())?, catalogue)
+        Place::Json(row) if is_patch(bytes) => {
+            let patch = json::patch(row, bytes, Origin::default())?;
+            patch.check_values(limits.value)?;
+            if patch.mutations.iter().any(|mutation| matches!(mutation, Mutation::Put(_))) {
+                limits.room.clone()?;
+            }
+            check_families(&patch, catalogue)
         }
+        _ if bytes.len() > JUDGED_MAX => Ok(()),
+        Place::Counter(_) => limits.room.clone().and(amount(bytes).map(|_| ())),
         Place::Schema(place) => match (place.as_ref(), line(bytes)) {
             (SchemaPlace::Attribute { table, family: Some(family), name }, Some(value)) => {
                 family_attribute(name, value)?;
@@ -37,6 +57,7 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
             (SchemaPlace::Attribute { family: None, name, .. }, Some(value)) => {
                 table_attribute(name, value).map(|_| ())
             }
+            (SchemaPlace::NamespaceProperty(_, name), Some(value)) => namespace_property(name, value),
             (SchemaPlace::IndexAttribute { table, index, name }, Some(value)) => {
                 let known = catalogue.tables.get(table).and_then(|table| table.indexes.get(index));
                 let mut judged = known.cloned().unwrap_or_else(|| IndexSchema::new(index.as_str()));
@@ -55,6 +76,15 @@ pub(super) fn judge(place: &Place, bytes: &[u8], catalogue: &Catalogue) -> Resul
         },
         _ => Ok(()),
     }
+}
+
+/// Whether a patch has come to its end, or can come to none. Of a long one only what looks like its end is looked at.
+fn is_patch(bytes: &[u8]) -> bool {
+    let has_ended = bytes.trim_ascii_end().ends_with(b"}");
+    if bytes.len() > JUDGED_MAX {
+        return has_ended && !json::may_go_on(bytes);
+    }
+    has_ended || !json::may_go_on(bytes)
 }
 
 /// An attribute that is taken and changes nothing says so.

@@ -10,7 +10,7 @@ use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::held_text::HeldText;
-use super::judge::{amount, judge, said_of};
+use super::judge::{Limits, amount, judge, said_of};
 use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::{
@@ -338,15 +338,14 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
 }
 
 /// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
-pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], catalogue: &Catalogue) -> Result<u32> {
+pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     check_len(text, offset.saturating_add(data.len()))?;
     change(text, |buffer| buffer.write(offset, data))?;
     let place = &text.node.key().place;
-    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, catalogue));
+    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, limits));
     if let Err(refused) = judged {
-        // Nothing of it is applied when the handle closes.
-        *text.written.lock() = None;
+        text.refuse();
         return Err(refused);
     }
     // What was set before was the mtime of other bytes.

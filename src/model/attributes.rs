@@ -10,6 +10,9 @@ use crate::{Error, ErrorKind, Result};
 /// FOREVER in seconds (HConstants.FOREVER).
 const FOREVER: u64 = 2_147_483_647;
 
+/// How many tables a namespace may have.
+pub const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
+
 /// What an attribute does in the embedded store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -194,6 +197,14 @@ pub fn table_attribute(name: &str, text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     canonical(find(TABLE, "table", name)?, text)
+}
+
+/// Refuses a value that a property of a namespace cannot have.
+pub fn namespace_property(name: &str, value: &str) -> Result<()> {
+    if name != MAX_TABLES || value.trim().parse::<i64>().is_ok_and(|number| number > 0) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Constraint, format!("{MAX_TABLES} must be a positive whole number")))
 }
 
 /// What a family's attribute does here; `None` for an unknown name.

@@ -13,7 +13,7 @@ use super::secondary::states::take_over;
 use super::{attribute_times, complete, dropped, system};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
-use crate::model::attributes::table_attribute;
+use crate::model::attributes::{MAX_TABLES, namespace_property, table_attribute};
 use crate::model::row_key::RECIPE;
 use crate::model::{
     Catalogue, CatalogueChange, Complete, FamilyId, NamespaceSchema, Origin, TableId, TableName, TableSchema,
@@ -23,7 +23,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// Namespaces that always exist.
 const RESERVED: [&str; 2] = ["default", "hbase"];
-const MAX_TABLES: &str = "hbase.namespace.quota.maxtables";
 
 /// An empty catalogue.
 pub fn initial() -> Catalogue {
@@ -103,11 +102,7 @@ fn alter_namespace(catalogue: &mut Catalogue, new: NamespaceSchema) -> Result<()
 }
 
 fn check_quota(namespace: &NamespaceSchema) -> Result<()> {
-    match namespace.properties.get(MAX_TABLES).map(|text| text.trim().parse::<i64>()) {
-        None => Ok(()),
-        Some(Ok(number)) if number > 0 => Ok(()),
-        _ => Err(Error::new(ErrorKind::Constraint, format!("{MAX_TABLES} must be a positive whole number"))),
-    }
+    namespace.properties.iter().try_for_each(|(name, value)| namespace_property(name, value))
 }
 
 pub fn no_namespace(name: &str) -> Error {

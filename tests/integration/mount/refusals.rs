@@ -29,6 +29,10 @@ fn set(path: &Path, value: &str) -> i32 {
     of(nix::unistd::close(file))
 }
 
+fn patch(len: usize) -> String {
+    format!("{{\"f:other\": \"{}\"}}\n", "v".repeat(len))
+}
+
 const REFUSALS: &[Refusal] = &[
     ("look up a name that is not canonical", libc::ENOENT, |d| errno(fs::metadata(d.join("t/r/f/a%0a\n")))),
     ("create a name that is not canonical", libc::EINVAL, |d| errno(File::create(d.join("t/r/f/a%0a\n")))),
@@ -83,6 +87,10 @@ const REFUSALS: &[Refusal] = &[
     ("rmdir of a family that rows use", libc::ENOTEMPTY, |d| errno(fs::remove_dir(d.join("t/.schema/f")))),
     ("a large row renamed", libc::EXDEV, |d| errno(fs::rename(d.join("t/large"), d.join("t/larger")))),
     ("a value past the limit", libc::EFBIG, |d| errno(fs::write(d.join("t/r/f/other"), vec![0; 1_000_001]))),
+    ("a value of .json past the limit", libc::EFBIG, |d| errno(fs::write(d.join("t/r/.json"), patch(1_000_001)))),
+    ("a quota that is none", libc::EPERM, |d| {
+        errno(fs::write(d.join(".schema/hbase.namespace.quota.maxtables"), "many\n"))
+    }),
     ("truncate past the limit", libc::EFBIG, |d| {
         errno(OpenOptions::new().write(true).open(d.join("t/r/f/q")).unwrap().set_len(1_000_001))
     }),

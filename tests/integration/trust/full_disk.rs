@@ -422,6 +422,13 @@ fn full_disk_that_others_have_filled_is_told_and_refused_alike() {
     assert_eq!(free(&family), 0);
     assert_eq!(errno(put(&family.join("new"), b"v")), libc::ENOSPC);
     assert!(small.fixture.log().contains("is full"), "{}", small.fixture.log());
+    // Shells do not look at what close(2) says.
+    let texts =
+        [("t/r/f/n@counter", "+1"), ("t/r/.json", "{\"f:new\": \"v\"}\n"), ("t/.import/jsonl", "{\"row\": \"r\"}\n")];
+    for (path, text) in texts {
+        assert_eq!(errno(fs::write(small.fixture.path(path), text)), libc::ENOSPC, "{path}");
+    }
+    assert_eq!(errno(fs::write(small.fixture.path("t/r/.json"), "{\"f:none\": null}\n")), 0, "it only removes");
     // What is new is refused at every level, by the command line too; what gets less is not.
     let schema = small.fixture.path("t/.schema");
     for path in [small.fixture.path("new"), small.fixture.mnt().join("new"), schema.join("new")] {
