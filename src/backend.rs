@@ -293,6 +293,7 @@ pub trait Backend: Send + Sync {
 
     /// Moves a cell; the version that the target got. `NotFound` without a source.
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo>;
+
     /// Whether [`Backend::rename_directory`] moves anything.
     fn moves_directories(&self) -> bool {
         true

@@ -163,6 +163,7 @@ pass_on! {
     ) -> Result<Vec<(Qualifier, CellInfo)>>;
     fn list_around(column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
     fn rename_cell(rename: &RenameCell) -> Result<CellInfo>;
+    fn moves_directories() -> bool;
     fn rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
     fn leave(directory: &Directory) -> Result<()>;
     fn kept_attributes(column: &ColumnKey) -> Result<FileAttributes>;

@@ -1,6 +1,6 @@
 //! What a check tells: all damage by file, offset and cell, and none that is none.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::*;
 use crate::backend::CompactionKind::Major;
@@ -80,14 +80,15 @@ fn a_check_beside_writes_tells_of_no_damage() {
     let env = SimEnv::new();
     let store = open(&env);
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
-    let done = AtomicBool::new(false);
-    let (checks, records) = std::thread::scope(|scope| {
-        let (store, done) = (&store, &done);
+    let (done, records) = (AtomicBool::new(false), AtomicU64::new(0));
+    let checks = std::thread::scope(|scope| {
+        let (store, done, records) = (&store, &done, &records);
         scope.spawn(move || {
-            for n in 0..250u8 {
+            // Until a check has met the log, too.
+            for n in (0..50_000u32).take_while(|n| *n < 250 || records.load(Ordering::Acquire) == 0) {
                 let large: Vec<u8> =
-                    (0..20_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ n).collect();
-                put(store, "r", &format!("q{}", n % 7), &[n; 100]);
+                    (0..20_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ n as u8).collect();
+                put(store, "r", &format!("q{}", n % 7), &[n as u8; 100]);
                 put(store, "r", "large", &large);
                 if n % 3 == 0 {
                     store.flush(None).unwrap();
@@ -98,7 +99,7 @@ fn a_check_beside_writes_tells_of_no_damage() {
             }
             done.store(true, Ordering::Release);
         });
-        let (mut checks, mut records) = (0, 0);
+        let mut checks = 0;
         while !done.load(Ordering::Acquire) {
             let mut found = Vec::new();
             let mut tell = |event: CheckEvent| {
@@ -110,10 +111,11 @@ fn a_check_beside_writes_tells_of_no_damage() {
             let summary = store.check(&mut tell).unwrap();
             assert_eq!((summary.damages, summary.notes), (0, 0), "{found:?}");
             checks += 1;
-            records += summary.records;
+            records.fetch_add(summary.records, Ordering::AcqRel);
         }
-        (checks, records)
+        checks
     });
+    let records = records.into_inner();
     assert!(checks > 0 && records > 0, "{checks} checks, {records} records");
 }
 
