@@ -314,11 +314,11 @@ impl Store {
         self.engine.sync_log()
     }
 
-    /// The file of large values that is written gets its table; without one, on a full disk, it is read through by the
-    /// next open.
+    /// The file of large values that is written gets its table; without one, as on a full disk, it is read through by the
+    /// next open. What has to be on the disk is synced all the same.
     fn seal_at_end(&self) -> Result<()> {
         match self.engine.with_reserve(|| self.engine.values.blobs.seal()) {
-            Err(e) if e.kind == ErrorKind::NoSpace => {
+            Err(e) if e.kind != ErrorKind::Poisoned => {
                 log::warn!("at the end: {e}; the next open reads through it");
                 Ok(())
             }

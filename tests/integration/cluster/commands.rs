@@ -34,7 +34,8 @@ fn commands_take_an_address_in_the_place_of_a_store() {
     assert!(!well(&["get", at, table, "r1"]).contains("one"));
     well(&["flush", at, table]);
     well(&["compact", at, table]);
-    assert!(well(&["status", at]).contains("cluster"));
+    // Others may have it mounted meanwhile.
+    assert!(well(&["status", at]).contains(at));
     well(&["truncate", at, table]);
     assert_eq!(cellfs(&["scan", at, table]).0, "");
     well(&["drop", at, table]);
