@@ -86,7 +86,7 @@ pub struct FamilySchema {
     /// When it was last brought back after it had been dropped.
     #[serde(default)]
     pub back_at: Option<Timestamp>,
-    /// Before: from when until when it was there, the last [`LIVES`] times.
+    /// Before: from when until when it was there, the last `LIVES` times.
     #[serde(default)]
     pub lives: Vec<(Timestamp, Timestamp)>,
     /// By name.
