@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::oracle::{EventId, Place, Puts, Tick};
+use super::events::{EventId, Place, Puts, Tick};
 use super::world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, number_of, read, table_name};
 use crate::backend::{Backend, CompactionKind, PurgeScope, RowListing, Versions};
 use crate::env::sync;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::actor::{Actor, schema};
-use super::oracle::{Kept, Place, Puts};
+use super::events::{Kept, Place, Puts};
 use super::world::{Aside, Kept1, PAIR, QUALIFIERS, ROWS, read, table_name};
 use crate::Result;
 use crate::backend::{Backend, Existing, Restoration};
@@ -79,7 +79,7 @@ impl Actor {
     }
 
     /// A change of what is declared is on the disk when it is answered.
-    pub(super) fn end_change(&self, begun: &[super::oracle::EventId], result: &Result<()>) {
+    pub(super) fn end_change(&self, begun: &[super::events::EventId], result: &Result<()>) {
         let mut known = self.world.known();
         for id in begun {
             match result {
@@ -123,7 +123,7 @@ impl Actor {
         Ok(())
     }
 
-    pub(super) fn change(&mut self, begun: &[super::oracle::EventId], change: CatalogueChange) -> bool {
+    pub(super) fn change(&mut self, begun: &[super::events::EventId], change: CatalogueChange) -> bool {
         log::trace!("{change:?}");
         let result = self.store.alter(change, Origin(0));
         self.end_change(begun, &result);
@@ -139,7 +139,7 @@ impl Actor {
         self.change(&[begun], CatalogueChange::CreateTable(schema));
     }
 
-    pub(super) fn gone(&mut self, table: &str) -> Vec<super::oracle::EventId> {
+    pub(super) fn gone(&mut self, table: &str) -> Vec<super::events::EventId> {
         self.world.known().oracle.begin_table(table, &Default::default(), false)
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::actor::Actor;
-use super::oracle::{Place, Puts};
+use super::events::{Place, Puts};
 use super::world::{World, number_of, table_name};
 use crate::backend::Backend;
 use crate::env::sync;

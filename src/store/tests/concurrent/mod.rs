@@ -9,7 +9,9 @@
 mod actor;
 mod changes;
 mod drafts;
+mod events;
 mod oracle;
+mod setting;
 mod world;
 mod writes;
 
@@ -19,7 +21,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use actor::{Plan, act};
-use oracle::Place;
+use events::Place;
+use setting::{Disk, End, Setting};
 use world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, read};
 
 use super::rig::spread;
@@ -32,97 +35,6 @@ use crate::store::Broken;
 /// Seeds in which a broken rule must be noticed.
 const CONTROLS: u64 = 20_000;
 const LIMITS: Limits = Limits { steps: 3_000_000 };
-
-/// What goes wrong in a run besides the order of things.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disk {
-    Healthy,
-    /// Calls fail, once each or from then on.
-    Fails,
-    /// There is little room.
-    Small,
-    /// Writes go wrong in silence.
-    Lies,
-    /// What was written cannot be read any more.
-    Decays,
-}
-
-impl Disk {
-    /// Whether writes go wrong of which nobody is told.
-    fn spoils(self) -> bool {
-        matches!(self, Disk::Lies | Disk::Decays)
-    }
-}
-
-/// Disks of runs, each as often as it stands there.
-fn disks() -> Vec<Disk> {
-    use Disk::{Decays, Fails, Healthy, Lies, Small};
-    match std::env::var("CELLFS_DISK").as_deref() {
-        Ok("honest") => vec![Healthy, Healthy, Fails, Small],
-        Ok("lying") => vec![Lies],
-        Ok("decaying") => vec![Decays],
-        // A lost record that was never known to be on the disk is missed by nobody yet: see `decaying`, `lying`.
-        _ => vec![Healthy, Healthy, Healthy, Healthy, Fails, Fails, Small, Healthy],
-    }
-}
-
-/// How a run's machine is, and how much is done.
-#[derive(Clone, Copy, Debug)]
-struct Setting {
-    disk: Disk,
-    background: Background,
-    memtable_bytes: u64,
-    segment_bytes: u64,
-    value_bytes: u64,
-    actors: u64,
-    deeds: u64,
-    lives: u64,
-    broken: Option<Broken>,
-}
-
-impl Setting {
-    fn new(chance: &mut Chance, broken: Option<Broken>) -> Self {
-        Self {
-            disk: chance.of(&disks()),
-            background: chance.of(&[Background::On, Background::On, Background::Off]),
-            memtable_bytes: chance.of(&[2_000, 20_000, 1 << 20]),
-            segment_bytes: chance.of(&[1, 20_000, 256 << 20]),
-            value_bytes: chance.of(&[20, 20, 600, 5_000, 40_000]),
-            actors: 2 + chance.below(5),
-            deeds: 10 + chance.below(40),
-            lives: 1 + chance.below(3),
-            broken,
-        }
-    }
-
-    fn options(self, env: &SimEnv) -> StoreOptions {
-        let mut options = super::options(env);
-        options.background = self.background;
-        options.memtable_bytes = self.memtable_bytes;
-        options.segment_bytes = self.segment_bytes;
-        options.broken = self.broken;
-        options
-    }
-}
-
-/// How a life of the store ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Closed,
-    Killed,
-    PowerCut(CrashMode),
-}
-
-impl End {
-    fn new(chance: &mut Chance) -> Self {
-        match chance.below(6) {
-            0 => End::Closed,
-            1 | 2 => End::Killed,
-            3 => End::PowerCut(CrashMode::LoseUnsynced),
-            _ => End::PowerCut(CrashMode::KeepSome { seed: chance.below(u64::MAX) }),
-        }
-    }
-}
 
 /// All that one seed decides.
 struct Run {
@@ -175,7 +87,7 @@ impl Run {
                 Origin(0),
             );
             match made {
-                Ok(()) => self.world.known().oracle.done(&begun, oracle::Kept::Always),
+                Ok(()) => self.world.known().oracle.done(&begun, events::Kept::Always),
                 Err(_) => self.world.known().oracle.unknown(&begun),
             }
         }

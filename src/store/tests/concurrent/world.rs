@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::oracle::{Content, EventId, Kept, Oracle, Place, Shown, Tick};
+use super::events::{Content, EventId, Kept, Place, Shown, Tick};
+use super::oracle::Oracle;
 use crate::backend::Backend;
 use crate::env::{SimEnv, sync};
 use crate::model::{Durability, TableName};

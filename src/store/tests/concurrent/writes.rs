@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::actor::{Actor, Fresh};
-use super::oracle::{Kept, Place, Puts};
+use super::events::{Kept, Place, Puts};
 use super::world::{PAIR, QUALIFIERS, ROWS, World, table_name};
 use crate::backend::{Backend, Directory, RenameCell, RenameMode};
 use crate::model::*;
@@ -122,7 +122,7 @@ impl Actor {
         self.end_of_two(&begun, (of, begin), &result);
     }
 
-    pub(super) fn end_of_two<T>(&self, begun: &[super::oracle::EventId], (of, begin): (&str, u64), result: &Result<T>) {
+    pub(super) fn end_of_two<T>(&self, begun: &[super::events::EventId], (of, begin): (&str, u64), result: &Result<T>) {
         match result {
             Err(e) if of.is_empty() && e.kind == ErrorKind::NoSuchTable => {
                 let mut known = self.world.known();
@@ -179,7 +179,7 @@ impl Actor {
         table: &str,
         (_, to): (&str, &str),
         begin: u64,
-        begun: &[super::oracle::EventId],
+        begun: &[super::events::EventId],
         result: &Result<()>,
     ) {
         if result.is_ok() {
