@@ -33,8 +33,10 @@ impl RunExtent {
         Self { reference, file, extent, from }
     }
 
-    /// The same from a key on; `None`: nothing is left.
+    /// The same from a key on, but from no earlier one than now: what is before may not be there any more. `None`: nothing
+    /// is left.
     pub fn trimmed(&self, from: &Arc<[u8]>) -> Option<Self> {
+        let from = from.max(&self.from);
         (self.last_key() >= &**from).then(|| Self { from: Arc::clone(from), ..self.clone() })
     }
 

@@ -358,6 +358,11 @@ fn check(layout: &Layout, edit: &Edit) -> Result<()> {
             {
                 return broken(format!("extent {} of segment {} is gone already", reference.extent, reference.file));
             }
+            Item::Trim { reference, from }
+                if state.references.get(reference).is_some_and(|held| held.from() > *from) =>
+            {
+                return broken(format!("extent {} of segment {} begins later", reference.extent, reference.file));
+            }
             Item::Repaired { was, now }
                 if !state.references.contains_key(was) || now.iter().any(|now| state.references.contains_key(now)) =>
             {

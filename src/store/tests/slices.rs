@@ -66,7 +66,7 @@ fn shown(store: &dyn Backend, table: &TableName) -> Vec<(usize, ShownRow)> {
             qualifier: "q".into(),
         };
         let versions = store.list_versions(&column, Versions::Live, None, 9).unwrap();
-        let read = |cell: &CellInfo| store.read_value(cell, 0, 1000).unwrap();
+        let read = |cell: &CellInfo| store.read_value(cell, 0, 10_000).unwrap();
         (n, versions.iter().map(|cell| (cell.timestamp.0, read(cell))).collect())
     };
     (0..ROWS).map(of_row).collect()
@@ -154,6 +154,55 @@ fn end_in_the_middle(sizes: Sizes) {
     let is_across = sizes.flushed > sizes.merged;
     assert_eq!(trimmed, if is_across { halves } else { 0 }, "of what was read a part counts");
     assert_eq!(punched > 0, is_across, "the room of the other part is given back");
+}
+
+/// Whether room was given back within a segment of which the rest counts.
+fn is_given_back(env: &SimEnv, store: &Store) -> bool {
+    let layout = store.engine.layout();
+    let trimmed = layout.extents().filter(|extent| extent.is_trimmed());
+    let mut bytes = trimmed.map(|extent| env_bytes(env, &store.engine.structure.path(extent.reference.file)));
+    bytes.any(|bytes| bytes.chunks(4096).any(|unit| unit.len() == 4096 && unit.iter().all(|b| *b == 0)))
+}
+
+/// The rest of what one compaction has read in part counts from there on, wherever the slices of a later one end.
+#[test]
+fn a_compaction_in_smaller_slices_goes_on_where_one_in_larger_ones_has_left_off() {
+    let begun = |env: &SimEnv| {
+        let store = sliced(env, 256 << 20);
+        create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true"), ("BLOCKSIZE", "4096")]);
+        for round in 1..4_u8 {
+            (0..ROWS).for_each(|n| drop(put(&store, &format!("r{n:02}"), "q", &[round; 5000])));
+            store.flush(None).unwrap();
+        }
+        drop(store);
+        sliced(env, 60_000)
+    };
+    let calls = {
+        let env = SimEnv::new();
+        let store = begun(&env);
+        let before = env.calls();
+        store.compact(&table(), None, Major).unwrap();
+        env.calls() - before
+    };
+    let mut given_back = 0;
+    for call in calls / 2..=calls {
+        let env = SimEnv::new();
+        let store = begun(&env);
+        env.fail_call(call, FailMode::Once, libc::ENOENT);
+        let done = store.compact(&table(), None, Major);
+        env.heal();
+        if done.is_ok() || store.status().unwrap().poisoned.is_some() || !is_half_merged(&store) {
+            continue;
+        }
+        given_back += usize::from(is_given_back(&env, &store));
+        let before = shown(&store, &table());
+        drop(store);
+        let store = sliced(&env, 15_000);
+        store.compact(&table(), None, Major).unwrap_or_else(|e| panic!("call {call}: {e}"));
+        assert_eq!(shown(&store, &table()), before, "call {call}");
+        assert!(!is_trimmed(&store) && !is_half_merged(&store), "call {call}");
+    }
+    assert!(given_back > 0, "no room was given back");
 }
 
 #[test]
