@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::dead;
 use super::line::Line;
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::Hello;
@@ -31,8 +32,11 @@ impl Connection {
         // What mounts a cluster listens to no commands: they ask the cluster.
         let line = if super::locate::is_cluster(store) { None } else { Line::to(store)? };
         let Some(mut line) = line else { return Ok(None) };
-        if line.peer().is_some_and(|(pid, _)| is_ending(&pid.to_string())) {
-            super::dead::cut_off(store);
+        if let Some((pid, _)) = line.peer().filter(|(pid, _)| is_ending(&pid.to_string())) {
+            // Order: while it is held nobody else can have the store, and so no mount of it.
+            if dead::is_held(pid) {
+                dead::cut_off(store);
+            }
             return Ok(None);
         }
         // Order: held before it answers, so that the number is still that of the process which does.

@@ -1,14 +1,12 @@
 //! A process beside the daemon that ends its connection to the kernel when it was killed and cannot go.
 //!
-//! A thread that tells the kernel of a change waits there for a directory (`fuse_reverse_inval_entry`), and whoever has
-//! that may wait for an answer of the daemon. A SIGKILL ends neither: the thread keeps the device open, so that the
-//! kernel does not end the connection by itself. The guard has no file of the daemon's open and takes nothing but a second.
+//! See [`dead::is_held`]: a thread that the kernel holds keeps the device open, so that the kernel does not end the
+//! connection by itself. The guard has no file of the daemon's open and takes nothing but a second.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -16,14 +14,11 @@ use nix::unistd::{Pid, getppid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use super::{inherited, locate};
+use super::{dead, inherited, locate};
 use crate::{Error, Result};
 
 /// The name by which the program knows that it is to guard.
 const NAME: &str = "cellfs-guard";
-/// How often a daemon that ends is looked at before it counts as held, and how long between two looks.
-const LOOKS: u32 = 20;
-const INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a guard looks after.
 pub struct Guard {
@@ -69,11 +64,8 @@ impl Guard {
         if getppid() == Pid::from_raw(self.daemon) {
             signals.forever().find(|signal| *signal == SIGUSR1);
         }
-        for _ in 0..LOOKS {
-            if !is_held(self.daemon) {
-                return Ok(());
-            }
-            std::thread::sleep(INTERVAL);
+        if !dead::is_held(self.daemon) {
+            return Ok(());
         }
         let mount = locate::mount_at(&self.mount_point)?;
         if mount.is_some_and(|mount| mount.connection == Some(self.connection)) {
@@ -81,12 +73,6 @@ impl Guard {
         }
         Ok(())
     }
-}
-
-/// Whether a process that was killed has threads that do not end.
-fn is_held(pid: i32) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    threads > 1 && crate::env::is_ending(&pid.to_string())
 }
 
 #[cfg(test)]
@@ -101,6 +87,6 @@ mod tests {
         for others in [&["cellfs", "7", "52", "/mnt"][..], &[NAME], &[NAME, "x", "52", "/mnt"], &[]] {
             assert!(Guard::of_arguments(words(others)).is_none());
         }
-        assert!(!is_held(std::process::id().cast_signed()));
+        assert!(!dead::is_held(std::process::id().cast_signed()));
     }
 }
