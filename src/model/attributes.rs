@@ -116,9 +116,12 @@ fn refuse(message: String) -> Error {
 }
 
 fn find<'a>(table: &'a [Attribute], of: &str, name: &str) -> Result<&'a Attribute> {
-    table.iter().find(|a| a.name == name).ok_or_else(|| {
-        refuse(format!("{name} is not an attribute of a {of}; free keys belong in METADATA or CONFIGURATION"))
-    })
+    table.iter().find(|a| a.name == name).ok_or_else(|| not_an_attribute(of, name))
+}
+
+/// What is said of a name that is no attribute of a column family or a table.
+pub fn not_an_attribute(of: &str, name: &str) -> Error {
+    refuse(format!("{name} is not an attribute of a {of}; free keys belong in METADATA or CONFIGURATION"))
 }
 
 /// Seconds of a duration as HBase's shell takes it: a number, FOREVER, or `1 DAYS 2 HOURS 3 MINUTES 4

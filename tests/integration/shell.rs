@@ -243,6 +243,20 @@ fn shell_names_what_it_does_not_offer() {
     }
 }
 
+#[test]
+fn shell_refuses_attributes_that_nobody_knows() {
+    for (statement, of) in [
+        ("create 't', {NAME => 'f', 'VERSION' => 3}", "a column family"),
+        ("create 't', 'f', {'OWNR' => 'me'}", "a table"),
+        ("create 'old', 'f'\nalter 'old', 'OWNR' => 'me'", "a table"),
+        ("create 'old', 'f'\nalter 'old', {NAME => 'f', 'VERSION' => 3}", "a column family"),
+    ] {
+        let text = output(&format!("{statement}\nexists 't'\n"));
+        assert!(text.contains(&format!("is not an attribute of {of}")), "{statement}: {text}");
+        assert!(text.contains("Table t does not exist") && !text.contains("ignored"), "{statement}: {text}");
+    }
+}
+
 /// Runs the program with a script on its input; output and status.
 fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
     let mut command = Command::new(binary());

@@ -2,8 +2,10 @@
 
 use super::tables::change_at;
 use crate::ErrorKind;
+use crate::model::attributes::not_an_attribute;
 use crate::model::{CatalogueChange, FamilySchema, TableSchema};
 use crate::shell::arguments::{Arguments, Options};
+use crate::shell::constants::is_constant;
 use crate::shell::failure::{Failure, Outcome, refuse, table_name};
 use crate::shell::schema;
 use crate::shell::session::Session;
@@ -103,8 +105,17 @@ fn delete_check(table: &mut TableSchema, family: &str, options: &mut Options) ->
 }
 
 fn ignored(session: &mut Session<'_>, options: &Options) -> Outcome<()> {
+    ignored_as(session, options, ("table", "Unknown argument ignored"))
+}
+
+/// What was not understood: HBase's sentence where the shell knows the word at another place; any other is refused, as on
+/// every way to set attributes.
+pub(super) fn ignored_as(session: &mut Session<'_>, options: &Options, (of, sentence): (&str, &str)) -> Outcome<()> {
+    if let Some(unknown) = options.keys().find(|key| !is_constant(key)) {
+        return Err(not_an_attribute(of, &unknown.escape_debug().to_string()).into());
+    }
     for key in options.keys() {
-        session.printer.line(&format!("Unknown argument ignored: {key}"))?;
+        session.printer.line(&format!("{sentence}: {key}"))?;
     }
     Ok(())
 }
@@ -124,9 +135,8 @@ pub(super) fn family_of(
 ) -> Outcome<FamilySchema> {
     let defaults = session.backend()?.catalogue()?.settings.family_attributes();
     let family = schema::family(name, options, known, defaults)?;
-    for key in options.keys() {
-        session.printer.line(&format!("Unknown argument ignored for column family {name}: {key}"))?;
-    }
+    let sentence = format!("Unknown argument ignored for column family {name}");
+    ignored_as(session, options, ("column family", &sentence))?;
     Ok(family)
 }
 

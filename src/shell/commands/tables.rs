@@ -116,10 +116,7 @@ fn create_part(session: &mut Session<'_>, table: &mut TableSchema, mut options: 
         set_splits(table, splits);
     }
     schema::set_table_attributes(table, &mut options)?;
-    for key in options.keys() {
-        session.printer.line(&format!("An argument ignored (unknown or overridden): {key}"))?;
-    }
-    Ok(())
+    alter::ignored_as(session, &options, ("table", "An argument ignored (unknown or overridden)"))
 }
 
 /// Adds a family that a hash describes, and says what of the hash was not understood.
