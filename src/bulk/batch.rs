@@ -6,7 +6,7 @@ use super::read::change::{Change, Changes};
 
 /// Bytes of keys and values, and cells, that are written in one step at the most; a single record may be more.
 const BYTES: usize = 512 << 10;
-const CELLS: usize = 8000;
+const CELLS: usize = 4000;
 /// Tombstones of a row that wait for its end at the most.
 const WAITING: usize = 10_000;
 

@@ -12,7 +12,7 @@ use crate::model::{PutCell, TableName};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a stream after which it is a large one.
-const LARGE: u64 = 4 << 20;
+const LARGE: u64 = 1 << 20;
 
 /// A load that is being stored, and all that is in the store when it is.
 struct UnderWay {

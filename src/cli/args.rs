@@ -121,7 +121,7 @@ pub enum Command {
     /// Read a file into a table
     ///
     /// It reads what export writes and what scan --json prints; csv and tsv as HBase's ImportTsv does. Lines go to the
-    /// store in batches, each of which is there as a whole or not at all; behind the first 4 MiB, into tables without indexes
+    /// store in batches, each of which is there as a whole or not at all; behind the first MiB, into tables without indexes
     /// and checks, past the log in sorted files, which `watch` tells nothing of unless it follows already. What says no timestamp gets one for all of the
     /// import. How far it has come is kept in a file beside FILE, which goes when all is done. Exit status: 0 all is
     /// imported, 1 lines were left out as --on-error says, 2 it has stopped.

@@ -339,7 +339,7 @@ impl Run {
                 break;
             }
             if let Some(keeper) = &mut self.keeper {
-                keeper.give(&buffer[..read]);
+                keeper.give(&buffer[..read], self.import.done());
             }
             let rejects = &mut self.rejects;
             self.import.feed(&buffer[..read], &mut |bad| rejects.take(bad))?;

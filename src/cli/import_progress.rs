@@ -44,8 +44,13 @@ const VERSION: u32 = 1;
 pub struct Keeper {
     path: PathBuf,
     pub kept: Kept,
+    /// Of the bytes before this place.
     digest: Xxh3,
+    digested: u64,
+    /// Those behind it: what the import holds of the file.
     given: Vec<u8>,
+    /// Bytes that were given since it was kept last.
+    unkept: usize,
     /// What was done before this run.
     before: (u64, u64, u64),
 }
@@ -66,7 +71,7 @@ impl Keeper {
     /// Of an import that begins.
     pub fn new(path: PathBuf, kept: Kept) -> Self {
         let kept = Kept { version: VERSION, ..kept };
-        Self { path, kept, digest: Xxh3::new(), given: Vec::new(), before: (0, 0, 0) }
+        Self { path, kept, digest: Xxh3::new(), digested: 0, given: Vec::new(), unkept: 0, before: (0, 0, 0) }
     }
 
     /// What an import has left; `NotFound` if there is none.
@@ -90,7 +95,7 @@ impl Keeper {
                 Error::new(ErrorKind::Corrupt, text)
             })?;
         let before = (kept.rows, kept.cells, kept.bad);
-        Ok(Self { path, kept, digest: Xxh3::new(), given: Vec::new(), before })
+        Ok(Self { path, kept, digest: Xxh3::new(), digested: 0, given: Vec::new(), unkept: 0, before })
     }
 
     /// Reads the file up to where the import goes on. Refuses one that is not the same up to there.
@@ -104,6 +109,7 @@ impl Keeper {
                 break;
             }
             self.digest.update(&buffer[..read]);
+            self.digested += read as u64;
             left -= read as u64;
         }
         if left > 0 || self.digest.digest() != self.kept.digest {
@@ -126,14 +132,25 @@ impl Keeper {
         Timestamp(self.kept.timestamp)
     }
 
-    /// These bytes are given to the import.
-    pub fn give(&mut self, bytes: &[u8]) {
+    /// These bytes are given to the import, which has stored all before a place.
+    pub fn give(&mut self, bytes: &[u8], done: Position) {
+        self.let_go(done);
         self.given.extend_from_slice(bytes);
+        self.unkept += bytes.len();
+    }
+
+    /// What is stored is not held.
+    fn let_go(&mut self, done: Position) {
+        let stored = usize::try_from(done.bytes.saturating_sub(self.digested)).unwrap_or(usize::MAX);
+        let stored = stored.min(self.given.len());
+        self.digest.update(&self.given[..stored]);
+        self.given.drain(..stored);
+        self.digested += stored as u64;
     }
 
     /// Bytes that were given since it was kept last.
     pub fn unkept(&self) -> usize {
-        self.given.len()
+        self.unkept
     }
 
     /// All that this import has done, in all of its runs: rows, cells, bad lines.
@@ -145,9 +162,8 @@ impl Keeper {
     /// Keeps how far an import has come, whose cells are on the disk.
     pub fn keep(&mut self, import: &Import, rejects: Option<(String, u64)>) -> Result<()> {
         let done = import.done();
-        let new = usize::try_from(done.bytes - self.kept.bytes).unwrap_or(usize::MAX).min(self.given.len());
-        self.digest.update(&self.given[..new]);
-        self.given.drain(..new);
+        self.let_go(done);
+        self.unkept = 0;
         (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
         (self.kept.rows, self.kept.cells, self.kept.bad) = self.totals(import);
         self.kept.columns = import.columns().cloned();
