@@ -24,6 +24,7 @@ mod engine;
 mod expire;
 mod feed;
 mod flush;
+mod gathered;
 mod history;
 mod identity;
 mod layout;

@@ -18,6 +18,7 @@ mod dropped;
 mod expiry;
 mod failures;
 mod feed;
+mod index_loads;
 mod indexes;
 mod large_values;
 mod listings;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::model::SeqNo;
+use crate::model::{FamilyId, SeqNo};
 use crate::store::layout::Layout;
 use crate::store::memtable::Memtables;
 use crate::{Error, ErrorKind, Result};
@@ -25,6 +25,12 @@ impl Snapshot {
     /// Errors: it is not known what was lost.
     pub fn check_doubt(&self) -> Result<()> {
         self.doubt.map_or(Ok(()), |upto| Err(in_doubt(upto)))
+    }
+
+    /// Rows of a family, about: those of its largest run.
+    pub fn rows_about(&self, family: FamilyId) -> u64 {
+        let runs = self.layout.runs(family).map(|runs| runs.runs.as_slice()).unwrap_or_default();
+        runs.iter().map(|run| run.sum(|facts| facts.rows)).max().unwrap_or(0)
     }
 
     /// For those who have looked at each column themselves.

@@ -1,37 +1,37 @@
 //! Building a secondary index of a table that has data, while writers go on.
 //!
 //! From the edit on that declares the index, every put writes its entry. The builder walks over what is stored, from a
-//! snapshot that is later than that, puts entries of it in batches, and says so in the catalogue once they are on the
-//! disk. What stops in between begins anew: entries that are there already make no more of them.
+//! snapshot that is later than that, stores entries of it, and says so in the catalogue once they are on the disk. Many of
+//! them go past the log, sorted, as extents. What stops in between begins anew: entries that are there already make no more
+//! of them.
 
 use std::collections::BTreeSet;
 
 use super::constraint::Judged;
-use super::entry::{TIME, cut, decode, entry_row};
+use super::entry::{TIME, cut, decode, entry_key};
 use super::states::index_with;
 use super::unique::shown;
 use crate::format::key;
 use crate::model::{
-    Catalogue, CellKind, FamilyId, FamilySchema, IndexSchema, IndexState, Origin, RowKey, TableSchema, Tags, TimeRange,
+    Catalogue, CellKind, FamilyId, FamilySchema, IndexSchema, IndexState, Origin, SeqNo, TableSchema, Tags, TimeRange,
     Value, to_string_binary,
 };
 use crate::store::batch::RowCell;
 use crate::store::cursor::{Cursor, FAR};
 use crate::store::engine::Engine;
+use crate::store::gathered::Gathered;
 use crate::store::plan::Planned;
 use crate::{Error, ErrorKind, Result};
 
-/// Entries of a batch, and their bytes at most about.
+/// Entries of a batch that goes through the log.
 const BATCH: usize = 1000;
-const BATCH_BYTES: usize = 256 << 10;
+/// Of a memtable: so many bytes of entries go past it.
+const PAST: u64 = 8;
 /// Rows after which a new snapshot is taken, so that memtables and files can go.
 const ROWS: u64 = 4096;
 
 /// How a failure to build begins, as `status` tells it.
 pub const BUILDING: &str = "build secondary indexes";
-
-/// Entries that are to be written: the row of each one's key and its qualifier.
-type Batch = Vec<(Vec<u8>, RowKey)>;
 
 /// A table and one of its indexes, as they are in a catalogue.
 fn to_build(catalogue: &Catalogue) -> Vec<(TableSchema, IndexSchema)> {
@@ -40,6 +40,16 @@ fn to_build(catalogue: &Catalogue) -> Vec<(TableSchema, IndexSchema)> {
         indexes.map(|index| (table.clone(), index.clone())).collect::<Vec<_>>()
     };
     catalogue.tables.values().flat_map(of).collect()
+}
+
+/// A table and its index as they are now, if the index is still there.
+fn declared<'c>(
+    catalogue: &'c Catalogue,
+    (table, index): (&TableSchema, &IndexSchema),
+) -> Option<(&'c TableSchema, &'c IndexSchema)> {
+    let tables = catalogue.tables.values().filter(|now| now.id == table.id);
+    let mut indexes = tables.flat_map(|now| now.indexes.values().map(move |index| (now, index)));
+    indexes.find(|(_, now)| now.entries.id == index.entries.id)
 }
 
 fn overtaken() -> Error {
@@ -98,13 +108,12 @@ impl Engine {
         let Some(column) = index.columns.first() else { return Ok(()) };
         let Some(family) = table.families.get(&column.family) else { return Ok(()) };
         let (mut from, mut passed) = (Vec::new(), 0);
-        let mut batch = Batch::new();
-        let all = self.rows_about(family);
-        while let Some(next) = self.walk(family, &column.qualifier, &from, &mut |entries| {
-            batch.extend(entries);
-            let bytes: usize = batch.iter().map(|(value, row)| value.len() + row.len()).sum();
-            if batch.len() >= BATCH || bytes >= BATCH_BYTES {
-                self.write_entries(table, index, std::mem::take(&mut batch))?;
+        let mut entries = Gathered::default();
+        let all = self.snapshot().rows_about(family.id).max(1);
+        while let Some(next) = self.walk(family, &column.qualifier, &from, &mut |values, row| {
+            values.iter().for_each(|value| entries.hold(&index.entries, Tags::default(), &entry_key(value, row), &[]));
+            if entries.is_full() {
+                self.store_entries((table, index), &mut entries)?;
             }
             self.go_on()
         })? {
@@ -113,7 +122,7 @@ impl Engine {
             let text = format!("building index {} of {}: {} %", index.name, table.name, (passed * 100 / all).min(99));
             self.signals.state.lock().building = Some(text);
         }
-        self.write_entries(table, index, batch)
+        self.store_entries((table, index), &mut entries)
     }
 
     /// `Overtaken` once the store is closed.
@@ -125,22 +134,14 @@ impl Engine {
         }
     }
 
-    /// Rows of a family, about, and at least one.
-    fn rows_about(&self, family: &FamilySchema) -> u64 {
-        let snapshot = self.snapshot();
-        let runs = snapshot.layout.runs(family.id).map(|runs| runs.runs.as_slice()).unwrap_or_default();
-        let flushed: u64 = runs.iter().map(|run| run.sum(|facts| facts.rows)).max().unwrap_or(0);
-        flushed.max(1)
-    }
-
-    /// Walks over [`ROWS`] rows of a family from a key on, and calls `take` with the entries that each needs; the key
-    /// from which on the next ones are; `None`: these were the last.
+    /// Walks over [`ROWS`] rows of a family from a key on, and calls `take` with what entries have of the values of a
+    /// column, and the row; the key from which on the next ones are; `None`: these were the last.
     fn walk(
         &self,
         family: &FamilySchema,
-        qualifier: &Vec<u8>,
+        qualifier: &[u8],
         from: &[u8],
-        take: &mut dyn FnMut(Batch) -> Result<()>,
+        take: &mut dyn FnMut(&BTreeSet<Vec<u8>>, &[u8]) -> Result<()>,
     ) -> Result<Option<Vec<u8>>> {
         let snapshot = self.snapshot();
         let mut cursor = Cursor::new(&snapshot, family.id, from, FAR, 1024)?;
@@ -149,38 +150,56 @@ impl Engine {
             let Some(len) = key::row_prefix_len(key) else { return Err(no_key()) };
             let prefix = key[..len].to_vec();
             let Some(row) = key::row_of(&prefix) else { return Err(no_key()) };
-            // A look of its own: the walk need not pass by the columns in between.
+            let column = key::column_prefix(&prefix, qualifier);
+            cursor.seek(&column)?;
             let mut values = BTreeSet::new();
-            self.each_first_bytes(&snapshot, family, (&row, qualifier), &mut |value| {
+            self.each_first_bytes_at(&snapshot, &mut cursor, (&column, len), &mut |value| {
                 values.insert(cut(value).to_vec());
                 true
             })?;
-            take(values.iter().map(|value| (entry_row(value), row.clone())).collect())?;
+            take(&values, &row)?;
             cursor.seek(&key::prefix_end(&prefix))?;
         }
         Ok(cursor.key().map(<[u8]>::to_vec))
     }
 
-    /// Writes entries of an index, unless it has changed.
-    fn write_entries(&self, table: &TableSchema, index: &IndexSchema, batch: Batch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
+    /// Stores entries, and holds them no more.
+    fn store_entries(&self, of: (&TableSchema, &IndexSchema), entries: &mut Gathered) -> Result<()> {
+        entries.sort();
+        if entries.held() as u64 >= self.options.memtable_bytes / PAST {
+            self.load_entries(of, entries)?;
+        } else {
+            let keys: Vec<&[u8]> = entries.cells().map(|entry| entry.key).collect();
+            keys.chunks(BATCH).try_for_each(|keys| self.write_entries(of, keys).map(drop))?;
         }
+        entries.clear();
+        Ok(())
+    }
+
+    /// Stores entries as extents, with the number of the first of them, which goes through the log.
+    fn load_entries(&self, (table, index): (&TableSchema, &IndexSchema), entries: &mut Gathered) -> Result<()> {
+        let Some(first) = entries.pop_first() else { return Ok(()) };
+        let seq = self.write_entries((table, index), &[&first])?;
+        let is_declared = || declared(&self.catalogue.load(), (table, index)).is_some();
+        let room = entries.stored_bytes();
+        let stored = self.noted(self.with_room(room, || self.store_gathered(entries, &|| Ok(seq), &is_declared)))?;
+        self.wake(|state| state.compact = true);
+        if stored { Ok(()) } else { Err(overtaken()) }
+    }
+
+    /// Writes the entries of these keys through the log, unless the index has changed; their number.
+    fn write_entries(&self, of: (&TableSchema, &IndexSchema), keys: &[&[u8]]) -> Result<SeqNo> {
         self.make_room(true)?;
         let _declared = self.declaring.read();
         let catalogue = self.catalogue.load();
-        let tables = catalogue.tables.values().filter(|now| now.id == table.id);
-        let now = tables.flat_map(|now| now.indexes.values().map(move |index| (now, index)));
-        let (table, index) =
-            now.into_iter().find(|(_, now)| now.entries.id == index.entries.id).ok_or_else(overtaken)?;
-        let cells = batch.iter().map(|(value, row)| {
-            let (qualifier, tags) = (row.clone(), Tags::default());
-            let value_of = Value::Bytes(Vec::new());
+        let (table, index) = declared(&catalogue, of).ok_or_else(overtaken)?;
+        let parts = keys.iter().map(|key| key::decode(key).ok_or_else(no_key)).collect::<Result<Vec<_>>>()?;
+        let cells = parts.iter().map(|parts| {
+            let (qualifier, tags, value) = (parts.qualifier.clone(), Tags::default(), Value::Bytes(Vec::new()));
             let (family, timestamp, kind) = (&index.entries, TIME, CellKind::Put);
-            let cell = Planned { family, qualifier, timestamp, kind, tags, value: value_of };
-            RowCell { table, row: value, cell }
+            RowCell { table, row: &parts.row, cell: Planned { family, qualifier, timestamp, kind, tags, value } }
         });
-        self.commit(cells.collect(), Judged::Nothing).map(drop)
+        self.commit(cells.collect(), Judged::Nothing).map(|(seq, _)| seq)
     }
 
     /// Whether values of a unique index that has all its entries are in one row each.

@@ -31,6 +31,11 @@ pub fn entry_row(value: &[u8]) -> Vec<u8> {
     [&[FORM], cut(value)].concat()
 }
 
+/// The key of an entry, without a sequence number.
+pub fn entry_key(value: &[u8], row: &[u8]) -> Vec<u8> {
+    key::cell_key(&entry_row(value), row, TIME, CellKind::Put, SeqNo(0))
+}
+
 /// What the keys of all entries of a value begin with.
 pub fn value_prefix(value: &[u8]) -> Vec<u8> {
     key::row_prefix(&entry_row(value))

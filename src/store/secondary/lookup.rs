@@ -1,8 +1,8 @@
 //! The rows that the entries of a secondary index name, in the order of rows: candidates, each once.
 //!
 //! Entries of one value lie in that order. Those of a range of values do not: they are walked over as a whole, and the
-//! next rows are held, at most [`WINDOW`] of them or [`WINDOW_BYTES`]; where there are more, the walk is made again. That
-//! bounds the memory, whatever the range has.
+//! next rows are held, at most [`WINDOW`] of them or [`WINDOW_BYTES`]; where there are more, the walk is made again, or all
+//! rows of the table are looked at, if that is less work. That bounds the memory, whatever the range has.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,9 +14,11 @@ use crate::model::{FamilyId, IndexSchema, RowKey, Scan, TableSchema};
 use crate::store::cursor::{Cursor, FAR, Snapshot};
 use crate::store::engine::Engine;
 
-/// Rows that are held of a range of values.
-const WINDOW: usize = 65_536;
+/// Rows that are held of a range of values; few in tests, whose ranges are small.
+const WINDOW: usize = if cfg!(test) { 4 } else { 65_536 };
 const WINDOW_BYTES: usize = 4 << 20;
+/// Entries that are walked over in the time of a look at a row.
+const LOOK: u64 = 24;
 
 /// A bound of rows: from which on, or up to which; empty: there is none.
 #[derive(Clone, Copy)]
@@ -74,6 +76,8 @@ enum Source {
 pub struct LookUp {
     pub gate: Gate,
     entries: FamilyId,
+    /// Of the indexed column.
+    indexed: Option<FamilyId>,
     source: Source,
 }
 
@@ -92,12 +96,15 @@ impl LookUp {
             }
         };
         let entries = index.map_or(FamilyId(0), |index| index.entries.id);
-        Ok(Some(Self { gate, entries, source }))
+        let indexed =
+            index.and_then(|index| index.columns.first()).and_then(|column| table.families.get(&column.family));
+        Ok(Some(Self { gate, entries, indexed: indexed.map(|family| family.id), source }))
     }
 
     /// By the entries of one value, however many are there.
     pub fn of_value(gate: Gate, index: &IndexSchema, value: &[u8]) -> Self {
-        Self { gate, entries: index.entries.id, source: Source::Value { prefix: value_prefix(value), cursor: None } }
+        let source = Source::Value { prefix: value_prefix(value), cursor: None };
+        Self { gate, entries: index.entries.id, indexed: None, source }
     }
 
     /// Whether the rows of the table are the candidates.
@@ -133,7 +140,12 @@ impl LookUp {
             }
             Source::Range { from, end, window, is_last } => {
                 if window.is_empty() && !*is_last {
-                    (*window, *is_last) = fill(snapshot, entries, (from, end), bounds)?;
+                    let filled = fill(snapshot, entries, (from, end), bounds)?;
+                    if filled.is_more_than(self.indexed.map_or(0, |family| snapshot.rows_about(family))) {
+                        self.source = Source::Table;
+                        return Ok(None);
+                    }
+                    (*window, *is_last) = (filled.rows, filled.is_all);
                 }
                 Ok(window.pop_front())
             }
@@ -141,31 +153,45 @@ impl LookUp {
     }
 }
 
-/// The next rows of a range of values, and whether these are the last.
-fn fill(
-    snapshot: &Snapshot,
-    entries: FamilyId,
-    (from, end): (&[u8], &[u8]),
-    bounds: Bounds<'_>,
-) -> Result<(VecDeque<RowKey>, bool)> {
+/// The next rows of a range of values.
+struct Filled {
+    rows: VecDeque<RowKey>,
+    /// These are the last.
+    is_all: bool,
+    /// Entries that were walked over, and those of them that are of the rows between the bounds.
+    walked: u64,
+    within: u64,
+}
+
+impl Filled {
+    /// Whether what follows costs more than a look at all rows of a table, which are so many.
+    fn is_more_than(&self, table_rows: u64) -> bool {
+        let walks = self.within / (self.rows.len() as u64).max(1);
+        !self.is_all && walks.saturating_mul(self.walked) > table_rows.saturating_sub(self.within).saturating_mul(LOOK)
+    }
+}
+
+fn fill(snapshot: &Snapshot, entries: FamilyId, (from, end): (&[u8], &[u8]), bounds: Bounds<'_>) -> Result<Filled> {
     let end = if from < end { end } else { from };
     debug_assert!(end <= FAR);
     let mut cursor = Cursor::new(snapshot, entries, from, end.to_vec(), 1024)?;
-    let (mut rows, mut bytes, mut is_all) = (BTreeSet::new(), 0, true);
+    let (mut rows, mut bytes) = (BTreeSet::new(), 0);
+    let mut filled = Filled { rows: VecDeque::new(), is_all: true, walked: 0, within: 0 };
     while let Some(key) = cursor.key() {
+        filled.walked += 1;
         let row = key::row_prefix_len(key).and_then(|len| key::qualifier_of(key, len));
         if let Some(row) = row.filter(|row| bounds.has(row)) {
+            filled.within += 1;
             let len = row.len();
             bytes += if rows.insert(row) { len } else { 0 };
             while rows.len() > WINDOW || bytes > WINDOW_BYTES && rows.len() > 1 {
                 let farthest = if bounds.reversed { rows.pop_first() } else { rows.pop_last() };
                 bytes -= farthest.map_or(0, |row| row.len());
-                is_all = false;
+                filled.is_all = false;
             }
         }
         cursor.advance()?;
     }
-    let rows: VecDeque<RowKey> =
-        if bounds.reversed { rows.into_iter().rev().collect() } else { rows.into_iter().collect() };
-    Ok((rows, is_all))
+    filled.rows = if bounds.reversed { rows.into_iter().rev().collect() } else { rows.into_iter().collect() };
+    Ok(filled)
 }

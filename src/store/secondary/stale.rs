@@ -62,10 +62,26 @@ impl Engine {
         let prefix = key::row_prefix(row);
         let column = key::column_prefix(&prefix, qualifier);
         let mut cursor = Cursor::new(snapshot, family.id, &column, key::prefix_end(&column), 16)?;
-        while cursor.key().is_some() {
-            let put = cursor.stored(prefix.len()).filter(|cell| cell.kind.is_put());
-            if let Some(cell) = put {
-                let bytes = self.read_reference(snapshot, &cell.value, 0, CUT)?;
+        self.each_first_bytes_at(snapshot, &mut cursor, (&column, prefix.len()), each)
+    }
+
+    /// As [`Engine::each_first_bytes`], of the column at whose beginning a cursor stands, if it has cells; `row_len`: of
+    /// the part of its keys that names the row.
+    pub fn each_first_bytes_at(
+        &self,
+        snapshot: &Snapshot,
+        cursor: &mut Cursor,
+        (column, row_len): (&[u8], usize),
+        each: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        while let Some(key) = cursor.key().filter(|key| key.starts_with(column)) {
+            if key::decode_suffix(key).is_some_and(|(_, kind, _)| kind.is_put()) {
+                if cursor.cell().is_some_and(|cell| !cell.is_root() && !cell.is_damaged()) {
+                    cursor.load_value(&mut bytes)?;
+                } else if let Some(cell) = cursor.stored(row_len) {
+                    bytes = self.read_reference(snapshot, &cell.value, 0, CUT)?;
+                }
                 if !each(&bytes) {
                     break;
                 }

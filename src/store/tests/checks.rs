@@ -7,7 +7,7 @@ use crate::backend::CompactionKind::Major;
 use crate::env::Env;
 use crate::store::check;
 
-fn findings(env: &SimEnv) -> (CheckSummary, Vec<Finding>) {
+pub fn findings(env: &SimEnv) -> (CheckSummary, Vec<Finding>) {
     let env: Arc<dyn Env> = Arc::new(env.clone());
     let mut found = Vec::new();
     let mut tell = |event: CheckEvent| {

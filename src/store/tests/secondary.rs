@@ -54,7 +54,7 @@ fn equal(value: &[u8]) -> By {
     By { index: "i".into(), equals: vec![value.to_vec()], ..By::default() }
 }
 
-fn between(from: &[u8], before: &[u8]) -> By {
+pub fn between(from: &[u8], before: &[u8]) -> By {
     let within = ColumnSlice { from: from.to_vec(), before: before.to_vec() };
     By { index: "i".into(), within, ..By::default() }
 }

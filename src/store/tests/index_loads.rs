@@ -1,0 +1,95 @@
+//! Entries of an index of a table that has much, which are stored past the log.
+
+use super::checks::findings;
+use super::secondary::{between, declare, index, rows_by};
+use super::*;
+use crate::backend::ChangesQuery;
+
+const ROWS: usize = 400;
+
+fn row(n: usize) -> String {
+    format!("r{n:03}")
+}
+
+/// Neighbours have other values.
+fn value_of(n: usize) -> String {
+    format!("v{}", n * 7 % 10)
+}
+
+fn filled(env: &SimEnv) -> (Store, StoreOptions) {
+    let mut settings = options(env);
+    settings.memtable_bytes = 40_000;
+    let store = Store::open(settings.clone()).unwrap();
+    create(&store, FILES);
+    (0..ROWS).for_each(|n| drop(put(&store, &row(n), "q", value_of(n).as_bytes())));
+    store.flush(None).unwrap();
+    (store, settings)
+}
+
+fn in_memory(store: &Store) -> u64 {
+    let id = store.catalogue().unwrap().tables[&table()].indexes["i"].entries.id;
+    store.engine.tables().of(id).map(|table| table.len()).sum()
+}
+
+fn expect(store: &Store) {
+    for value in (0..10).map(|n| format!("v{n}")) {
+        let wanted: Vec<String> = (0..ROWS).filter(|n| value_of(*n) == value).map(row).collect();
+        assert_eq!(rows_by(store, value.as_bytes()), wanted);
+    }
+    for reversed in [false, true] {
+        let scan = Scan { by: Some(between(b"v2", b"v5")), reversed, ..Scan::all(table()) };
+        let found = store.scan(&scan).unwrap().map(|row| String::from_utf8(row.unwrap().row).unwrap());
+        let mut wanted: Vec<String> = (0..ROWS).filter(|n| ("v2".."v5").contains(&&*value_of(*n))).map(row).collect();
+        if reversed {
+            wanted.reverse();
+        }
+        assert_eq!(found.collect::<Vec<_>>(), wanted);
+    }
+}
+
+#[test]
+fn entries_of_a_large_table_go_past_the_log_and_are_there_after_a_power_cut() {
+    let env = SimEnv::new();
+    let (store, settings) = filled(&env);
+    let gone = || store.changes(&ChangesQuery::default()).unwrap().gone;
+    let before = gone();
+    declare(&store, Some(index("f:q"))).unwrap();
+    store.engine.build_indexes().unwrap();
+    assert_eq!(in_memory(&store), 1, "the one that has given all of them its number");
+    expect(&store);
+    assert_eq!(gone(), before, "nobody who follows is told of a gap");
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = Store::open(settings).unwrap();
+    assert!(store.catalogue().unwrap().tables[&table()].indexes["i"].is_complete());
+    expect(&store);
+    store.compact(&table(), None, crate::backend::CompactionKind::Major).unwrap();
+    expect(&store);
+    store.close().unwrap();
+    let found = findings(&env).1;
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_build_that_fails_anywhere_says_so_and_is_made_again() {
+    let mut tried = 0;
+    for nth in 1.. {
+        let env = SimEnv::new();
+        let (store, settings) = filled(&env);
+        declare(&store, Some(index("f:q"))).unwrap();
+        let before = env.calls();
+        env.fail_call(nth, FailMode::Once, if nth % 2 == 0 { libc::ENOSPC } else { libc::EIO });
+        let _ = store.engine.build_indexes();
+        if env.calls() < before + nth {
+            break;
+        }
+        tried += 1;
+        expect(&store);
+        env.crash(CrashMode::LoseUnsynced);
+        drop(store);
+        let store = Store::open(settings).unwrap();
+        store.engine.build_indexes().unwrap();
+        expect(&store);
+    }
+    assert!(tried > 5, "{tried} calls");
+}
