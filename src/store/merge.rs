@@ -4,6 +4,8 @@
 //! Takes no lock: cells that are flushed meanwhile belong to later layers, were written after all that is judged, and
 //! do not decide about it.
 
+mod plain;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -99,9 +101,9 @@ enum Matcher<'a> {
 /// What becomes of a cell that was judged.
 enum Fate {
     Goes,
-    Stays(Tags),
+    Stays,
     /// All of its row decides.
-    Waits(Tags),
+    Waits,
 }
 
 /// A cell that waits for the verdict over its row.
@@ -115,12 +117,16 @@ struct Waiting {
     unread: Option<Box<Error>>,
 }
 
-/// A row in the middle of being judged.
+/// A row, or a column of plain puts, in the middle of being judged.
 struct OpenRow<'a> {
+    /// What the keys of the row begin with, and those of all that is judged.
     prefix: Vec<u8>,
+    whole: Vec<u8>,
     matcher: Matcher<'a>,
     /// Of each cell, in order: whether it goes.
     dropped: Vec<bool>,
+    /// So many of the first are written already.
+    written: usize,
     tombstones: bool,
     /// What waits; empty once there was too much.
     waiting: Vec<Waiting>,
@@ -143,6 +149,9 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
 
     /// Judges and writes rows until so many bytes are written, and tells `progress` of cells that were looked at.
     pub fn run(&mut self, bytes: u64, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Ended> {
+        if self.merge.is_of_plain_puts() {
+            return self.run_plain(bytes, pace, progress);
+        }
         let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, &[], super::cursor::FAR)?;
         let mut open: Option<OpenRow<'a>> = None;
         let mut looked = 0;
@@ -176,47 +185,65 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
     }
 
     fn start_row(&self, key: &[u8]) -> OpenRow<'a> {
+        let prefix = &key[..key::row_prefix_len(key).unwrap_or(key.len())];
+        self.start(prefix, prefix)
+    }
+
+    fn start(&self, prefix: &[u8], whole: &[u8]) -> OpenRow<'a> {
         let Merge { rules, now, earliest_put, .. } = *self.merge;
         let matcher = match self.merge.kind {
             CompactionKind::Minor => Matcher::Minor(Box::new(FlushMatcher::new(rules, now))),
             CompactionKind::Major => Matcher::Major(MajorMatcher::new(rules, now, earliest_put)),
         };
-        let prefix = key[..key::row_prefix_len(key).unwrap_or(key.len())].to_vec();
-        let (dropped, waiting, bytes) = (Vec::new(), Vec::new(), Vec::new());
-        OpenRow { prefix, matcher, dropped, tombstones: false, waiting, bytes, overflowed: false }
+        OpenRow {
+            prefix: prefix.to_vec(),
+            whole: whole.to_vec(),
+            matcher,
+            dropped: Vec::new(),
+            written: 0,
+            tombstones: false,
+            waiting: Vec::new(),
+            bytes: Vec::new(),
+            overflowed: false,
+        }
     }
 
     /// Judges the next cell. Only the value of one that stays is read: what is damaged may go.
     fn pass(&mut self, open: &mut OpenRow<'a>, cursor: &mut Cursor) -> Result<()> {
         let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) else { return Ok(()) };
-        let (tags, unread) = match self.judge(open, key, &cell)? {
-            Fate::Goes => return Ok(()),
-            Fate::Waits(_) if open.overflowed => return Ok(()),
-            Fate::Stays(tags) => {
-                cursor.load_value(&mut self.value)?;
-                (tags, None)
-            }
-            Fate::Waits(tags) => (tags, Some(cursor.load_value(&mut self.value))),
-        };
-        let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) else { return Ok(()) };
-        match unread {
-            None => self.write(key, &tags, &cell),
-            Some(read) => {
-                self.hold(open, key, tags, &cell, read.err());
+        match self.judge(open, key, &cell.tags())? {
+            Fate::Goes => Ok(()),
+            Fate::Stays => self.keep(cursor),
+            Fate::Waits if open.overflowed => Ok(()),
+            Fate::Waits => {
+                let read = cursor.load_value(&mut self.value);
+                if let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) {
+                    self.hold(open, key, &cell, read.err());
+                }
                 Ok(())
             }
         }
     }
 
-    fn judge(&self, open: &mut OpenRow<'a>, key: &[u8], cell: &Lent<'_>) -> Result<Fate> {
+    /// Writes the next cell.
+    fn keep(&mut self, cursor: &mut Cursor) -> Result<()> {
+        if !cursor.cell().is_some_and(|cell| cell.is_inline()) {
+            cursor.load_value(&mut self.value)?;
+        }
+        match (cursor.key(), cursor.cell()) {
+            (Some(key), Some(cell)) => self.write(key, &cell),
+            _ => Ok(()),
+        }
+    }
+
+    fn judge(&self, open: &mut OpenRow<'a>, key: &[u8], tags: &Tags) -> Result<Fate> {
         let ordinal = open.dropped.len();
         open.dropped.push(false);
-        let tags = cell.tags();
-        let Some(mut stored) = judged(key, Some(&tags), open.prefix.len(), Generation(1)) else {
+        let Some(mut stored) = judged(key, Some(tags), open.prefix.len(), Generation(1)) else {
             return Err(Error::new(crate::ErrorKind::Corrupt, "a stored cell has a key that is none"));
         };
         if !self.merge.scope.holds_row(&open.prefix) {
-            return Ok(Fate::Stays(tags));
+            return Ok(Fate::Stays);
         }
         stored.ordinal = ordinal;
         let is_immediate = !self.merge.rules.new_version_behavior || matches!(open.matcher, Matcher::Minor(_));
@@ -228,28 +255,33 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             }
         }
         if !is_immediate {
-            return Ok(Fate::Waits(tags));
+            return Ok(Fate::Waits);
         }
         let goes = open.dropped[ordinal] || self.is_stale(key)?;
-        Ok(if goes { Fate::Goes } else { Fate::Stays(tags) })
+        Ok(if goes { Fate::Goes } else { Fate::Stays })
     }
 
     fn is_stale(&self, key: &[u8]) -> Result<bool> {
         self.merge.stale.as_ref().map_or(Ok(false), |stale| stale.is_stale(key))
     }
 
-    fn write(&mut self, key: &[u8], tags: &Tags, cell: &Lent<'_>) -> Result<()> {
+    /// Writes a cell, whose value was loaded if it does not stand in it.
+    fn write(&mut self, key: &[u8], cell: &Lent<'_>) -> Result<()> {
         let value = match cell {
             Lent::Stored(stored) => match stored.value {
                 StoredValue::Root { len, bytes } => NewValue::Root { len, bytes },
-                StoredValue::Inline(_) | StoredValue::Area(_) => NewValue::Bytes(&self.value),
+                StoredValue::Inline(bytes) => NewValue::Bytes(bytes),
+                StoredValue::Area(_) => NewValue::Bytes(&self.value),
             },
             Lent::Memory(_) => NewValue::Bytes(&self.value),
         };
-        self.output.add(&NewCell { key, tags, value })
+        if cell.is_plain() {
+            return self.output.add(&NewCell { key, tags: no_tags(), value });
+        }
+        self.output.add(&NewCell { key, tags: &cell.tags(), value })
     }
 
-    fn hold(&self, open: &mut OpenRow<'a>, key: &[u8], tags: Tags, cell: &Lent<'_>, unread: Option<Error>) {
+    fn hold(&self, open: &mut OpenRow<'a>, key: &[u8], cell: &Lent<'_>, unread: Option<Error>) {
         if open.waiting.len() >= HELD_CELLS || open.bytes.len() >= HELD_BYTES {
             open.overflowed = true;
             (open.waiting, open.bytes) = (Vec::new(), Vec::new());
@@ -271,16 +303,16 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             }
             Lent::Memory(_) => None,
         };
-        let tags = (tags != Tags::default()).then(|| Box::new(tags));
+        let tags = (!cell.is_plain()).then(|| Box::new(cell.tags()));
         open.waiting.push(Waiting { key, tags, value, root, unread: unread.map(Box::new) });
     }
 
     fn end_row(&mut self, open: OpenRow<'a>) -> Result<()> {
-        let OpenRow { prefix, matcher, mut dropped, mut tombstones, waiting, bytes, overflowed } = open;
+        let OpenRow { prefix, whole, matcher, mut dropped, written, mut tombstones, waiting, bytes, overflowed } = open;
         if let Matcher::Major(matcher) = matcher {
             matcher.finish(&mut |cell| note(&self.merge.scope, &cell, &mut dropped, &mut tombstones))?;
         }
-        for (held, _) in waiting.into_iter().zip(&dropped).filter(|(_, dropped)| !**dropped) {
+        for (held, _) in waiting.into_iter().zip(&dropped[written..]).filter(|(_, dropped)| !**dropped) {
             held.unread.map_or(Ok(()), |unread| Err(*unread))?;
             let value = &bytes[held.value.clone()];
             let value = held.root.map_or(NewValue::Bytes(value), |len| NewValue::Root { len, bytes: value });
@@ -288,7 +320,7 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
             self.output.add(&NewCell { key: &bytes[held.key.clone()], tags, value })?;
         }
         if overflowed {
-            self.write_again(&prefix, &dropped)?;
+            self.write_again(&whole, (written, &dropped))?;
         }
         if tombstones
             && !self.merge.rules.new_version_behavior
@@ -299,16 +331,13 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         Ok(())
     }
 
-    /// Reads a large row once more and writes what stays.
-    fn write_again(&mut self, prefix: &[u8], dropped: &[bool]) -> Result<()> {
-        let end = key::prefix_end(prefix);
-        let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, prefix, end)?;
-        for dropped in dropped {
-            if !dropped {
-                cursor.load_value(&mut self.value)?;
-                if let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) {
-                    self.write(key, &cell.tags(), &cell)?;
-                }
+    /// Reads a large row once more and writes what stays behind the first ones.
+    fn write_again(&mut self, whole: &[u8], (written, dropped): (usize, &[bool])) -> Result<()> {
+        let end = key::prefix_end(whole);
+        let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, whole, end)?;
+        for (at, dropped) in dropped.iter().enumerate() {
+            if !dropped && at >= written {
+                self.keep(&mut cursor)?;
             }
             cursor.advance()?;
         }

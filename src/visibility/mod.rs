@@ -83,6 +83,12 @@ pub fn shows_by_itself(rules: &ReadRules<'_>, (timestamp, kind): (Timestamp, Cel
         && rules.time_range.contains(timestamp, tags.written_at)
 }
 
+/// Whether a compaction keeps the first stored cell of a column whatever the others are, where it merges puts alone: no
+/// tombstones, TTLs of cells, restored or erasing puts. There each column is judged by itself.
+pub fn first_stays(family: &FamilyRules, now: Timestamp, timestamp: Timestamp) -> bool {
+    timestamp.0 >= oldest(family, now)
+}
+
 /// Whether a version with so many newer ones, the oldest of them `least`, is beyond what the family keeps.
 pub fn is_outranked(family: &FamilyRules, newer: u32, least: Timestamp, now: Timestamp) -> bool {
     match family.new_version_behavior {

@@ -3,6 +3,7 @@
 mod dropping;
 mod kept;
 mod plain;
+mod puts_alone;
 mod recent;
 
 use super::*;

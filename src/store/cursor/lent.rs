@@ -41,6 +41,14 @@ impl Lent<'_> {
         }
     }
 
+    /// Whether what it lends has all of the value's bytes, or the root of a large one.
+    pub fn is_inline(&self) -> bool {
+        match self {
+            Self::Memory(_) => false,
+            Self::Stored(cell) => !matches!(cell.value, StoredValue::Area(_)),
+        }
+    }
+
     /// Whether its value does not stand among the keys, being large.
     pub fn is_root(&self) -> bool {
         match self {
