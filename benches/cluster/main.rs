@@ -1,11 +1,14 @@
 //! The client of HBase beside HBase's own Java client, on one cluster and in one run.
 //!
 //! `CELLFS_CLUSTER=hbase://127.0.0.1:PORT/hbase CELLFS_HBASE_DIR=DIR cargo bench --bench cluster`: DIR is where the tests
-//! have put HBase (the class path and the compiled programs of tests/hbase, in DIR/differential). Without DIR ours runs alone.
+//! have put HBase (the class path and the compiled programs of tests/hbase, in DIR/differential; without CELLFS_HBASE_DIR
+//! they put it in ~/.cache/cellfs-hbase). Without DIR ours runs alone.
+//!
+//! `tests/hbase/server.sh DATA 17000 17001 DIR/differential/classpath` starts a server on one machine.
 
 #![expect(clippy::expect_used, reason = "a measurement that cannot be made ends")]
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -16,6 +19,11 @@ use cellfs::hbase::client::{Address, Cluster, Config, Scanner};
 
 const TABLE: &str = "cellfs_bench";
 const ROWS: usize = 5000;
+/// Each is measured so often, in turns.
+const ROUNDS: usize = 3;
+
+/// What was measured in each round, by what it is.
+type Figures = BTreeMap<String, Vec<f64>>;
 
 fn row(n: usize) -> Vec<u8> {
     format!("row{n:08}").into_bytes()
@@ -80,7 +88,6 @@ fn ours(cluster: &Cluster) -> Vec<(&'static str, f64)> {
         assert_eq!(found, rows.end);
     };
     vec![
-        ("warm", timed(1, ROWS / 10, puts)),
         ("multi-put", timed(1, ROWS * 10, multi)),
         ("put 1", timed(1, ROWS, puts)),
         ("put 8", timed(8, ROWS * 4, puts)),
@@ -90,7 +97,13 @@ fn ours(cluster: &Cluster) -> Vec<(&'static str, f64)> {
     ]
 }
 
-fn theirs(directory: &Path, port: &str) -> HashMap<String, f64> {
+fn median(speeds: &[f64]) -> f64 {
+    let mut speeds = speeds.to_vec();
+    speeds.sort_by(f64::total_cmp);
+    speeds[speeds.len() / 2]
+}
+
+fn theirs(directory: &Path, port: &str) -> Vec<(String, f64)> {
     let jars = std::fs::read_to_string(directory.join("classpath")).expect("the class path of HBase");
     let classes = directory.join("target/classes");
     let output = Command::new("java")
@@ -122,14 +135,24 @@ fn main() {
         let schema = TableSchema { table_name: Some(name()), column_families: vec![family], ..Default::default() };
         cluster.create_table(schema, Vec::new()).expect("a table");
     };
-    fresh();
     let port = address.split([':', '/']).find(|part| part.parse::<u16>().is_ok()).unwrap_or("2181");
-    let java =
-        std::env::var_os("CELLFS_HBASE_DIR").map(|directory| theirs(&Path::new(&directory).join("differential"), port));
+    let directory = std::env::var_os("CELLFS_HBASE_DIR").map(|directory| Path::new(&directory).join("differential"));
+    // The server's virtual machine compiles what is often called: both are to meet it warm.
     fresh();
-    println!("{:<12}{:>12}{:>12}{:>8}", "a second", "ours", "Java", "ratio");
-    for (what, ours) in ours(&cluster) {
-        match java.as_ref().and_then(|java| java.get(what)) {
+    ours(&cluster);
+    let (mut own, mut java): (Figures, Figures) = Default::default();
+    for _ in 0..ROUNDS {
+        if let Some(directory) = &directory {
+            fresh();
+            theirs(directory, port).into_iter().for_each(|(what, speed)| java.entry(what).or_default().push(speed));
+        }
+        fresh();
+        ours(&cluster).into_iter().for_each(|(what, speed)| own.entry(what.to_owned()).or_default().push(speed));
+    }
+    println!("{:<12}{:>12}{:>12}{:>8}   medians of {ROUNDS} rounds", "a second", "ours", "Java", "ratio");
+    for (what, ours) in &own {
+        let ours = median(ours);
+        match java.get(what).map(|theirs| median(theirs)) {
             Some(theirs) => println!("{what:<12}{ours:>12.0}{theirs:>12.0}{:>8.2}", ours / theirs),
             None => println!("{what:<12}{ours:>12.0}"),
         }

@@ -99,7 +99,10 @@ public final class ClientBench {
     int rows = Integer.parseInt(args[2]);
     try (Connection connection = ConnectionFactory.createConnection(configuration)) {
       // Warm: the virtual machine compiles what is often called.
-      time(connection, name, "warm", 1, rows / 10, ClientBench::puts);
+      time(connection, name, "warm", 1, rows, ClientBench::multi);
+      time(connection, name, "warm", 1, rows, ClientBench::puts);
+      time(connection, name, "warm", 1, rows, ClientBench::gets);
+      time(connection, name, "warm", 1, rows, ClientBench::scan);
       time(connection, name, "multi-put", 1, rows * 10, ClientBench::multi);
       time(connection, name, "put 1", 1, rows, ClientBench::puts);
       time(connection, name, "put 8", 8, rows * 4, ClientBench::puts);
