@@ -175,7 +175,7 @@ impl Fs {
         facts: Option<Facts>,
     ) -> EntryReply {
         if let Some(Facts::Cell(cell)) = &facts {
-            state.cell = Some(Box::new(cell.clone()));
+            node.note_told(&mut state, cell, self.tree.backend.now());
         }
         let attr = self.attr_of(node, key, &state, facts.as_ref());
         let ttl = self.ttl(key, &state);
@@ -204,6 +204,9 @@ impl Fs {
             if state.session.is_some() || state.unlinked {
                 return Ok(Some((self.attr_of(&node, &key, &state, None), Duration::ZERO)));
             }
+            if let Some(left) = self.believed(&node, &key, &state) {
+                return Ok(Some((self.attr_of(&node, &key, &state, None), left)));
+            }
         }
         let facts = match self.own_facts(&key)? {
             Some(own) => Some(own),
@@ -220,7 +223,7 @@ impl Fs {
             return Ok(None);
         }
         if let Facts::Cell(cell) = &facts {
-            state.cell = Some(Box::new(cell.clone()));
+            node.note_told(&mut state, cell, self.tree.backend.now());
         }
         Ok(Some((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state))))
     }

@@ -33,6 +33,8 @@ pub struct Node {
     stale: AtomicBool,
     /// When somebody else last changed its cell, ms; 0: never.
     changed_ms: AtomicI64,
+    /// When the store was last asked for its cell, ms by the store's clock; 0: never.
+    asked_ms: AtomicI64,
     state: Mutex<NodeState>,
 }
 
@@ -99,6 +101,21 @@ impl Node {
         Some(self.changed_ms.load(Ordering::Acquire)).filter(|ms| *ms != 0).map(Timestamp)
     }
 
+    /// The store has told of its cell.
+    pub fn note_told(&self, state: &mut NodeState, cell: &CellInfo, now: Timestamp) {
+        state.cell = Some(Box::new(cell.clone()));
+        self.asked_ms.store(now.0, Ordering::Release);
+    }
+
+    /// How long ago the store has told of its cell, unless that was changed since; ms.
+    pub fn told_ms_ago(&self, now: Timestamp) -> Option<u64> {
+        let asked = self.asked_ms.load(Ordering::Acquire);
+        if asked == 0 || self.stale.load(Ordering::Acquire) {
+            return None;
+        }
+        u64::try_from(now.0.saturating_sub(asked)).ok()
+    }
+
     /// Counts a handle that was opened.
     pub fn opened(&self) {
         self.opens.fetch_add(1, Ordering::Relaxed);
@@ -160,6 +177,7 @@ impl NodeTable {
             runs: AtomicU32::new(0),
             stale: AtomicBool::new(false),
             changed_ms: AtomicI64::new(0),
+            asked_ms: AtomicI64::new(0),
             state: Mutex::default(),
         })
     }

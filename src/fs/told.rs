@@ -16,6 +16,7 @@ use super::handles::FileHandle;
 use super::nodes::{Node, NodeState};
 use crate::Result;
 use crate::model::CellInfo;
+use crate::tree::place::{NodeKey, Place};
 use crate::tree::resolve::Facts;
 
 /// For how long after a change elsewhere files are opened without pages.
@@ -67,6 +68,16 @@ impl Fs {
             Some(cell) if self.is_fresh(cell) => Ok(Some(cell.clone())),
             _ => self.current(node, state),
         }
+    }
+
+    /// How long the last answer about a cell is to be believed still, where asking again means to ask a server: the kernel
+    /// asks after each read, for the sake of the access time.
+    pub(super) fn believed(&self, node: &Node, key: &NodeKey, state: &NodeState) -> Option<Duration> {
+        let asks_server = !self.tree.backend.is_prompt() && matches!(key.place, Place::Cell(_)) && key.is_present();
+        let known = state.cell.as_deref().filter(|cell| asks_server && self.is_fresh(cell));
+        let age = known.and_then(|_| node.told_ms_ago(self.tree.backend.now()))?;
+        let left = self.options.cache_time.checked_sub(Duration::from_millis(age)).filter(|left| !left.is_zero())?;
+        Some(left.min(self.ttl(key, state)))
     }
 
     pub(super) fn is_fresh(&self, cell: &CellInfo) -> bool {

@@ -247,7 +247,12 @@ impl HBase {
                 ..data::Get::default()
             };
             let found = self.cluster.get(&table_name(name), get)?;
-            found.into_iter().map(|cell| Ok((cell.qualifier.clone(), place.info(&cell)?))).collect()
+            let told = found.into_iter().map(|cell| Ok((cell.qualifier.clone(), place.info(&cell)?)));
+            let told = told.collect::<Result<Vec<_>>>()?;
+            if range == TimeRange::ALL {
+                self.values.listings.add((name, row, family), &told);
+            }
+            Ok(told)
         })
     }
 

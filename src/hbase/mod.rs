@@ -3,6 +3,7 @@
 //! Must not know mounts, nor how addresses come to it. What a cluster cannot give is refused with a sentence that says
 //! what to do.
 
+mod ahead;
 mod altering;
 mod backend;
 pub mod client;

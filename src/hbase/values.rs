@@ -1,12 +1,14 @@
 //! Values of versions: asked for by column and timestamp, and remembered for a moment, for a file is read piece by piece.
+//! Whoever reads one of a family that was listed is likely to read those behind it too: they are asked for along with it.
 //!
-//! What bounds memory: [`MOST`] bytes are remembered.
+//! What bounds memory: [`MOST`] bytes in [`MOST_VALUES`] are remembered, and what [`super::ahead`] says.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::HBase;
+use super::ahead::Listings;
 use super::client::proto::data;
 use super::client::{Cell, Scanner};
 use super::convert::{column, table_name, time_range};
@@ -16,8 +18,10 @@ use crate::model::{CellInfo, ColumnKey, RowKey, TableName, TimeRange, Timestamp,
 use crate::{Error, ErrorKind, Result};
 
 const MOST: usize = 64 << 20;
+/// They are looked through one by one.
+const MOST_VALUES: usize = 4096;
 /// Another client may write a version anew under its timestamp.
-const FRESH: Duration = Duration::from_secs(2);
+pub(super) const FRESH: Duration = Duration::from_secs(2);
 
 struct Kept {
     column: ColumnKey,
@@ -26,22 +30,29 @@ struct Kept {
     at: Instant,
 }
 
-/// Values that were read last, the oldest first.
+/// Values that were read last, and what was listed last.
 #[derive(Default)]
-pub(super) struct Values(Mutex<(usize, VecDeque<Kept>)>);
+pub(super) struct Values {
+    /// How many bytes they have, and the values, the oldest first.
+    kept: Mutex<(usize, VecDeque<Kept>)>,
+    pub listings: Listings,
+}
 
 impl Values {
     fn find(&self, column: &ColumnKey, timestamp: Timestamp) -> Option<Arc<[u8]>> {
-        let kept = self.0.lock();
+        let kept = self.kept.lock();
         let is_it = |kept: &&Kept| kept.timestamp == timestamp && kept.at.elapsed() < FRESH && kept.column == *column;
         kept.1.iter().rev().find(is_it).map(|kept| Arc::clone(&kept.value))
     }
 
     fn keep(&self, column: ColumnKey, timestamp: Timestamp, value: &Arc<[u8]>) {
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         kept.0 += value.len();
         kept.1.push_back(Kept { column, timestamp, value: Arc::clone(value), at: Instant::now() });
-        while kept.0 > MOST || kept.1.front().is_some_and(|first| first.at.elapsed() >= FRESH) {
+        while kept.0 > MOST
+            || kept.1.len() > MOST_VALUES
+            || kept.1.front().is_some_and(|first| first.at.elapsed() >= FRESH)
+        {
             let Some(first) = kept.1.pop_front() else { break };
             kept.0 -= first.value.len();
         }
@@ -49,7 +60,8 @@ impl Values {
 
     /// A row is written to.
     pub fn forget(&self, table: &TableName, row: &RowKey) {
-        let mut kept = self.0.lock();
+        self.listings.forget(table, row);
+        let mut kept = self.kept.lock();
         kept.1.retain(|kept| kept.column.row != *row || kept.column.table != *table);
         kept.0 = kept.1.iter().map(|kept| kept.value.len()).sum();
     }
@@ -75,6 +87,10 @@ impl HBase {
         if let Some(value) = self.values.find(&key, cell.timestamp) {
             return Ok(value);
         }
+        self.read_ahead(&key, cell.timestamp)?;
+        if let Some(value) = self.values.find(&key, cell.timestamp) {
+            return Ok(value);
+        }
         let found = self.version(&key, cell.timestamp)?;
         let gone = || {
             let (name, time) = (key.qualifier.escape_ascii(), cell.timestamp);
@@ -83,6 +99,23 @@ impl HBase {
         let value: Arc<[u8]> = found.ok_or_else(gone)?.value.into();
         self.values.keep(key, cell.timestamp, &value);
         Ok(value)
+    }
+
+    /// Reads the value with those behind it, if it is of a family that was listed.
+    fn read_ahead(&self, key: &ColumnKey, timestamp: Timestamp) -> Result<()> {
+        let (wanted, range) = self.values.listings.ahead(key, timestamp);
+        if wanted.len() < 2 {
+            return Ok(());
+        }
+        let columns = data::Column { family: key.family.as_bytes().to_vec(), qualifier: wanted };
+        let of_then = time_range(range);
+        let get =
+            data::Get { row: key.row.clone(), column: vec![columns], time_range: of_then, ..data::Get::default() };
+        for cell in self.cluster.get(&table_name(&key.table), get)? {
+            let column = ColumnKey { qualifier: cell.qualifier, ..key.clone() };
+            self.values.keep(column, Timestamp(cell.timestamp), &cell.value.into());
+        }
+        Ok(())
     }
 
     /// A version, live or kept.

@@ -138,6 +138,7 @@ impl Cluster {
     ) -> Result<Answer> {
         let timeout = timeout.min(CALL_TIMEOUT).max(Duration::from_millis(1));
         let left = Left::new(timeout);
+        log::trace!("{method} at {server}");
         let connection = self.connection(server, service, timeout)?;
         let message = message.encode_to_vec();
         connection.call(&Call { method, message: &message, priority, timeout: left.time() })

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod agree;
+mod calls;
 mod client;
 mod commands;
 mod control;

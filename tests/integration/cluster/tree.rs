@@ -25,6 +25,11 @@ pub struct MountedAt {
 
 impl MountedAt {
     pub fn new(address: &str, options: &str) -> Self {
+        Self::logging(address, options, "warn,daemon=info")
+    }
+
+    /// With a log of what that says (`RUST_LOG`).
+    pub fn logging(address: &str, options: &str, what: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("mnt")).unwrap();
         let mnt = directory.path().join("mnt");
@@ -32,6 +37,7 @@ impl MountedAt {
         let daemon = Command::new(CELLFS)
             .args(["mount", "-f", "-o", options, address])
             .arg(&mnt)
+            .env("RUST_LOG", what)
             .stdin(Stdio::null())
             .stderr(log)
             .spawn()
