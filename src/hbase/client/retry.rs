@@ -15,6 +15,8 @@ const OVERLOADED: u32 = 3;
 
 /// With so little left of its time an operation is not tried again.
 const SHORT: Duration = Duration::from_millis(50);
+/// A try that had no more time than this may have failed for the lack of it.
+const HASTY: Duration = Duration::from_secs(1);
 
 /// A number that nobody else takes: each is the hash of nothing under a key of its own.
 pub fn random() -> u64 {
@@ -30,6 +32,10 @@ pub struct Tries {
     /// What of it the work has that it is part of.
     given: Duration,
     tried: usize,
+    /// What the try under way may take.
+    part: Duration,
+    /// How the last try failed that had time enough, or that a server has answered.
+    cause: Option<Error>,
 }
 
 impl Tries {
@@ -38,7 +44,7 @@ impl Tries {
         let now = Instant::now();
         let until = bounded(now + allowed);
         let given = until.saturating_duration_since(now);
-        Self { what: what.into(), until, allowed, given, tried: 0 }
+        Self { what: what.into(), until, allowed, given, tried: 0, part: given, cause: None }
     }
 
     /// What is left of its time.
@@ -48,7 +54,8 @@ impl Tries {
 
     /// Its time begins anew: it has made progress.
     pub fn renew(&mut self) {
-        (self.until, self.tried) = (bounded(Instant::now() + self.allowed), 0);
+        (self.until, self.tried, self.cause) = (bounded(Instant::now() + self.allowed), 0, None);
+        self.part = self.left();
     }
 
     /// How often it has failed.
@@ -64,14 +71,19 @@ impl Tries {
         // A long pause leaves time for another try.
         let pause = pause(self.tried, error.kind).min(self.left() / 2);
         self.tried += 1;
-        if self.left() <= SHORT {
-            let (tries, allowed) = (self.tried, self.given);
-            let text =
-                format!("{} failed {tries} times within {allowed:.1?}, the last time so: {}", self.what, error.text);
+        log::debug!("{}: {}; again in {pause:?}", self.what, error.text);
+        let is_hasty = self.part < HASTY && matches!(error.kind, Kind::Lost | Kind::Unreachable);
+        if self.cause.is_none() || !is_hasty {
+            self.cause = Some(error);
+        }
+        if self.left() <= 2 * SHORT {
+            let (what, tries, allowed) = (&self.what, self.tried, self.given);
+            let cause = self.cause.as_ref().map_or("", |cause| &cause.text);
+            let text = format!("{what} failed {tries} times within {allowed:.1?}, the last time so: {cause}");
             return Err(Error::new(Kind::TimedOut, text));
         }
-        log::debug!("{}: {}; again in {pause:?}", self.what, error.text);
         std::thread::sleep(pause);
+        self.part = self.left();
         Ok(())
     }
 }
@@ -114,5 +126,17 @@ mod tests {
         assert!(started.elapsed() >= Duration::from_millis(150), "{:?}", started.elapsed());
         assert!(end.text.starts_with("a try failed ") && end.text.ends_with("nobody"), "{}", end.text);
         assert_eq!(tries.again(Error::new(Kind::Refused, "no")).unwrap_err().kind, Kind::Refused);
+    }
+
+    #[test]
+    fn what_the_server_has_said_is_told_rather_than_that_time_was_short() {
+        let mut tries = Tries::new("a try", Duration::from_millis(500));
+        tries.again(Error::new(Kind::Passing, "no room")).unwrap();
+        let end = loop {
+            if let Err(e) = tries.again(Error::new(Kind::Lost, "no answer within 1ms")) {
+                break e;
+            }
+        };
+        assert!(end.text.ends_with("no room"), "{}", end.text);
     }
 }
