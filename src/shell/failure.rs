@@ -47,7 +47,11 @@ pub fn ruby<T>(class: &'static str, text: impl Into<String>) -> Outcome<T> {
 /// The text after `ERROR: `. `subject` is the command's first argument: a table, mostly.
 pub fn words(error: &Error, subject: &str) -> String {
     let message = error.message.as_str();
-    let named = |class: &str| format!("org.apache.hadoop.hbase.{class}: {message}");
+    let named = |class: &str| {
+        let of_cluster = message.strip_prefix(class.rsplit('.').next().unwrap_or(class));
+        let said = of_cluster.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
+        format!("org.apache.hadoop.hbase.{class}: {said}")
+    };
     match error.kind {
         ErrorKind::NoSuchTable => format!("Unknown table {subject}!"),
         ErrorKind::TableExists => format!("Table already exists: {subject}!"),
@@ -61,11 +65,20 @@ pub fn words(error: &Error, subject: &str) -> String {
         ErrorKind::ReadOnlyTable => "org.apache.hadoop.hbase.DoNotRetryIOException: region is read only".into(),
         ErrorKind::Refused => {
             let first = message.split("; ").next().unwrap_or(message);
-            format!("org.apache.hadoop.hbase.DoNotRetryIOException: {first}")
+            match first.split_once(": ") {
+                // A cluster has said which it is.
+                Some((class, _)) if is_exception(class) => format!("org.apache.hadoop.hbase.{first}"),
+                _ => format!("org.apache.hadoop.hbase.DoNotRetryIOException: {first}"),
+            }
         }
         ErrorKind::IllegalArgument => filter_words(message).unwrap_or(message).to_owned(),
         _ => message.to_owned(),
     }
+}
+
+/// Whether a word is the name of one of Java's exceptions.
+fn is_exception(word: &str) -> bool {
+    word.ends_with("Exception") && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// HBase says less of a filter that it cannot read.

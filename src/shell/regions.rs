@@ -7,8 +7,21 @@ use super::value::Value;
 use crate::backend::Backend;
 use crate::model::{TableSchema, region, to_bytes_binary, to_string_binary};
 
-/// The split points that SPLITS, SPLITS_FILE or NUMREGIONS and SPLITALGO ask for; takes them out.
+/// The split points that SPLITS, SPLITS_FILE or NUMREGIONS and SPLITALGO ask for, in order; takes them out.
 pub fn wanted_splits(options: &mut Options) -> Outcome<Option<Vec<Vec<u8>>>> {
+    let Some(mut points) = given_splits(options)? else { return Ok(None) };
+    points.sort();
+    if points.first().is_some_and(Vec::is_empty) {
+        return refuse("Empty split key must not be passed in the split keys.");
+    }
+    if let Some([one, ..]) = points.windows(2).find(|pair| pair[0] == pair[1]) {
+        let shown = to_string_binary(one);
+        return refuse(format!("All split keys must be unique, found duplicate: {shown}, {shown}"));
+    }
+    Ok(Some(points))
+}
+
+fn given_splits(options: &mut Options) -> Outcome<Option<Vec<Vec<u8>>>> {
     if let Some(path) = options.take("SPLITS_FILE") {
         let path = path.to_text();
         let Ok(text) = std::fs::read(&path) else { return refuse(format!("Splits file {path} doesn't exist")) };
@@ -49,7 +62,7 @@ fn algorithm_splits(name: &str, count: u64) -> Outcome<Vec<Vec<u8>>> {
             let part = (1u128 << 64) / u128::from(count);
             points.map(|at| ((part * u128::from(at)) as u64).to_be_bytes().to_vec()).collect()
         }
-        _ => return refuse(format!("Couldn't load class {name}")),
+        _ => return refuse(format!("Class {name} not found")),
     })
 }
 

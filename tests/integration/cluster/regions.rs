@@ -53,6 +53,13 @@ fn the_shell_tells_of_the_servers_and_regions_that_there_are() {
         assert!(told.contains(&format!("Total number of splits = {count}")), "{told}");
     }
     cellfs(&["drop", at, "regions_told"]);
+    for (splits, why) in [("['b', 'b']", "found duplicate: b, b"), ("['b', '']", "Empty split key")] {
+        let (_, said, done) =
+            cellfs(&["shell", "-q", "-n", at, "-e", &format!("create 'regions_told', 'f', SPLITS => {splits}")]);
+        assert!(!done && said.contains(why), "{said}");
+    }
+    let said = cellfs(&["shell", "-q", "-n", at, "-e", "move 'abc'"]).1;
+    assert!(said.contains("ERROR: org.apache.hadoop.hbase.UnknownRegionException: abc"), "{said}");
     // Splits are not switched off: other tests make them meanwhile.
     assert!(shell(at, "splitormerge_enabled 'SPLIT'; splitormerge_switch 'SPLIT', true").contains("true\ntrue"));
     assert!(shell(at, "splitormerge_switch 'MERGE', false").contains("true"));
