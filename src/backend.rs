@@ -359,6 +359,10 @@ pub trait Backend: Send + Sync {
     }
     /// Longest value that is taken, in bytes.
     fn value_limit(&self) -> u64;
+    /// What sets it.
+    fn value_limit_is(&self) -> &'static str {
+        "the store's setting value_limit"
+    }
     /// Whether changes of cells are taken without waiting for room or for the disk's sync.
     fn is_prompt(&self) -> bool {
         true

@@ -262,8 +262,8 @@ impl Fs {
     }
 
     pub(super) fn too_large(&self) -> Error {
-        let limit = self.tree.backend.value_limit();
-        let text = format!("a value has at most {limit} bytes here (the store's setting value_limit)");
+        let (limit, set_by) = (self.tree.backend.value_limit(), self.tree.backend.value_limit_is());
+        let text = format!("a value has at most {limit} bytes here ({set_by})");
         Error::new(ErrorKind::ValueTooLarge, text)
     }
 

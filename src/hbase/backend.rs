@@ -8,9 +8,9 @@ use super::renaming::across_rows;
 use super::writing::VALUE_LIMIT;
 use crate::Result;
 use crate::backend::{
-    Backend, ClusterNumbers, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event, FamilyColumns,
-    FamilyNumbers, HistoryFrom, PurgeScope, Region, RegionChange, RenameCell, Restoration, RowListing, Rows,
-    SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, ChangesPage, ChangesQuery, ClusterNumbers, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,
+    FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, Region, RegionChange, RenameCell, Restoration, RowListing,
+    Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileAttributes, Get, ManyRows,
@@ -204,6 +204,16 @@ impl Backend for HBase {
 
     fn value_limit(&self) -> u64 {
         VALUE_LIMIT
+    }
+
+    fn value_limit_is(&self) -> &'static str {
+        "as clusters have it unless their hbase.server.keyvalue.maxsize says otherwise; keep larger ones outside"
+    }
+
+    fn changes(&self, _query: &ChangesQuery) -> Result<ChangesPage> {
+        unsupported(
+            "HBase tells its clients of no changes: scan what is newer than a time, as TABLE/.times/FROM..TO/ does",
+        )
     }
 
     fn is_prompt(&self) -> bool {

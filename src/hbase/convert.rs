@@ -37,6 +37,11 @@ impl From<client::Error> for Error {
                  cluster, or a gateway, with simple authentication",
                 e.text
             ),
+            Kind::TooLarge => format!(
+                "{}; hbase.server.keyvalue.maxsize of the cluster is the most that a cell has there with its names, \
+                 hbase.ipc.max.request.size a request",
+                e.text
+            ),
             _ => e.text,
         };
         Self::new(kind, text)
