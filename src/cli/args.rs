@@ -201,13 +201,13 @@ pub struct UmountArgs {
 
 #[derive(Args)]
 pub struct StoreArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
 }
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// Mend what has a second copy, and acknowledge what is lost. The store must not be mounted; no segment is changed
     #[arg(long)]
@@ -216,7 +216,7 @@ pub struct CheckArgs {
 
 #[derive(Args)]
 pub struct ListArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// What was dropped or truncated and can be brought back
     #[arg(long)]
@@ -225,7 +225,7 @@ pub struct ListArgs {
 
 #[derive(Args)]
 pub struct UndropArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -235,7 +235,7 @@ pub struct UndropArgs {
 
 #[derive(Args)]
 pub struct TableArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -243,7 +243,7 @@ pub struct TableArgs {
 
 #[derive(Args)]
 pub struct DescribeArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -256,7 +256,7 @@ pub struct DescribeArgs {
 
 #[derive(Args)]
 pub struct CreateArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -270,7 +270,7 @@ pub struct CreateArgs {
 
 #[derive(Args)]
 pub struct AlterArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

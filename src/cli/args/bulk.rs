@@ -56,7 +56,7 @@ pub struct ExportArgs {
 
 #[derive(Args)]
 pub struct ImportArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

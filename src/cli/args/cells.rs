@@ -9,7 +9,7 @@ use super::{ByArgs, ByKeyArgs, ConditionArgs, KeyArgs, TableArgs};
 
 #[derive(Args)]
 pub struct PutArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// Store directory, mount point or cluster address; or the path of a table, a row, a family of it or a cell in a
     /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
@@ -35,7 +35,7 @@ pub struct PutArgs {
 
 #[derive(Args)]
 pub struct GetArgs {
-    /// Directory of the store, or a mount point of it; or the path of a row, a family of it, a cell or a version in a
+    /// Store directory, mount point or cluster address; or the path of a row, a family of it, a cell or a version in a
     /// mount, behind which only columns are left
     pub store: PathBuf,
     /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; the key of the row; columns, each FAMILY or
@@ -72,7 +72,7 @@ pub struct ReadArgs {
 
 #[derive(Args)]
 pub struct DeleteArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// Store directory, mount point or cluster address; or the path of a table, a row, a family of it or a cell in a
     /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
@@ -92,7 +92,7 @@ pub struct DeleteArgs {
 
 #[derive(Args)]
 pub struct DeleteallArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// Store directory, mount point or cluster address; or the path of a table, a row, a family of it or a cell in a
     /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
@@ -112,7 +112,7 @@ pub struct DeleteallArgs {
 
 #[derive(Args)]
 pub struct ScanArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table or a row in a mount, behind which only
+    /// Store directory, mount point or cluster address; or the path of a table or a row in a mount, behind which only
     /// columns are left
     pub store: PathBuf,
     /// The table, TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; columns, each FAMILY or FAMILY:QUALIFIER

@@ -9,7 +9,7 @@ use super::KeyArgs;
 
 #[derive(Args)]
 pub struct IncrArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// Store directory, mount point or cluster address; or the path of a table, a row, a family of it or a cell in a
     /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
@@ -33,7 +33,7 @@ pub struct IncrArgs {
 
 #[derive(Args)]
 pub struct AppendArgs {
-    /// Directory of the store, or a mount point of it; or the path of a table, a row, a family of it or a cell in a
+    /// Store directory, mount point or cluster address; or the path of a table, a row, a family of it or a cell in a
     /// mount, in the place of STORE and of the arguments that it says
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE

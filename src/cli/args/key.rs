@@ -39,7 +39,7 @@ pub enum KeyAction {
     /// beside each other, whether names weigh more than values, whether rows are very wide, whether numbers are written as
     /// texts. Exit status 1: there is something to tell.
     Advise {
-        /// Directory of the store, or a mount point of it, or a path in that mount
+        /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
         store: PathBuf,
         /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
         table: String,

@@ -8,7 +8,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct StatsArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// Print Prometheus' text format
     #[arg(long)]
@@ -67,7 +67,7 @@ pub struct LogArgs {
 
 #[derive(Args)]
 pub struct MvArgs {
-    /// Directory of the store, or a mount point of it; or the path in a mount of what is moved, behind which only the
+    /// Store directory, mount point or cluster address; or the path in a mount of what is moved, behind which only the
     /// path is left that it gets
     pub store: PathBuf,
     /// What is moved: TABLE, TABLE/ROW, TABLE/ROW/FAMILY or TABLE/ROW/FAMILY/QUALIFIER, spelt as in a mount; before
@@ -161,7 +161,7 @@ pub struct WhyArgs {
 
 #[derive(Args)]
 pub struct ConfigArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// The setting: value_limit, changes_retain, or default.ATTRIBUTE, for example default.VERSIONS
     pub name: Option<String>,
@@ -189,7 +189,7 @@ pub struct DemoArgs {
 
 #[derive(Args)]
 pub struct DropArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -200,7 +200,7 @@ pub struct DropArgs {
 
 #[derive(Args)]
 pub struct FlushArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
     pub table: Option<String>,
@@ -208,7 +208,7 @@ pub struct FlushArgs {
 
 #[derive(Args)]
 pub struct CompactArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

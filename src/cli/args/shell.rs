@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct ShellArgs {
-    /// Directory of the store, or a mount point of it, or a path in that mount
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,
     /// A file of statements; standard input if it is left out
     #[arg(conflicts_with = "execute")]

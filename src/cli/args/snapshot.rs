@@ -16,7 +16,7 @@ pub struct SnapshotArgs {
 pub enum SnapshotAction {
     /// Make a snapshot; read it below .snapshot/NAME of a mount
     Create {
-        /// Directory of the store, or a mount point of it, or a path in that mount
+        /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
         store: PathBuf,
         /// Letters, digits, `_`, `-` and `.`, at most 255
         name: String,
@@ -28,14 +28,14 @@ pub enum SnapshotAction {
     List(StoreArgs),
     /// Delete a snapshot
     Delete {
-        /// Directory of the store, or a mount point of it, or a path in that mount
+        /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
         store: PathBuf,
         /// The snapshot
         name: String,
     },
     /// Make a new table of one that a snapshot has
     Clone {
-        /// Directory of the store, or a mount point of it, or a path in that mount
+        /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
         store: PathBuf,
         /// The snapshot
         name: String,
@@ -46,7 +46,7 @@ pub enum SnapshotAction {
     },
     /// Bring tables back as they were, all in one step; what they hold now goes for good
     Restore {
-        /// Directory of the store, or a mount point of it, or a path in that mount
+        /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
         store: PathBuf,
         /// The snapshot
         name: String,
