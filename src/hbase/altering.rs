@@ -24,6 +24,7 @@ impl HBase {
     fn apply(&self, catalogue: &Catalogue, change: CatalogueChange, origin: Origin) -> Result<Vec<Event>> {
         let of_table = |table: &TableName| vec![Event::Table { table: table.clone(), origin }];
         let of_namespace = |name: &str| vec![Event::Namespace { name: name.to_owned(), origin }];
+        changed_tables(&change).into_iter().try_for_each(check_own)?;
         match change {
             CatalogueChange::At { version, .. } if version != catalogue.version => {
                 Err(Error::new(ErrorKind::Overtaken, "another change of the schema came between; try again"))
@@ -192,6 +193,30 @@ fn take_splits(table: &mut TableSchema) -> Vec<Vec<u8>> {
 pub(super) fn known<'a>(catalogue: &'a Catalogue, name: &TableName) -> Result<&'a TableSchema> {
     let gone = || Error::new(ErrorKind::NoSuchTable, format!("Unknown table {name}!"));
     catalogue.tables.get(name).ok_or_else(gone)
+}
+
+/// Refuses to change one of the cluster's own tables.
+pub(super) fn check_own(name: &TableName) -> Result<()> {
+    if !name.is_system() {
+        return Ok(());
+    }
+    let text = format!("table {name} is the cluster's own and takes no changes from here: HBase's own tools change it");
+    Err(Error::new(ErrorKind::ReadOnlyTable, text))
+}
+
+/// The tables that a change is about; new ones in the system's namespace are refused by the master.
+fn changed_tables(change: &CatalogueChange) -> Vec<&TableName> {
+    use CatalogueChange as C;
+    match change {
+        C::AlterTable(table) => vec![&table.name],
+        C::DropTable { name }
+        | C::SetTableAside { name }
+        | C::TruncateTable { name }
+        | C::SetCellsAside { name }
+        | C::SetTableState { name, .. } => vec![name],
+        C::SetFamilyAside { table, .. } => vec![table],
+        _ => Vec::new(),
+    }
 }
 
 /// The master makes all changes of schemas.

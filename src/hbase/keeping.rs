@@ -60,6 +60,7 @@ impl HBase {
             return Err(Error::new(ErrorKind::NoSuchTable, format!("snapshot {name} has no table {from}")));
         }
         let catalogue = self.described.ask(&self.cluster).map_err(super::altering::away)?;
+        super::altering::check_own(to)?;
         let existing = catalogue.tables.get(to);
         if existing.is_some() && restoration.existing == Existing::Refuse {
             return Err(Error::new(ErrorKind::TableExists, format!("Table already exists: {to}")));
@@ -91,7 +92,7 @@ impl HBase {
 
     pub(super) fn flush_tables(&self, table: Option<&TableName>) -> Result<()> {
         let catalogue = self.described.catalogue(&self.cluster)?;
-        let all = || catalogue.tables.keys().collect::<Vec<_>>();
+        let all = || catalogue.user_tables().map(|table| &table.name).collect::<Vec<_>>();
         let tables = table.map_or_else(all, |table| vec![table]);
         for table in tables {
             known(&catalogue, table)?;

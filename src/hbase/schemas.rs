@@ -64,6 +64,10 @@ pub(super) fn own_table(table: &schema::TableSchema) -> Option<TableSchema> {
         }
     }
     own.configuration = table.configuration.iter().map(|pair| (pair.name.clone(), pair.value.clone())).collect();
+    if own.name.is_system() {
+        // The cluster's own: they are shown, and changed by its masters and servers alone.
+        own.attributes.insert("READONLY".to_owned(), "true".to_owned());
+    }
     Some(numbered(own))
 }
 

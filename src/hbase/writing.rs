@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 
 use super::HBase;
-use super::altering::known;
+use super::altering::{check_own, known};
 use super::client::proto::data::{self, MutationProto, QualifierValue, delete_type, mutation_type};
 use super::client::proto::filter::{BinaryComparator, TimestampsFilter};
 use super::client::proto::filter::{Join, binary, compared, first_key_only, list, named};
@@ -110,6 +110,7 @@ impl HBase {
             return Err(Error::new(ErrorKind::NoSuchFamily, text));
         }
         let table = known(catalogue, name)?;
+        check_own(name)?;
         if table.read_only() {
             let text = format!("table {name}: region is read only (READONLY is true); alter it to write");
             return Err(Error::new(ErrorKind::ReadOnlyTable, text));

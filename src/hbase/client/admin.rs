@@ -106,7 +106,7 @@ impl Cluster {
 
     /// Descriptors of all tables but the system's.
     pub fn tables(&self) -> Result<Vec<TableSchema>> {
-        let request = GetTableDescriptorsRequest { include_sys_tables: Some(false), ..Default::default() };
+        let request = GetTableDescriptorsRequest { include_sys_tables: Some(true), ..Default::default() };
         let answer = self.master_call(("GetTableDescriptors", &request), true)?;
         Ok(answer.message::<GetTableDescriptorsResponse>()?.table_schema)
     }

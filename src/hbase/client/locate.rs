@@ -89,7 +89,7 @@ impl Cluster {
         Ok(found.filter(|region| region.info.table_name == *table))
     }
 
-    fn meta_region(&self, tries: &Tries) -> Result<Region> {
+    pub(super) fn meta_region(&self, tries: &Tries) -> Result<Region> {
         let server = self.meta(tries.left())?;
         let info = RegionInfo { region_id: 1, table_name: meta_table(), ..RegionInfo::default() };
         Ok(Region { name: META.to_vec(), info, server, started: None })

@@ -43,6 +43,11 @@ impl Cluster {
 
     /// All regions of a table, in order.
     pub fn regions(&self, table: &TableName) -> Result<Vec<Region>> {
+        if *table == meta_table() {
+            // It has no row of itself.
+            let tries = self.tries("asking for hbase:meta");
+            return self.meta_region(&tries).map(|region| vec![region]);
+        }
         let key = table_key(table);
         let scan = Scan {
             column: vec![Column { family: b"info".to_vec(), qualifier: Vec::new() }],

@@ -16,6 +16,8 @@ use super::proto::schema::{RegionInfo, RegionSpecifier, TableName};
 const MOST: usize = 200_000;
 /// The one region of hbase:meta.
 pub(super) const META: &[u8] = b"hbase:meta,,1";
+/// Which is not named as others are.
+const META_ENCODED: &str = "1588230740";
 /// A region, and the server that has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
@@ -40,6 +42,9 @@ impl Region {
 
     /// The part of its name between the last two dots.
     pub fn encoded(&self) -> String {
+        if self.name == META {
+            return META_ENCODED.to_owned();
+        }
         let name = self.name.strip_suffix(b".").unwrap_or_default();
         let dot = name.iter().rposition(|byte| *byte == b'.').map_or(name.len(), |dot| dot + 1);
         String::from_utf8_lossy(&name[dot..]).into_owned()
@@ -179,6 +184,6 @@ mod tests {
             Region { name: name.to_vec(), info, server, started: None }.encoded()
         };
         assert_eq!(region(b"t.x,k.1,17.0123abcd."), "0123abcd");
-        assert_eq!(region(b"hbase:meta,,1"), "");
+        assert_eq!(region(b"hbase:meta,,1"), "1588230740");
     }
 }

@@ -11,6 +11,7 @@ mod faults;
 mod killed;
 mod masterless;
 mod moves;
+mod own_tables;
 mod read_only;
 mod regions;
 mod scenarios;
