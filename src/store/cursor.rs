@@ -9,7 +9,6 @@ mod row_place;
 mod snapshot;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::env::sync::Mutex;
@@ -81,7 +80,7 @@ impl Cursor {
             let next = Some(from.to_vec());
             let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first };
             lane.fill(&cursor.end, read_point);
-            cursor.add(Lane::Memory(lane));
+            cursor.add(Lane::Memory(Box::new(lane)));
         }
         cursor.order();
         Ok(cursor)
@@ -196,10 +195,12 @@ impl Cursor {
             self.lanes.remove(0);
             return;
         }
-        let mut at = 0;
-        while at + 1 < self.lanes.len() && self.lanes[at].key().cmp(&self.lanes[at + 1].key()) == Ordering::Greater {
-            self.lanes.swap(at, at + 1);
-            at += 1;
+        let [first, others @ ..] = self.lanes.as_slice() else { return };
+        // Mostly it stays in front.
+        let key = first.key();
+        if others.first().is_some_and(|other| other.key() < key) {
+            let before = others.partition_point(|other| other.key() < key);
+            self.lanes[..=before].rotate_left(1);
         }
     }
 

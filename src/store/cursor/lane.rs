@@ -11,7 +11,7 @@ use crate::store::memtable::{self, FamilyTable, MemCell, MemValue};
 
 /// One sorted source.
 pub(super) enum Lane {
-    Memory(MemoryLane),
+    Memory(Box<MemoryLane>),
     Run(Box<RunLane>),
 }
 

@@ -33,6 +33,9 @@ const ROWS: u64 = 4096;
 /// How a failure to build begins, as `status` tells it.
 pub const BUILDING: &str = "build secondary indexes";
 
+/// Is given what entries have of the values that a row has in a column, and the row.
+type TakeValues<'t> = &'t mut dyn FnMut(&BTreeSet<Vec<u8>>, &[u8]) -> Result<()>;
+
 /// A table and one of its indexes, as they are in a catalogue.
 fn to_build(catalogue: &Catalogue) -> Vec<(TableSchema, IndexSchema)> {
     let of = |table: &TableSchema| {
@@ -134,14 +137,13 @@ impl Engine {
         }
     }
 
-    /// Walks over [`ROWS`] rows of a family from a key on, and calls `take` with what entries have of the values of a
-    /// column, and the row; the key from which on the next ones are; `None`: these were the last.
+    /// Walks over [`ROWS`] rows of a family from a key on, and calls `take` for each with the values of a column; the key from which on the next ones are; `None`: these were the last.
     fn walk(
         &self,
         family: &FamilySchema,
         qualifier: &[u8],
         from: &[u8],
-        take: &mut dyn FnMut(&BTreeSet<Vec<u8>>, &[u8]) -> Result<()>,
+        take: TakeValues<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let snapshot = self.snapshot();
         let mut cursor = Cursor::new(&snapshot, family.id, from, FAR, 1024)?;
