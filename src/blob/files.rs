@@ -92,6 +92,8 @@ pub(super) struct Files {
     pub cannot_punch: AtomicBool,
     /// Damaged chunks that a repair has told of.
     pub lost: RwLock<BTreeSet<(u64, u32)>>,
+    /// Files that are not known in full, as they could not be read, and why: what is not found in them may be there.
+    pub unread: RwLock<BTreeMap<u64, Error>>,
     tables: Cache<u64, Table>,
     open: Mutex<LruCache<u64, Arc<dyn EnvFile>>>,
 }
@@ -139,6 +141,7 @@ impl Files {
             synced: Condvar::new(),
             cannot_punch: AtomicBool::new(false),
             lost: RwLock::default(),
+            unread: RwLock::default(),
             tables: Cache::new(TABLES),
             open: Mutex::new(LruCache::new(NonZeroUsize::new(OPEN_FILES).unwrap_or(NonZeroUsize::MIN))),
         }
@@ -187,12 +190,9 @@ impl Files {
             }
             Err(e) => return Err(self.io("open", number, &e)),
         };
-        let mut header = [0; FILE_HEADER as usize];
-        match file.read_at(&mut header, 0) {
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-                return Err(self.corrupt(number, Some(0), "the header is cut off"));
-            }
-            read => read.map_err(|e| self.io("read", number, &e))?,
+        // Where its sector cannot be read, chunks are found all the same.
+        if file.len().map_err(|e| self.io("read", number, &e))? < FILE_HEADER {
+            return Err(self.corrupt(number, Some(0), "the header is cut off"));
         }
         self.open.lock().push(number, file.clone());
         Ok(file)
@@ -209,12 +209,17 @@ impl Files {
     /// Where a chunk lies.
     pub(super) fn place(&self, number: u64, chunk: u32) -> Result<Place> {
         let blob = self.known.read().get(&number).cloned();
-        let Some(blob) = blob else { return Err(self.corrupt(number, None, "the store has no such blob file")) };
-        let lost = || self.corrupt(number, None, &format!("chunk {chunk} is lost"));
+        let Some(blob) = blob else { return Err(self.missing(number, "the store has no such blob file")) };
+        let lost = || self.missing(number, &format!("chunk {chunk} is lost"));
         if let Some(table) = &*blob.table.read() {
             return table.get(chunk).ok_or_else(lost);
         }
         self.table(&blob)?.get(chunk).ok_or_else(lost)
+    }
+
+    /// What is not found: damage, unless it may be where nothing can be read.
+    fn missing(&self, number: u64, what: &str) -> Error {
+        self.unread.read().get(&number).cloned().unwrap_or_else(|| self.corrupt(number, None, what))
     }
 
     /// Where the chunks of a file lie.

@@ -25,11 +25,22 @@ pub struct Recovered {
     pub is_gone: bool,
 }
 
+/// Where the chunks of a file lie.
+struct Survey {
+    table: Table,
+    /// Bytes of the file.
+    len: u64,
+    /// Why there may be more of them.
+    unread: Option<Error>,
+}
+
 impl Blobs {
     /// Cuts a file that is not sealed behind its last whole chunk and seals it. Only what lies beyond its first `known`
     /// bytes, which are known to have been on the disk, is checked; what lies before stays as it is.
     pub fn recover(&self, number: u64, known: u64) -> Result<Recovered> {
-        let Some((table, len)) = self.survey(number, known)? else { return self.take_away(number) };
+        let Some(Survey { table, len, unread }) = self.survey(number, known)? else { return self.take_away(number) };
+        // Order: before anything is cut off.
+        unread.map_or(Ok(()), Err)?;
         let files = &self.0.files;
         let (file, end) = (files.file(number)?, table.end());
         let tail = table.encode(&files.store, number);
@@ -49,14 +60,24 @@ impl Blobs {
         Ok(Recovered { bytes, chunks: state.chunks, cut: len.saturating_sub(end), is_gone: false })
     }
 
-    /// As [`Blobs::recover`], and changes nothing: for an open that only reads.
+    /// As [`Blobs::recover`], and changes nothing: for an open that only reads. Of a file that cannot be read to its end
+    /// what can be is known from now on; the rest is an error, and so is this.
     pub fn look(&self, number: u64, known: u64) -> Result<Recovered> {
-        let Some((table, len)) = self.survey(number, known)? else {
+        let surveyed = self.survey(number, known);
+        let unread = match &surveyed {
+            Ok(found) => found.as_ref().and_then(|survey| survey.unread.clone()),
+            Err(e) => Some(e.clone()).filter(|e| e.kind != ErrorKind::Corrupt),
+        };
+        if let Some(e) = &unread {
+            self.0.files.unread.write().insert(number, e.clone());
+        }
+        let Some(Survey { table, len, .. }) = surveyed? else {
             return Ok(Recovered { is_gone: true, ..Recovered::default() });
         };
         let (bytes, chunks) = (table.end(), table.next());
         let state = BlobState { number, bytes, chunks, dead: Vec::new() };
         self.adopt(Blob::new(&state, false, Some(table)));
+        unread.map_or(Ok(()), Err)?;
         Ok(Recovered { bytes, chunks, cut: len.saturating_sub(bytes), is_gone: false })
     }
 
@@ -68,8 +89,8 @@ impl Blobs {
         files.known.write().insert(blob.number, Arc::new(blob));
     }
 
-    /// Where whole chunks lie in a file, and its bytes; `None` if it was named and never made.
-    fn survey(&self, number: u64, known: u64) -> Result<Option<(Table, u64)>> {
+    /// Looks where whole chunks lie in a file; `None` if it was named and never made.
+    fn survey(&self, number: u64, known: u64) -> Result<Option<Survey>> {
         let files = &self.0.files;
         let exists = files.env.exists(&files.path(number)).map_err(|e| files.io("look for", number, &e))?;
         if known <= FILE_HEADER && (!exists || self.is_void(number)?) {
@@ -87,17 +108,22 @@ impl Blobs {
             let what = format!("the file has {} bytes, {known} were on the disk; it is cut off", walk.len());
             return Err(files.corrupt(number, Some(walk.len()), &what));
         }
-        while let Some((header, offset)) = walk.next().map_err(io)? {
+        let unread = loop {
+            let (header, offset) = match walk.next() {
+                Ok(Some(found)) => found,
+                Ok(None) => break None,
+                Err(e) => break Some(io(e)),
+            };
             let place = Place { offset: offset as u32, total: header.total() };
             let is_known = offset + u64::from(place.total) <= known;
-            if is_known || self.is_whole_at(&*file, number, header.number, place)? {
+            if is_known || self.is_there(&*file, number, header.number, place) {
                 table.put(header.number, place);
             }
-        }
+        };
         if table.end() < known {
             table.keep(known);
         }
-        Ok(Some((table, walk.len())))
+        Ok(Some(Survey { table, len: walk.len(), unread }))
     }
 
     /// Whether a file has neither a header nor a chunk that were written whole. A header alone may be damaged.
@@ -115,11 +141,12 @@ impl Blobs {
         Ok(Walk::new(&*file, &files.store, number).map_err(io)?.next().map_err(io)?.is_none())
     }
 
-    fn is_whole_at(&self, file: &dyn EnvFile, number: u64, chunk: u32, place: Place) -> Result<bool> {
-        let (files, offset) = (&self.0.files, u64::from(place.offset));
+    /// Whether a chunk is whole, or cannot be read: what a disk has lost was written once, which a torn end was not.
+    fn is_there(&self, file: &dyn EnvFile, number: u64, chunk: u32, place: Place) -> bool {
+        let offset = u64::from(place.offset);
         let mut buffer = vec![0; place.total as usize];
-        file.read_at(&mut buffer, offset).map_err(|e| files.io("read", number, &e))?;
-        Ok(Chunk::decode(buffer, &files.store, number, chunk, offset).is_some())
+        file.read_at(&mut buffer, offset).is_err()
+            || Chunk::decode(buffer, &self.0.files.store, number, chunk, offset).is_some()
     }
 
     /// Unlinks what is left of a file that never had anything in it.

@@ -184,7 +184,15 @@ fn write_again(env: &dyn Env, path: &Path) -> Result<()> {
         let mut piece = vec![0; (1 << 20).min(len as usize)];
         while at < len {
             let part = piece.len().min((len - at) as usize);
-            file.read_at(&mut piece[..part], at)?;
+            if file.read_at(&mut piece[..part], at).is_err() {
+                // What cannot be read is not in memory.
+                piece[..part].fill(0);
+                for (n, page) in piece[..part].chunks_mut(PAGE).enumerate() {
+                    if file.read_at(page, at + (n * PAGE) as u64).is_err() {
+                        page.fill(0);
+                    }
+                }
+            }
             for range in written(&piece[..part]) {
                 file.write_at(&piece[range.clone()], at + range.start as u64)?;
             }

@@ -12,6 +12,7 @@ mod compaction;
 mod concurrent;
 mod constraints;
 mod damage;
+mod decay;
 mod doubt;
 mod drafts;
 mod dropped;

@@ -57,8 +57,15 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(plan: FaultPlan) -> Self {
-        Self { random: plan.seed, plan: Some(plan), ..Self::default() }
+    /// From now on the plan's; sectors that have gone bad stay so.
+    pub(super) fn begin(&mut self, plan: FaultPlan) {
+        let bad = std::mem::take(&mut self.bad);
+        *self = Self { random: plan.seed, plan: Some(plan), bad, ..Self::default() };
+    }
+
+    /// The sector at a place of a node goes bad.
+    pub(super) fn spoil(&mut self, node: usize, offset: u64) {
+        self.bad.insert((node, offset / SECTOR));
     }
 
     /// No more faults; sectors that have gone bad stay so.
@@ -124,7 +131,7 @@ impl Faults {
             Fault::WriteMisdirected => vec![elsewhere],
             Fault::WriteTwice => vec![offset, elsewhere],
             Fault::SectorGoesBad => {
-                self.bad.insert((node, offset / SECTOR));
+                self.spoil(node, offset);
                 vec![offset]
             }
         }

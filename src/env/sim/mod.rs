@@ -249,7 +249,15 @@ impl SimEnv {
 
     /// Calls fail, and writes go wrong in silence, as the plan's seed decides.
     pub fn plan_faults(&self, plan: FaultPlan) {
-        self.state.lock().faults = Faults::new(plan);
+        self.state.lock().faults.begin(plan);
+    }
+
+    /// The sector at a place of a file cannot be read any more.
+    pub fn spoil(&self, path: &Path, offset: u64) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let node = state.node(path)?;
+        state.faults.spoil(node, offset);
+        Ok(())
     }
 
     /// How often a fault of the plan has struck, and how often in silence.
