@@ -33,6 +33,16 @@ pub struct RealEnv {
 
 struct RealFile(File);
 
+/// Makes a call again that a signal has interrupted, as the standard library does with its own.
+fn uninterrupted<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
+    loop {
+        match call() {
+            Err(nix::Error::EINTR) => {}
+            done => return done,
+        }
+    }
+}
+
 struct RealLock {
     file: File,
     env: RealEnv,
@@ -84,7 +94,7 @@ impl EnvFile for RealFile {
 
     fn allocate(&self, len: u64) -> io::Result<()> {
         let len = i64::try_from(len).map_err(io::Error::other)?;
-        Ok(nix::fcntl::posix_fallocate(&self.0, 0, len)?)
+        Ok(uninterrupted(|| nix::fcntl::posix_fallocate(&self.0, 0, len))?)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -92,7 +102,7 @@ impl EnvFile for RealFile {
         let (offset, len) = (i64::try_from(offset), i64::try_from(len));
         let (offset, len) = (offset.map_err(io::Error::other)?, len.map_err(io::Error::other)?);
         let mode = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-        match nix::fcntl::fallocate(&self.0, mode, offset, len) {
+        match uninterrupted(|| nix::fcntl::fallocate(&self.0, mode, offset, len)) {
             Err(nix::Error::EOPNOTSUPP | nix::Error::ENOSYS) => Err(io::ErrorKind::Unsupported.into()),
             punched => Ok(punched?),
         }
@@ -405,6 +415,13 @@ mod tests {
         std::fs::create_dir_all(path.join("in the way")).unwrap();
         RealEnv::default().replace_file(&path, b"text").unwrap_err();
         assert_eq!(RealEnv::default().list(directory.path()).unwrap(), ["catalogue"]);
+    }
+
+    #[test]
+    fn a_call_that_a_signal_interrupts_is_made_again() {
+        let mut answers = [Err(nix::Error::EINTR), Err(nix::Error::EINTR), Err(nix::Error::ENOSPC), Ok(())].into_iter();
+        assert_eq!(uninterrupted(|| answers.next().unwrap()), Err(nix::Error::ENOSPC));
+        assert_eq!(answers.next(), Some(Ok(())));
     }
 
     #[test]
