@@ -235,3 +235,22 @@ fn mount_lists_nothing_in_open_directories_of_a_table_or_family_that_goes() {
         assert!(listing.next().is_none(), "of a table that has gone");
     }
 }
+
+/// As the mount above, of each listing by itself: what the kernel or a look-up before it answers is no answer of these.
+#[test]
+fn a_page_of_a_directory_whose_table_has_gone_meanwhile_is_empty() {
+    use std::sync::Arc;
+
+    use cellfs::model::TableName;
+    use cellfs::store::{Store, StoreOptions};
+    use cellfs::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
+    use cellfs::tree::resolve::Tree;
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
+    let tree = Tree::new(Arc::new(store), directory.path());
+    let (table, row) = (TableName::parse("gone").unwrap(), b"r".to_vec());
+    let family = FamilyPlace { table: table.clone(), row: row.clone(), family: "f".into() };
+    let places = [Place::Row(Arc::new(RowPlace { table, row })), Place::Family(Arc::new(family))];
+    let pages = places.map(|place| tree.page(&NodeKey::plain(place), None, 10));
+    assert!(pages.iter().all(|page| page.as_ref().is_ok_and(Vec::is_empty)), "{pages:?}");
+}
