@@ -20,6 +20,8 @@ impl Engine {
     pub fn expire_runs(&self) -> Result<()> {
         let _one = self.compacting.lock();
         let (layout, now) = (self.layout(), self.now());
+        #[cfg(test)]
+        let now = if self.breaks(super::Broken::ExpiresEarly) { Timestamp(now.0 + 1_500) } else { now };
         let mut edit = Edit::default();
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {

@@ -114,6 +114,10 @@ pub enum Broken {
     WritesNoEntries,
     /// A compaction drops entries of values that are stored.
     DropsEntries,
+    /// Runs leave before what is in them has expired.
+    ExpiresEarly,
+    /// A read goes by a clock that is late.
+    ShowsExpired,
 }
 
 /// How a store is opened.

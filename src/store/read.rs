@@ -48,6 +48,8 @@ impl Engine {
         }
         let prefix = key::row_prefix(row);
         let now = self.now();
+        #[cfg(test)]
+        let now = if self.breaks(super::Broken::ShowsExpired) { Timestamp(now.0 - 1_500) } else { now };
         let column = key::column_prefix(&prefix, qualifier);
         if !qualifier.is_empty() && self.is_plain(family, range) {
             let mut cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;

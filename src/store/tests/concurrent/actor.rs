@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::events::{EventId, Place, Puts, Tick};
-use super::world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, number_of, read, table_name};
+use super::world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, Tables, World, number_of, read, table_name};
 use crate::backend::{Backend, CompactionKind, PurgeScope, RowListing, Versions};
 use crate::env::sync;
 use crate::model::*;
@@ -159,6 +159,7 @@ impl Actor {
         let result = self.mutate(table, row, Mutation::Put(cells), durability);
         let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| (cell.timestamp.0, cell.seq.0));
         log::trace!("put {number} in {table} {row} {qualifiers:?}: {at:?}");
+        self.world.known().oracle.aging().put(number, at.map(|(at, _)| at));
         self.world.end(&begun, (table, begin), World::kept(durability), &result);
     }
 
@@ -311,21 +312,24 @@ impl Actor {
         match self.chance.below(4) {
             // Where a crash undoes a compaction of a classic family, a tombstone of before hides what an earlier clock has
             // put since.
-            0 if !self.world.is_classic => self.world.env.advance(-(self.chance.below(5_000) as i64)),
+            // With a TTL, an older cell could show again whose newer one a compaction has taken.
+            0 if !self.world.tables.is_classic && self.world.tables.ttl_s.is_none() => {
+                self.world.env.advance(-(self.chance.below(5_000) as i64))
+            }
             1 => self.world.env.advance(self.chance.below(60_000) as i64),
             _ => sync::sleep(std::time::Duration::from_millis(self.chance.below(3_000))),
         }
     }
 }
 
-/// A table of a kind that keeps much or little. Within a run all are classic or none is: to change that changes what is
-/// seen.
-pub fn schema(table: &str, is_classic: bool, chance: &mut Chance) -> TableSchema {
+/// A table of a kind that keeps much or little.
+pub fn schema(table: &str, tables: Tables, chance: &mut Chance) -> TableSchema {
     let files = [("VERSIONS", "3"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", "TRUE")];
     let tight = [("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
     let classic = [("VERSIONS", "2"), ("COMPRESSION", "LZ4")];
-    let attributes: &[(&str, &str)] = if is_classic { &classic } else { chance.of(&[&files[..], &tight]) };
-    let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let attributes: &[(&str, &str)] = if tables.is_classic { &classic } else { chance.of(&[&files[..], &tight]) };
+    let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let attributes = attributes.chain(tables.ttl_s.map(|ttl| ("TTL".to_owned(), ttl.to_string()))).collect();
     let mut schema = TableSchema::new(table_name(table), [FamilySchema::new("f", attributes)]);
     if !chance.one_in(4) {
         let mut index = IndexSchema::new(INDEX);

@@ -135,7 +135,7 @@ impl Actor {
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
         let begun = world.known().oracle.begin_existence(table, true);
-        let schema = schema(table, self.world.is_classic, &mut self.chance);
+        let schema = schema(table, self.world.tables, &mut self.chance);
         self.change(&[begun], CatalogueChange::CreateTable(schema));
     }
 
@@ -235,7 +235,7 @@ impl Actor {
         let table = self.table();
         let world = Arc::clone(&self.world);
         let _alone = world.catalogue.lock();
-        let mut changed = schema(table, self.world.is_classic, &mut self.chance);
+        let mut changed = schema(table, self.world.tables, &mut self.chance);
         changed.metadata.insert("n".into(), self.chance.below(100).to_string());
         self.change(&[], CatalogueChange::AlterTable(changed));
     }

@@ -28,6 +28,8 @@ impl Actor {
         let puts = Puts::OneOf(BTreeSet::from([Some(number)]));
         let begun = [self.world.known().oracle.begin(&place, puts, true)];
         let result = self.put_value(&place, value, None, durability);
+        let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| cell.timestamp.0);
+        self.world.known().oracle.aging().put(number, at);
         log::trace!("put {number} in parts, {place:?}: {}", result.is_ok());
         self.world.end(&begun, (&place.table, begin), World::kept(durability), &result);
     }

@@ -7,6 +7,9 @@ pub type Tick = u64;
 /// What a column shows: the number of a put, or nothing.
 pub type Shown = Option<u64>;
 
+/// What a table shows that is there; no value has this number.
+pub const EXISTS: u64 = 0;
+
 /// A column of a table, or the table's being there (with an empty name of the row).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_types, reason = "what judges a simulation is not part of it")]
 
 mod actor;
+mod aging;
 mod changes;
 mod drafts;
 mod events;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 use actor::{Plan, act};
 use events::Place;
 use setting::{Disk, End, Setting};
-use world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, World, read};
+use world::{Chance, Open, PAIR, QUALIFIERS, ROWS, TABLES, Tables, World, read};
 
 use super::rig::spread;
 use super::*;
@@ -46,8 +47,9 @@ struct Run {
 impl Run {
     fn new(seed: u64, broken: Option<Broken>) -> Self {
         let mut chance = Chance::new(seed);
-        let setting = Setting::new(&mut chance, broken);
-        let world = Arc::new(World::new(SimEnv::new(), setting.value_bytes, chance.one_in(4)));
+        let setting = Setting::new(seed, &mut chance, broken);
+        let (is_classic, ttl_s) = (chance.one_in(4), setting.ttl_s);
+        let world = Arc::new(World::new(SimEnv::new(), setting.value_bytes, Tables { is_classic, ttl_s }));
         Self { setting, chance, world }
     }
 
@@ -83,7 +85,7 @@ impl Run {
             }
             let begun = self.world.known().oracle.begin_existence(table, true);
             let made = store.alter(
-                CatalogueChange::CreateTable(actor::schema(table, self.world.is_classic, &mut self.chance)),
+                CatalogueChange::CreateTable(actor::schema(table, self.world.tables, &mut self.chance)),
                 Origin(0),
             );
             match made {
@@ -311,6 +313,14 @@ fn no_interleaving_loses_or_shows_a_wrong_cell() {
 /// The first seed that notices, and what it says.
 fn noticed(broken: Broken) -> Option<String> {
     (0..CONTROLS).find_map(|seed| run(seed, Some(broken)).failure)
+}
+
+#[test]
+fn cells_that_a_ttl_takes_too_early_or_too_late_are_noticed() {
+    for broken in [Broken::ExpiresEarly, Broken::ShowsExpired] {
+        let found = noticed(broken).unwrap_or_else(|| panic!("{broken:?} is not noticed in {CONTROLS} seeds"));
+        println!("{broken:?}: {}", found.lines().next().unwrap_or_default());
+    }
 }
 
 #[test]

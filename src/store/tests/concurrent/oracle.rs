@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::events::{Certainty, Content, Event, EventId, Kept, Kind, Place, Puts, Shown, Tick};
+use super::aging::Aging;
+use super::events::{Certainty, Content, EXISTS, Event, EventId, Kept, Kind, Place, Puts, Shown, Tick};
 
 /// See the module.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub struct Oracle {
     /// Values that expire, by their numbers, and when: `None` until that is known, `i64::MAX` where a copy may last longer.
     /// They hide nothing for good that was there before.
     fleeting: BTreeMap<u64, Option<i64>>,
+    /// Values of a family with a TTL, by their numbers: none outlives what it hides.
+    aging: Aging,
 }
 
 impl Oracle {
@@ -65,7 +68,13 @@ impl Oracle {
 
     /// Whether a value must have expired by then.
     pub fn is_expired(&self, shown: Shown, now: i64) -> bool {
-        shown.and_then(|number| self.fleeting.get(&number)).is_some_and(|at| at.is_some_and(|at| at < now))
+        let by_itself = shown.and_then(|number| self.fleeting.get(&number).copied().flatten());
+        by_itself.is_some_and(|at| at < now) || self.aging.must_be_gone(shown, now)
+    }
+
+    /// What is known of the values of families with a TTL.
+    pub fn aging(&mut self) -> &mut Aging {
+        &mut self.aging
     }
 
     fn is_fleeting(&self, place: &Place, values: &BTreeSet<Shown>) -> bool {
@@ -77,6 +86,7 @@ impl Oracle {
         for number in values.iter().flatten() {
             self.fleeting.entry(*number).and_modify(|at| *at = Some(i64::MAX));
         }
+        self.aging.note_copied(values);
     }
 
     /// An operation begins.
@@ -86,6 +96,7 @@ impl Oracle {
         let (certainty, kept, operation) = (Certainty::Unknown, Kept::Always, self.operation);
         if let Puts::OneOf(values) = &puts {
             self.note_copied(values);
+            self.aging.begin(values);
         }
         self.add(place, Event { puts, begin, end: None, certainty, kept, what, operation, source: None })
     }
@@ -161,7 +172,7 @@ impl Oracle {
     /// What an event puts, as far as that is known by then.
     fn values(&mut self, event: &Event, end: Tick, depth: usize) -> BTreeSet<Shown> {
         match &event.puts {
-            Puts::OneOf(values) => values.clone(),
+            Puts::OneOf(values) => self.aging.aged(values),
             Puts::CopyOf(_) | Puts::SameAs(_) if depth > 4 => BTreeSet::new(),
             Puts::SameAs(source) => self.may_show_but(event.operation, source, (event.begin, end), depth + 1),
             Puts::CopyOf(source) => {
@@ -238,7 +249,7 @@ impl Oracle {
 
     /// A table comes or goes.
     pub fn begin_existence(&mut self, table: &str, exists: bool) -> EventId {
-        self.begin(&Place::table(table), Puts::OneOf(BTreeSet::from([exists.then_some(1)])), false)
+        self.begin(&Place::table(table), Puts::OneOf(BTreeSet::from([exists.then_some(EXISTS)])), false)
     }
 
     /// All that was acknowledged before a moment is on the disk.
@@ -301,8 +312,8 @@ impl Oracle {
         let mut first_lost: Option<(Tick, Place)> = None;
         let mut last_kept: Option<(Tick, Place)> = None;
         for (place, shown) in shown {
-            let events = self.events(place);
-            let shows = |e: &Event| matches!(&e.puts, Puts::OneOf(values) if values.contains(shown));
+            let events = self.events(place).clone();
+            let shows = |e: &Event| matches!(&e.puts, Puts::OneOf(values) if self.aging.aged(values).contains(shown));
             for event in events.values().filter(|e| e.what == Kind::Record && e.kept == Kept::Process) {
                 let Some(end) = event.end.filter(|_| event.certainty != Certainty::Refused) else { continue };
                 let explained = events.values().any(|e| shows(e) && e.end.is_none_or(|at| at >= event.begin));

@@ -47,11 +47,15 @@ pub struct Setting {
     pub actors: u64,
     pub deeds: u64,
     pub lives: u64,
+    /// Of the family of all tables.
+    pub ttl_s: Option<u64>,
     pub broken: Option<Broken>,
 }
 
 impl Setting {
-    pub fn new(chance: &mut Chance, broken: Option<Broken>) -> Self {
+    pub fn new(seed: u64, chance: &mut Chance, broken: Option<Broken>) -> Self {
+        // Numbers of its own, so that a seed goes on being what it was.
+        let mut aside = Chance::new(seed.rotate_left(32) ^ 0x0074_746C);
         Self {
             disk: chance.of(&disks()),
             background: chance.of(&[Background::On, Background::On, Background::Off]),
@@ -61,6 +65,7 @@ impl Setting {
             actors: 2 + chance.below(5),
             deeds: 10 + chance.below(40),
             lives: 1 + chance.below(3),
+            ttl_s: aside.one_in(4).then(|| aside.of(&[2, 10, 60])),
             broken,
         }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::events::{Content, EventId, Kept, Place, Shown, Tick};
+use super::events::{Content, EXISTS, EventId, Kept, Place, Shown, Tick};
 use super::oracle::Oracle;
 use crate::backend::Backend;
-use crate::env::{SimEnv, sync};
+use crate::env::{Env, SimEnv, sync};
 use crate::model::{Durability, TableName};
 use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
@@ -83,8 +83,14 @@ pub struct World {
     pub failing: AtomicBool,
     /// Bytes of a value at most.
     pub value_bytes: u64,
-    /// The kind of all tables.
+    pub tables: Tables,
+}
+
+/// The kind of all tables: to change that changes what is seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
     pub is_classic: bool,
+    pub ttl_s: Option<u64>,
 }
 
 /// A refusal that says that nothing was done.
@@ -108,23 +114,27 @@ pub fn is_refusal(kind: ErrorKind) -> bool {
 }
 
 impl World {
-    pub fn new(env: SimEnv, value_bytes: u64, is_classic: bool) -> Self {
+    pub fn new(env: SimEnv, value_bytes: u64, tables: Tables) -> Self {
+        let mut known = Known::default();
+        known.oracle.aging().set_ttl(tables.ttl_s.map(|ttl| ttl as i64 * 1_000));
         Self {
             env,
-            known: Mutex::default(),
+            known: Mutex::new(known),
             catalogue: sync::Mutex::new(()),
             next: AtomicU64::new(1),
             stop: AtomicBool::new(false),
             damaged: AtomicBool::new(false),
             failing: AtomicBool::new(false),
             value_bytes,
-            is_classic,
+            tables,
         }
     }
 
     /// Never held where others may go on.
     pub fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap()
+        let (now, mut known) = (self.env.now().0, self.known.lock().unwrap());
+        known.oracle.aging().note_clock(now);
+        known
     }
 
     pub fn fresh(&self) -> u64 {
@@ -183,7 +193,7 @@ impl World {
     /// Whether a table is there is what an answer says of it too.
     pub fn judge_error(&self, (table, begin): (&str, Tick), error: Option<&Error>) {
         let exists = match error {
-            None => Some(1),
+            None => Some(EXISTS),
             Some(e) if e.kind == ErrorKind::NoSuchTable => None,
             Some(_) => return self.judge_failure(error),
         };

@@ -35,6 +35,7 @@ impl Actor {
         let at = result.as_ref().ok().and_then(|done| done.written.first()).map(|cell| cell.timestamp.0);
         log::trace!("put {number} in {place:?} for {ttl_ms} ms: {at:?}");
         self.world.known().oracle.expires(number, at.map(|at| at + ttl_ms as i64));
+        self.world.known().oracle.aging().put(number, at);
         self.world.end(&begun, (&place.table, begin), World::kept(durability), &result);
     }
 
