@@ -65,21 +65,24 @@ test-cluster: setup-test
 	CELLFS_CLUSTER_ROUNDS=$${CELLFS_CLUSTER_ROUNDS:-3} CELLFS_CLUSTER_CASES=$${CELLFS_CLUSTER_CASES:-1000} \
 	    cargo test --release --locked --test integration -- --nocapture cluster::
 
-# Everything that a store does, interleaved by fresh seeds, for SECONDS_EACH seconds on disks that are healthy, small or
-# fail. A failure prints its seed: CELLFS_SEED=N RUST_LOG=trace shows every call of it.
+# Everything that a store does, interleaved by fresh seeds, for SECONDS_EACH seconds on disks that are healthy, small,
+# fail or decay. A failure prints its seed: CELLFS_SEED=N RUST_LOG=trace shows every call of it.
 SECONDS_EACH = 600
 simulate:
-	CELLFS_SECONDS=$(SECONDS_EACH) CELLFS_DISK=honest cargo test --release --locked --lib -- --nocapture \
-	    store::tests::concurrent::no_interleaving
+	CELLFS_SECONDS=$(SECONDS_EACH) CELLFS_SEED=$${CELLFS_SEED:-$$(date +%s)000000} RUST_LOG=$${RUST_LOG:-off} \
+	    cargo test --release --locked --lib -- --nocapture store::tests::concurrent::no_interleaving
 
 # Kills, power cuts, damage, full disks and failing calls in great numbers: about an hour on two processors. Each rig
-# prints what it tried, what was lost and what was wrong. CELLFS_POWER_CUTS is for each of ext4 and XFS.
+# prints what it tried, what was lost and what was wrong. CELLFS_POWER_CUTS is for each of ext4 and XFS. Whether all of it
+# works is told in minutes by
+#   make torture SECONDS_EACH=30 CELLFS_TORTURE=short CELLFS_KILLS=12 CELLFS_POWER_CUTS=30 CELLFS_SERVICE_KILLS=5 \
+#       CELLFS_SERVICE_CELLS=30000 CELLFS_FULL_DISKS=4 CELLFS_RACES=10
 torture: setup-test
 	@mount-scripts/setup.sh xfsprogs e2fsprogs strace python3
 	@$(MAKE) --no-print-directory simulate
-	CELLFS_TORTURE=full cargo test --release --locked --lib -- --nocapture --include-ignored \
-	    store::tests::damage store::tests::torture store::tests::concurrent::every_rule_that_is_broken
-	CELLFS_TORTURE=full CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-2500} \
+	CELLFS_TORTURE=$${CELLFS_TORTURE:-full} cargo test --release --locked --lib -- --nocapture --include-ignored \
+	    store::tests::damage store::tests::decay store::tests::torture store::tests::concurrent::every_rule_that_is_broken
+	CELLFS_TORTURE=$${CELLFS_TORTURE:-full} CELLFS_KILLS=$${CELLFS_KILLS:-3000} CELLFS_POWER_CUTS=$${CELLFS_POWER_CUTS:-2500} \
 	    CELLFS_SERVICE_KILLS=$${CELLFS_SERVICE_KILLS:-100} CELLFS_SERVICE_CELLS=$${CELLFS_SERVICE_CELLS:-1000000} \
 	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture torture:: full_disk races sync_that
