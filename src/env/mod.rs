@@ -4,6 +4,7 @@
 
 mod careless;
 mod held;
+mod interrupted;
 mod overlay;
 mod process;
 mod real;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::interrupted::uninterrupted;
 use super::overlay::OverlayEnv;
 use super::sync::RwLock;
 
@@ -32,16 +33,6 @@ pub struct RealEnv {
 }
 
 struct RealFile(File);
-
-/// Makes a call again that a signal has interrupted, as the standard library does with its own.
-fn uninterrupted<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
-    loop {
-        match call() {
-            Err(nix::Error::EINTR) => {}
-            done => return done,
-        }
-    }
-}
 
 struct RealLock {
     file: File,
@@ -415,13 +406,6 @@ mod tests {
         std::fs::create_dir_all(path.join("in the way")).unwrap();
         RealEnv::default().replace_file(&path, b"text").unwrap_err();
         assert_eq!(RealEnv::default().list(directory.path()).unwrap(), ["catalogue"]);
-    }
-
-    #[test]
-    fn a_call_that_a_signal_interrupts_is_made_again() {
-        let mut answers = [Err(nix::Error::EINTR), Err(nix::Error::EINTR), Err(nix::Error::ENOSPC), Ok(())].into_iter();
-        assert_eq!(uninterrupted(|| answers.next().unwrap()), Err(nix::Error::ENOSPC));
-        assert_eq!(answers.next(), Some(Ok(())));
     }
 
     #[test]
