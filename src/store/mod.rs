@@ -116,7 +116,7 @@ pub enum Broken {
     DropsEntries,
     /// Runs leave before what is in them has expired.
     ExpiresEarly,
-    /// A read goes by a clock that is late.
+    /// Reads of a family with a TTL go by a clock that is late.
     ShowsExpired,
 }
 
