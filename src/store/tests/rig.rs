@@ -189,10 +189,12 @@ impl Tally {
     /// As [`Tally::judge`], after a repair.
     pub fn judge_repaired(&mut self, what: &str, image: &Image, good: &Shown) {
         let env = image.machine();
-        let mut told = false;
+        let (mut told, mut noted) = (false, false);
         match check::repair(options(&env), &mut |_| Ok(())) {
             Ok(repaired) => {
                 told = repaired.done.iter().any(|text| text.starts_with("lost of"));
+                // What a repair has told of is a note from then on.
+                noted = repaired.done.iter().any(|text| text.starts_with("a part of a large value is damaged"));
                 let left = repaired.after.map_or(0, |after| after.damages);
                 if left > 0 && !what.contains(".blob") {
                     self.left.push(format!("{what}: {left} damages are left: {:?}", repaired.done));
@@ -200,7 +202,11 @@ impl Tally {
             }
             Err(e) => assert!(matches!(e.kind, ErrorKind::Corrupt | ErrorKind::NewerFormat), "{what}: {e}"),
         }
+        let silent = self.silent.len();
         self.judge_machine(what, &env, good, told);
+        if noted {
+            self.silent.truncate(silent);
+        }
     }
 
     fn add(&mut self, other: Self) {
