@@ -274,7 +274,9 @@ fn torture_a_disk_that_goes_away_ends_no_daemon() {
                 || errno(fs::read(family.join(&name))) == libc::EIO
         );
     }
-    assert!((1..20).contains(&fixture.log().lines().count()), "{}", fixture.log());
+    // A line for each call that is refused is information; the damage is told a few times.
+    let told = fixture.log().lines().filter(|line| !line.contains(" INFO ")).count();
+    assert!((1..20).contains(&told), "{}", fixture.log());
     let status = fixture.end();
     assert!(status.code().is_some(), "it ended by a signal: {status}: {}", fixture.log());
     // What was on the disk is there when it is back.
