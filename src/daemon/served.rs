@@ -188,6 +188,7 @@ pass_on! {
     fn cluster_numbers() -> Result<Option<ClusterNumbers>>;
     fn change_regions(change: &RegionChange) -> Result<bool>;
     fn value_limit() -> u64;
+    fn value_limit_is() -> &'static str;
     fn is_prompt() -> bool;
     fn check_room() -> Result<()>;
     fn changes(query: &ChangesQuery) -> Result<ChangesPage>;

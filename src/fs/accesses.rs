@@ -42,7 +42,7 @@ impl Accesses {
         if self.readers.fetch_add(1, Ordering::Relaxed) == 0 {
             *lines = Lines::default();
         }
-        Follower::default()
+        lines.follower()
     }
 
     fn close(&self) {

@@ -100,7 +100,8 @@ impl Feeds {
 impl Fs {
     pub(super) fn open_feed(&self, node: Arc<Node>, table: &TableName) -> Result<Opened> {
         let feed = self.feeds.open(&self.tree.backend, table)?;
-        self.add_stream(node, Box::new(Reader { feed, follower: Follower::default() }))
+        let follower = feed.state.lock().lines.follower();
+        self.add_stream(node, Box::new(Reader { feed, follower }))
     }
 
     /// As long as what was told to those who follow; always changed, so that they look.

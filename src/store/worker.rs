@@ -61,7 +61,7 @@ impl Workers {
 }
 
 /// Waits until `ready` says so, the time is up, or the store stops; whether to go on.
-fn wait(engine: &Engine, time: Duration, ready: impl Fn(&mut SignalState) -> bool) -> bool {
+fn wait(engine: &Engine, time: Duration, mut ready: impl FnMut(&mut SignalState) -> bool) -> bool {
     let until = Instant::now() + time;
     let mut state = engine.signals.state.lock();
     loop {
@@ -121,7 +121,9 @@ fn compact_loop(engine: &Engine) {
 }
 
 fn index_loop(engine: &Engine) {
-    while wait(engine, LOOK, |state| std::mem::take(&mut state.index)) {
+    // What was stopped in between goes on at once.
+    let mut has_begun = false;
+    while wait(engine, LOOK, |state| !std::mem::replace(&mut has_begun, true) | std::mem::take(&mut state.index)) {
         if engine.log.poison().is_none() && engine.has_to_build() {
             note(engine, BUILDING, engine.build_indexes());
         }
