@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use serde_json::json;
 use super::Answer;
 use super::args::ImportArgs;
 use super::cells::{await_input, open};
-use super::export::{format_of, outline};
+use super::export::format_of;
 use super::given::{self, wrong};
 use super::import_progress::{Keeper, Kept, place_of, store_mark};
+use super::import_source::{Source, Types};
 use super::key::recipe;
 use super::output::Output;
 use super::progress::Progress;
@@ -36,40 +37,6 @@ const RECORD_MAX: usize = 256 << 20;
 const KEPT_EVERY: Duration = Duration::from_secs(1);
 const KEPT_BYTES: usize = 64 << 20;
 
-/// What is read: a file that can be read again, or a stream.
-enum Source {
-    File(File, PathBuf, u64),
-    Stream(Box<dyn Read>),
-    Rows(Box<Rows>),
-}
-
-impl Source {
-    fn open(path: &Path) -> Result<Self> {
-        if path.as_os_str() == "-" {
-            return Ok(Self::Stream(Box::new(std::io::stdin().lock())));
-        }
-        let failed = |e: std::io::Error| Error::io(path.display(), &e);
-        let file = File::open(path).map_err(failed)?;
-        let there = file.metadata().map_err(failed)?;
-        Ok(if there.is_file() { Self::File(file, path.to_owned(), there.len()) } else { Self::Stream(Box::new(file)) })
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            let read = match self {
-                Self::File(file, ..) => file.read(buffer),
-                Self::Stream(stream) => stream.read(buffer),
-                // They are no bytes.
-                Self::Rows(_) => return Ok(0),
-            };
-            match read {
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                read => return read,
-            }
-        }
-    }
-}
-
 pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     if args.file.as_os_str() == "-" {
         await_input()?;
@@ -78,11 +45,14 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     let mut source = Source::open(&args.file)?;
     let mut keeper = resumed(args, backend.as_ref(), &table, &mut source)?;
     let plan = plan(args, backend.as_ref(), table.clone(), keeper.as_ref())?;
-    if plan.format == Format::Parquet {
-        source = rows(args, source, plan.columns.clone())?;
+    let types = Types::read(args.schema.as_deref().filter(|_| plan.format == Format::Parquet))?;
+    check_types(&types, keeper.as_ref())?;
+    if let (Source::File(file, name, _), None) = (&mut source, &keeper) {
+        let kept = Kept { types: types.mark(), ..kept(args, backend.as_ref(), &plan) };
+        keeper = Some(Keeper::new(place_of(name, &table), kept, (file, name))?);
     }
-    if let (Source::File(_, name, _), None) = (&source, &keeper) {
-        keeper = Some(Keeper::new(place_of(name, &table), kept(args, backend.as_ref(), &plan)));
+    if plan.format == Format::Parquet {
+        source = source.into_rows(plan.columns.clone(), &types, plan.from.lines)?;
     }
     let rejects = Rejects::open(&args.on_error, &args.file, keeper.as_ref().and_then(|one| one.kept.rejects.as_ref()))?;
     let import = Import::new(Arc::clone(&backend), plan)?;
@@ -124,29 +94,6 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     }
     output.finish()?;
     Ok(if bad > 0 { Answer::No } else { Answer::Yes })
-}
-
-/// The rows of a Parquet file.
-fn rows(args: &ImportArgs, source: Source, columns: Option<Columns>) -> Result<Source> {
-    let Source::File(file, name, _) = source else {
-        return Err(wrong("Parquet has its footer at the end: give a file that can be read from there, and no stream"));
-    };
-    if args.resume {
-        return Err(wrong(
-            "an import of Parquet is begun anew: with the --timestamp of the run before, what is written again changes \
-             nothing",
-        ));
-    }
-    // Of damage that the library panics of its panic says nothing to a user; what is read of it is an error.
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|at| at.file().contains("/parquet-")) {
-            usual(panic);
-        }
-    }));
-    let types = args.schema.as_deref().map(|file| outline(file, Format::Parquet)).transpose()?.unwrap_or_default();
-    let rows = Rows::open(file, columns, &types).map_err(|e| e.context(name.display()))?;
-    Ok(Source::Rows(Box::new(rows)))
 }
 
 /// How far the import came that `--resume` goes on with; the source is read up to there.
@@ -215,6 +162,14 @@ fn plan(args: &ImportArgs, backend: &dyn Backend, table: TableName, kept: Option
     Ok(Plan { table, format, columns, empty, time, mtime, recipe, record_max: RECORD_MAX, from })
 }
 
+/// Numbers of one file become counters in all of its runs, or in none.
+fn check_types(types: &Types, kept: Option<&Keeper>) -> Result<()> {
+    if kept.is_some_and(|keeper| keeper.kept.types != types.mark()) {
+        return Err(wrong("the import that was stopped had another --schema"));
+    }
+    Ok(())
+}
+
 fn named(name: &str) -> Result<Format> {
     let found = FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
     found.ok_or_else(|| wrong("the import that was stopped had a format that this release lacks"))
@@ -228,6 +183,7 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
         columns: plan.columns.clone(),
         keep_empty: args.keep_empty,
         key: args.key.key,
+        types: None,
         timestamp: plan.time.0,
         bytes: 0,
         lines: 0,
@@ -358,13 +314,25 @@ impl Run {
     }
 
     fn rows(&mut self, rows: &mut Rows, progress: &Progress) -> Result<()> {
-        let rejects = &mut self.rejects;
-        while self.import.feed_rows(rows, ROWS, &mut |bad| rejects.take(bad))? {
+        // Order: as with bytes, before the first row is stored.
+        if rows.left() > ROWS as u64 {
+            self.keep();
+        }
+        while self.feed_rows(rows)? {
             progress.say(&format!("{} rows", self.import.tally().rows));
+            if self.kept_at.elapsed() >= KEPT_EVERY {
+                self.write()?;
+                self.keep();
+            }
         }
         self.write()?;
         self.rejects.sync()?;
         self.backend.sync()
+    }
+
+    fn feed_rows(&mut self, rows: &mut Rows) -> Result<bool> {
+        let rejects = &mut self.rejects;
+        self.import.feed_rows(rows, ROWS, &mut |bad| rejects.take(bad))
     }
 
     fn write(&mut self) -> Result<()> {

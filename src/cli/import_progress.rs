@@ -1,13 +1,13 @@
 //! How far an import has come, kept beside its file: a run that was stopped goes on there.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::bulk::{Columns, Import, Position};
+use crate::bulk::{Columns, Format, Import, Position};
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -24,12 +24,15 @@ pub struct Kept {
     /// Rows are given by the fields of the table's recipe.
     #[serde(default)]
     pub key: bool,
+    /// What tells the types of a schema file from others.
+    #[serde(default)]
+    pub types: Option<u64>,
     /// Of what says no timestamp: the same when it is written again.
     pub timestamp: i64,
-    /// What of the file is in the table.
+    /// What of the file is in the table. Of Parquet: rows, and about what they would be as text.
     pub bytes: u64,
     pub lines: u64,
-    /// Of these bytes: whether the file is still the same.
+    /// Of these bytes: whether the file is still the same. Of Parquet: of its length and its end.
     pub digest: u64,
     pub rows: u64,
     pub cells: u64,
@@ -39,12 +42,14 @@ pub struct Kept {
 }
 
 const VERSION: u32 = 1;
+/// What is looked at of a Parquet file: its footer says where all the rest is, and what it has.
+const END: u64 = 64 << 10;
 
 /// The file beside the input, and the bytes of that which were given to the import and are not in the table yet.
 pub struct Keeper {
     path: PathBuf,
     pub kept: Kept,
-    /// Of the bytes before this place.
+    /// Of the bytes before this place; of Parquet, whose bytes are not given, of its length and its end.
     digest: Xxh3,
     digested: u64,
     /// Those behind it: what the import holds of the file.
@@ -67,11 +72,35 @@ pub fn place_of(file: &Path, table: &TableName) -> PathBuf {
     name.into()
 }
 
+impl Kept {
+    /// It is Parquet, which is read by its rows and not from the beginning to the end.
+    fn is_of_rows(&self) -> bool {
+        self.format == Format::Parquet.name()
+    }
+}
+
+/// A digest of the length of a file and of its end.
+fn of_end(file: &mut File, name: &Path) -> Result<Xxh3> {
+    let mut digest = Xxh3::new();
+    let mut read = || {
+        let len = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(len.saturating_sub(END)))?;
+        let mut end = Vec::new();
+        file.take(END).read_to_end(&mut end)?;
+        digest.update(&len.to_le_bytes());
+        digest.update(&end);
+        file.rewind()
+    };
+    read().map_err(|e| Error::io(format!("read {}", name.display()), &e))?;
+    Ok(digest)
+}
+
 impl Keeper {
-    /// Of an import that begins.
-    pub fn new(path: PathBuf, kept: Kept) -> Self {
+    /// Of an import of a file that begins.
+    pub fn new(path: PathBuf, kept: Kept, (file, name): (&mut File, &Path)) -> Result<Self> {
         let kept = Kept { version: VERSION, ..kept };
-        Self { path, kept, digest: Xxh3::new(), digested: 0, given: Vec::new(), unkept: 0, before: (0, 0, 0) }
+        let digest = if kept.is_of_rows() { of_end(file, name)? } else { Xxh3::new() };
+        Ok(Self { path, kept, digest, digested: 0, given: Vec::new(), unkept: 0, before: (0, 0, 0) })
     }
 
     /// What an import has left; `NotFound` if there is none.
@@ -100,6 +129,10 @@ impl Keeper {
 
     /// Reads the file up to where the import goes on. Refuses one that is not the same up to there.
     pub fn pass(&mut self, file: &mut File, name: &Path) -> Result<()> {
+        if self.kept.is_of_rows() {
+            self.digest = of_end(file, name)?;
+            return if self.digest.digest() == self.kept.digest { Ok(()) } else { Err(self.has_changed(name, "rows")) };
+        }
         let failed = |e: &std::io::Error| Error::io(format!("read {}", name.display()), e);
         let (mut left, mut buffer) = (self.kept.bytes, vec![0; 1 << 20]);
         while left > 0 {
@@ -112,15 +145,17 @@ impl Keeper {
             self.digested += read as u64;
             left -= read as u64;
         }
-        if left > 0 || self.digest.digest() != self.kept.digest {
-            let text = format!(
-                "{} has changed in the {} lines that are imported; begin anew without --resume",
-                name.display(),
-                self.kept.lines
-            );
-            return Err(Error::new(ErrorKind::IllegalArgument, text));
-        }
-        Ok(())
+        let is_same = left == 0 && self.digest.digest() == self.kept.digest;
+        if is_same { Ok(()) } else { Err(self.has_changed(name, "lines")) }
+    }
+
+    fn has_changed(&self, name: &Path, unit: &str) -> Error {
+        let text = format!(
+            "{} has changed in the {} {unit} that are imported; begin anew without --resume",
+            name.display(),
+            self.kept.lines
+        );
+        Error::new(ErrorKind::IllegalArgument, text)
     }
 
     /// Where the import goes on.
@@ -166,7 +201,10 @@ impl Keeper {
         self.unkept = 0;
         (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
         (self.kept.rows, self.kept.cells, self.kept.bad) = self.totals(import);
-        self.kept.columns = import.columns().cloned();
+        // Of Parquet they are known from the beginning.
+        if let Some(columns) = import.columns() {
+            self.kept.columns = Some(columns.clone());
+        }
         self.kept.rejects = rejects;
         self.write().map_err(|e| Error::io(format!("write {}", self.path.display()), &e))
     }

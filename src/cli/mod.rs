@@ -24,6 +24,7 @@ mod given;
 mod history;
 mod import;
 mod import_progress;
+mod import_source;
 mod index;
 mod key;
 mod logging;

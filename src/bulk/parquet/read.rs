@@ -3,12 +3,15 @@
 //! Holds a page of each column, and a row. A number becomes a decimal, or a counter's eight bytes where the file or a schema
 //! file says so; a date or a time is written as ISO 8601 has it; what is null is no cell.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use parquet::basic::Compression;
-use parquet::file::metadata::FileMetaData;
+use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::{ReadOptions, ReadOptionsBuilder};
 use parquet::record::Field as Value;
 use parquet::record::reader::RowIter;
 
@@ -34,7 +37,10 @@ pub struct Rows {
     names: Vec<String>,
     /// Columns whose numbers are counters.
     counters: Vec<bool>,
+    /// Of the row that was read last.
     number: u64,
+    /// Rows behind those that were passed, as the footer says.
+    left: u64,
     is_over: bool,
 }
 
@@ -44,9 +50,16 @@ fn refused(text: impl Into<String>) -> Error {
 
 impl Rows {
     /// Refuses what is no Parquet file, has no row key, or columns in columns. `columns`: what the fields are, in their
-    /// order; `None`: their names say it.
-    pub fn open<R: ChunkReader + 'static>(file: R, columns: Option<Columns>, outline: &Outline) -> Result<Self> {
-        let file = held(|| SerializedFileReader::new(file))?.map_err(|e| {
+    /// order; `None`: their names say it. `passed`: rows that are not wanted again.
+    pub fn open<R: ChunkReader + 'static>(
+        file: R,
+        columns: Option<Columns>,
+        outline: &Outline,
+        passed: u64,
+    ) -> Result<Self> {
+        let skipped = Rc::new(Cell::new(0));
+        let options = behind(passed, &skipped);
+        let file = held(|| SerializedFileReader::new_with_options(file, options))?.map_err(|e| {
             refused(format!("it is no Parquet file, or its end is missing, where the footer stands ({e})"))
         })?;
         check_codecs(&file)?;
@@ -65,31 +78,29 @@ impl Rows {
             })?,
         };
         let counters = counters(meta, outline, &names, &columns);
+        let groups = file.metadata().row_groups();
+        let left = groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or_default());
+        let left = left.fold(0, u64::saturating_add).saturating_sub(passed - skipped.get());
         let rows = held(|| RowIter::from_file_into(Box::new(file)))?;
-        Ok(Self { rows, columns, names, counters, number: 0, is_over: false })
+        let mut rows = Self { rows, columns, names, counters, number: skipped.get(), left, is_over: false };
+        while rows.number < passed && rows.read().transpose()?.is_some() {}
+        Ok(rows)
     }
 
     pub fn columns(&self) -> &Columns {
         &self.columns
     }
 
+    /// How many rows it had when it was opened, behind those that were passed.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// The next row. After an error there is none: what follows cannot be read.
     pub fn next(&mut self, terms: &Terms) -> Option<Result<Row>> {
-        if self.is_over {
-            return None;
-        }
-        self.number += 1;
-        let row = match held(|| self.rows.next()) {
-            Ok(None) => return None,
-            Ok(Some(Ok(row))) => row,
-            Ok(Some(Err(e))) => {
-                self.is_over = true;
-                return Some(Err(refused(format!("row {}: the file is damaged ({e})", self.number))));
-            }
-            Err(e) => {
-                self.is_over = true;
-                return Some(Err(e.context(format!("row {}", self.number))));
-            }
+        let row = match self.read()? {
+            Ok(row) => row,
+            Err(e) => return Some(Err(e)),
         };
         let mut values = Vec::with_capacity(self.names.len());
         for ((_, value), at) in row.get_column_iter().zip(0..) {
@@ -101,6 +112,22 @@ impl Rows {
         Some(Ok(Row { number: self.number, changes, text }))
     }
 
+    /// The next row as the library has it.
+    fn read(&mut self) -> Option<Result<parquet::record::Row>> {
+        if self.is_over {
+            return None;
+        }
+        self.number += 1;
+        let failed = match held(|| self.rows.next()) {
+            Ok(None) => return None,
+            Ok(Some(Ok(row))) => return Some(Ok(row)),
+            Ok(Some(Err(e))) => refused(format!("row {}: the file is damaged ({e})", self.number)),
+            Err(e) => e.context(format!("row {}", self.number)),
+        };
+        self.is_over = true;
+        Some(Err(failed))
+    }
+
     fn text(&self, values: &[Option<Vec<u8>>]) -> Vec<u8> {
         let mut object = serde_json::Map::new();
         for (name, value) in self.columns.names().zip(values) {
@@ -110,6 +137,19 @@ impl Rows {
         }
         serde_json::Value::Object(object).to_string().into_bytes()
     }
+}
+
+/// Leaves out the groups of rows that were passed as a whole, and counts their rows.
+fn behind(passed: u64, skipped: &Rc<Cell<u64>>) -> ReadOptions {
+    let (skipped, mut before) = (Rc::clone(skipped), 0_u64);
+    let is_wanted = move |group: &RowGroupMetaData, _: usize| {
+        before = before.saturating_add(u64::try_from(group.num_rows()).unwrap_or_default());
+        if before <= passed {
+            skipped.set(before);
+        }
+        before > passed
+    };
+    ReadOptionsBuilder::new().with_predicate(Box::new(is_wanted)).build()
 }
 
 /// What the library makes of bytes; where it takes damage for a fault of its own, it gives up by a panic.

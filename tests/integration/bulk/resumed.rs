@@ -1,7 +1,8 @@
 //! An import that is killed goes on where it was: nothing is missing, nothing is there twice.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Stored;
@@ -10,6 +11,35 @@ const ROWS: usize = 300_000;
 
 fn rows_of(stored: &Stored) -> usize {
     stored.done(&["count", "STORE", "t"]).trim().parse().unwrap()
+}
+
+/// Runs an import, which is killed once it has kept some progress, at another moment each time; at last it is left alone.
+fn killed_and_resumed(stored: &Stored, first: &[&str], kept: &Path) -> ExitStatus {
+    let mut runs = 0;
+    loop {
+        let mut args = first.to_vec();
+        if runs > 0 {
+            args.insert(1, "--resume");
+        }
+        let mut child = stored.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        runs += 1;
+        let before = std::fs::read(kept).ok();
+        let began = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                println!("{runs} runs");
+                assert!(runs > 1, "it was never killed");
+                return status;
+            }
+            let has_kept = std::fs::read(kept).ok().is_some_and(|now| before.as_ref() != Some(&now));
+            if runs < 4 && (has_kept && began.elapsed() > Duration::from_millis(300 * runs)) {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
 }
 
 #[test]
@@ -26,36 +56,8 @@ fn bulk_an_import_that_was_killed_goes_on_and_nothing_is_twice_or_missing() {
     }
     stored.write("big.csv", &text);
     let kept = stored.path("big.csv.default.t.cellfs-import");
-    let first = ["import", "STORE", "t", "big.csv", "--on-error", "bad.csv"];
-    let mut runs = 0;
-    loop {
-        let mut args = first.to_vec();
-        if runs > 0 {
-            args.insert(1, "--resume");
-        }
-        let mut child = stored.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        runs += 1;
-        // Killed once it has kept some progress, at another moment each time; at last it is left alone.
-        let before = std::fs::read(&kept).ok();
-        let began = Instant::now();
-        let ended = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break Some(status);
-            }
-            let has_kept = std::fs::read(&kept).ok().is_some_and(|now| before.as_ref() != Some(&now));
-            if runs < 4 && (has_kept && began.elapsed() > Duration::from_millis(300 * runs)) {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                break None;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        };
-        if let Some(status) = ended {
-            assert_eq!(status.code(), Some(1), "bad lines were left out");
-            break;
-        }
-    }
-    println!("{runs} runs");
+    let status = killed_and_resumed(&stored, &["import", "STORE", "t", "big.csv", "--on-error", "bad.csv"], &kept);
+    assert_eq!(status.code(), Some(1), "bad lines were left out");
     assert!(!kept.exists());
     assert_eq!(rows_of(&stored), ROWS);
     let versions = stored.done(&["scan", "STORE", "t", "--versions", "100"]);
@@ -65,4 +67,69 @@ fn bulk_an_import_that_was_killed_goes_on_and_nothing_is_twice_or_missing() {
     let wanted: Vec<&str> = text.lines().filter(|line| !line.starts_with(',')).collect();
     assert!(back.lines().eq(wanted), "the table is not what the file says");
     assert!(stored.done(&["check", "STORE"]).contains("0"), "the store is sound");
+}
+
+/// A Parquet file of groups of rows: keys, a number that one row lacks, and a text.
+fn parquet(stored: &Stored, rows: usize, lacks: usize) {
+    stored.done(&["create", "STORE", "from", "f"]);
+    let mut text = "HBASE_ROW_KEY,f:a,f:b\n".to_owned();
+    for row in 0..rows {
+        let number = if row == lacks { String::new() } else { format!("{row:07}") };
+        writeln!(text, "r{row:07},{number},v{row}").unwrap();
+    }
+    stored.write("from.csv", text);
+    stored.done(&["import", "STORE", "from", "from.csv"]);
+    stored.done(&["export", "STORE", "from", "-o", "big.parquet"]);
+}
+
+#[test]
+fn bulk_an_import_of_parquet_that_was_killed_goes_on_and_nothing_is_twice_or_missing() {
+    let stored = Stored::new();
+    stored.done(&["alter", "STORE", "t", "f,VERSIONS=100"]);
+    parquet(&stored, ROWS, ROWS);
+    let kept = stored.path("big.parquet.default.t.cellfs-import");
+    let status = killed_and_resumed(&stored, &["import", "STORE", "t", "big.parquet"], &kept);
+    assert_eq!(status.code(), Some(0));
+    assert!(!kept.exists());
+    let versions = stored.done(&["scan", "STORE", "t", "--versions", "100"]);
+    assert_eq!(versions.lines().count(), 2 * ROWS, "no cell has two versions");
+    stored.done(&["create", "STORE", "u", "f"]);
+    stored.done(&["import", "STORE", "u", "big.parquet"]);
+    let table = |name| stored.done(&["export", "STORE", name, "--format", "csv"]);
+    assert!(table("t") == table("u"), "the table is not what a whole import gives");
+}
+
+#[test]
+fn bulk_an_import_of_parquet_goes_on_behind_the_rows_that_are_there_and_in_the_same_file_alone() {
+    let stored = Stored::new();
+    // Behind a whole group of rows, and in the middle of one.
+    let (rows, bad) = (140_000, 130_000);
+    parquet(&stored, rows, bad);
+    let columns = ["import", "STORE", "t", "big.parquet", "--columns", "f:key,HBASE_ROW_KEY,f:text"];
+    let said = stored.refused(&columns, 2);
+    assert!(said.contains(&format!("row {}", bad + 1)) && said.contains("go on with --resume"), "{said}");
+    assert_eq!(rows_of(&stored), bad);
+
+    let whole = std::fs::read(stored.path("big.parquet")).unwrap();
+    let mut other = whole.clone();
+    let at = other.len() - 100;
+    other[at] ^= 1;
+    let resume = ["import", "--resume", "STORE", "t", "big.parquet", "--on-error", "skip"];
+    for changed in [&whole[..whole.len() - 1], &[b"more", &whole[..]].concat(), &other] {
+        stored.write("big.parquet", changed);
+        let said = stored.refused(&resume, 2);
+        assert!(said.contains("has changed in the 130000 rows"), "{said}");
+    }
+    stored.write("big.parquet", &whole);
+    stored.write("schema", "f:text u64\n");
+    let said = stored.refused(&[&resume[..], &["--schema", "schema"]].concat(), 2);
+    assert!(said.contains("another --schema"), "{said}");
+
+    // The names of the columns are kept, and what was done is not done again.
+    let output = stored.run(&resume);
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    let wanted = format!("imported {} cells of {} rows; 1 lines", 2 * (rows - 1), rows - 1);
+    assert!(output.status.code() == Some(1) && said.contains(&wanted), "{said}");
+    assert_eq!(rows_of(&stored), rows - 1);
+    assert!(!stored.path("big.parquet.default.t.cellfs-import").exists());
 }
