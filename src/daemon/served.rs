@@ -167,9 +167,8 @@ pass_on! {
     fn rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
     fn leave(directory: &Directory) -> Result<()>;
     fn kept_attributes(column: &ColumnKey) -> Result<FileAttributes>;
-    fn set_attributes(
-        column: &ColumnKey, cell: &CellInfo, change: &AttributeChange, origin: Origin
-    ) -> Result<CellInfo>;
+    fn set_attributes(column: &ColumnKey, cell: &CellInfo, change: &AttributeChange, origin: Origin)
+        -> Result<CellInfo>;
     fn sync() -> Result<()>;
     fn flush(table: Option<&TableName>) -> Result<()>;
     fn compact(table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
