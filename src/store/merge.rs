@@ -134,6 +134,25 @@ struct OpenRow<'a> {
     overflowed: bool,
 }
 
+/// Counts the cells that a walk looks at, and asks the pace now and then.
+struct Looks<'l, 'p> {
+    looked: u64,
+    pace: &'l mut Pace<'p>,
+    progress: &'l mut dyn FnMut(u64),
+}
+
+impl Looks<'_, '_> {
+    /// One more; false: the store stops.
+    fn go_on(&mut self) -> bool {
+        self.looked += 1;
+        if !self.looked.is_multiple_of(PIECE) {
+            return true;
+        }
+        (self.progress)(PIECE);
+        self.pace.go_on()
+    }
+}
+
 /// See the module.
 pub struct Walk<'a, 'o, 'e> {
     merge: &'a Merge<'a>,
@@ -154,14 +173,10 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         }
         let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, &[], super::cursor::FAR)?;
         let mut open: Option<OpenRow<'a>> = None;
-        let mut looked = 0;
+        let mut looks = Looks { looked: 0, pace, progress };
         while let Some(key) = cursor.key() {
-            looked += 1;
-            if looked % PIECE == 0 {
-                progress(PIECE);
-                if !pace.go_on() {
-                    return Ok(Ended::Stopped);
-                }
+            if !looks.go_on() {
+                return Ok(Ended::Stopped);
             }
             if open.as_ref().is_none_or(|open| !key.starts_with(&open.prefix)) {
                 let next = self.start_row(key);

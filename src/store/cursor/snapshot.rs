@@ -27,10 +27,10 @@ impl Snapshot {
         self.doubt.map_or(Ok(()), |upto| Err(in_doubt(upto)))
     }
 
-    /// Rows of a family, about: those of its largest run.
-    pub fn rows_about(&self, family: FamilyId) -> u64 {
+    /// Rows of a family in each of its runs; a row may be in several.
+    pub fn rows_of_runs(&self, family: FamilyId) -> impl Iterator<Item = u64> {
         let runs = self.layout.runs(family).map(|runs| runs.runs.as_slice()).unwrap_or_default();
-        runs.iter().map(|run| run.sum(|facts| facts.rows)).max().unwrap_or(0)
+        runs.iter().map(|run| run.sum(|facts| facts.rows))
     }
 
     /// For those who have looked at each column themselves.

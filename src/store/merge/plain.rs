@@ -1,7 +1,7 @@
 //! The walk of a compaction over puts alone: without tombstones, TTLs of their own, restored and erasing puts, each column is
 //! judged by itself, and most of them have one cell, which stays.
 
-use super::{Ended, Merge, OpenRow, PIECE, Scope, Walk};
+use super::{Ended, Looks, Merge, OpenRow, Scope, Walk};
 use crate::Result;
 use crate::format::key;
 use crate::store::cursor::{Cursor, FAR};
@@ -62,16 +62,12 @@ impl<'a> Walk<'a, '_, '_> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Ended> {
         let mut cursor = Cursor::of_runs(self.merge.family.id, &self.merge.runs, &[], FAR)?;
-        let (mut at, mut looked) = (At::default(), 0);
+        let (mut at, mut looks) = (At::default(), Looks { looked: 0, pace, progress });
         // Of a column that has more than its first cell.
         let mut open: Option<OpenRow<'a>> = None;
         while let Some(key) = cursor.key() {
-            looked += 1;
-            if looked % PIECE == 0 {
-                progress(PIECE);
-                if !pace.go_on() {
-                    return Ok(Ended::Stopped);
-                }
+            if !looks.go_on() {
+                return Ok(Ended::Stopped);
             }
             if at.is_in_column(key) {
                 match &mut open {

@@ -112,7 +112,7 @@ impl Engine {
         let Some(family) = table.families.get(&column.family) else { return Ok(()) };
         let (mut from, mut passed) = (Vec::new(), 0);
         let mut entries = Gathered::default();
-        let all = self.snapshot().rows_about(family.id).max(1);
+        let all = self.snapshot().rows_of_runs(family.id).max().unwrap_or(0).max(1);
         while let Some(next) = self.walk(family, &column.qualifier, &from, &mut |values, row| {
             values.iter().for_each(|value| entries.hold(&index.entries, Tags::default(), &entry_key(value, row), &[]));
             if entries.is_full() {

@@ -141,7 +141,7 @@ impl LookUp {
             Source::Range { from, end, window, is_last } => {
                 if window.is_empty() && !*is_last {
                     let filled = fill(snapshot, entries, (from, end), bounds)?;
-                    if filled.is_more_than(self.indexed.map_or(0, |family| snapshot.rows_about(family))) {
+                    if filled.is_more_than(self.indexed.map_or(0, |family| snapshot.rows_of_runs(family).sum())) {
                         self.source = Source::Table;
                         return Ok(None);
                     }
@@ -164,7 +164,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Whether what follows costs more than a look at all rows of a table, which are so many.
+    /// Whether what follows costs more than a look at all rows of a table, which are so many at the most.
     fn is_more_than(&self, table_rows: u64) -> bool {
         let walks = self.within / (self.rows.len() as u64).max(1);
         !self.is_all && walks.saturating_mul(self.walked) > table_rows.saturating_sub(self.within).saturating_mul(LOOK)
