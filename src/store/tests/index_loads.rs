@@ -4,6 +4,7 @@ use super::checks::findings;
 use super::secondary::{between, declare, index, rows_by};
 use super::*;
 use crate::backend::ChangesQuery;
+use crate::env::sync::{self, Limits, simulate};
 
 const ROWS: usize = 400;
 
@@ -92,4 +93,24 @@ fn a_build_that_fails_anywhere_says_so_and_is_made_again() {
         expect(&store);
     }
     assert!(tried > 5, "{tried} calls");
+}
+
+#[test]
+fn a_build_that_was_stopped_goes_on_at_the_open() {
+    let simulated = simulate(1, Limits { steps: 3_000_000 }, || {
+        let env = SimEnv::new();
+        let (store, mut settings) = filled(&env);
+        declare(&store, Some(index("f:q"))).unwrap();
+        store.close().unwrap();
+        settings.background = Background::On;
+        let store = Store::open(settings).unwrap();
+        let mut waited_ms = 0;
+        while !store.catalogue().unwrap().tables[&table()].indexes["i"].is_complete() {
+            sync::sleep(std::time::Duration::from_millis(100));
+            waited_ms += 100;
+        }
+        assert!(waited_ms < 10_000, "{waited_ms} ms");
+        expect(&store);
+    });
+    simulated.unwrap_or_else(|failure| panic!("{}", failure.text));
 }
