@@ -335,7 +335,7 @@ impl Fs {
 
     fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
         let backend = &self.tree.backend;
-        let with_all = self.removals.take(table, Some(family));
+        let with_all = self.removals.take(&SchemaPlace::Family(table.clone(), family.to_owned()));
         if !with_all && super::remove::family_in_use(backend.as_ref(), table, family)? {
             let text =
                 format!("rows of {table} use family {family}; `rm -r` of this directory drops it with its cells");

@@ -10,7 +10,7 @@ use crate::model::{
     TimeRange,
 };
 use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family_of};
-use crate::tree::schema;
+use crate::tree::{schema, schema_constraint};
 use crate::{Error, ErrorKind, Result};
 
 /// What the store does not know yet of a name that goes.
@@ -187,6 +187,9 @@ impl Fs {
         {
             let (table, family, name) = (table.clone(), family.clone(), name.clone());
             return self.tree.backend.alter(CatalogueChange::UnsetForRestore { table, family, name }, origin);
+        }
+        if key.view == View::Plain {
+            schema_constraint::check_unset(self.tree.backend.catalogue()?.as_ref(), place)?;
         }
         self.set_attribute(place, None, origin)
     }

@@ -6,24 +6,35 @@
 //!
 //! All of `TABLE/.schema` does not go: who holds it open while he removes what is in it is refused the families, and what
 //! he has unlinked is there again. So it is of the table's own attributes, whose directory stays.
+//!
+//! A check or an index goes likewise: without its type a check takes everything, and without its columns it is of others.
 
 use super::handles::Handle;
 use super::{Fs, not_permitted};
 use crate::Result;
 use crate::env::sync::Mutex;
-use crate::model::{Origin, TableName, Timestamp};
+use crate::model::{Origin, Timestamp};
 use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
 
 /// How long after the last name the directory goes, ms.
 const PATIENCE_MS: i64 = 2_000;
 
-/// A family, or the attributes of a table, that are being removed.
+/// A directory of attributes that is being removed.
 struct Removal {
-    table: TableName,
-    /// `None`: the table's own attributes.
-    family: Option<String>,
+    owner: SchemaPlace,
     hidden: Vec<SchemaPlace>,
     last: Timestamp,
+}
+
+impl Removal {
+    /// What of it goes where the directory has stayed. A check stays as it was if it is its family's removal that was broken
+    /// off, or if its columns were among the names: it would be of all columns.
+    fn ended(self) -> Vec<SchemaPlace> {
+        let is_checks = matches!(self.owner, SchemaPlace::Constraint(..));
+        let keeps_checks = !is_checks || self.hidden.iter().any(is_checked_columns);
+        let is_kept = |place: &SchemaPlace| keeps_checks && matches!(place, SchemaPlace::ConstraintAttribute { .. });
+        self.hidden.into_iter().filter(|place| !is_kept(place)).collect()
+    }
 }
 
 /// See the module.
@@ -31,19 +42,14 @@ struct Removal {
 pub(super) struct Removals(Mutex<Vec<Removal>>);
 
 impl Removals {
-    fn hide(&self, (table, family): (&TableName, Option<&str>), place: &SchemaPlace, now: Timestamp) {
+    fn hide(&self, owner: SchemaPlace, place: &SchemaPlace, now: Timestamp) {
         let mut removals = self.0.lock();
-        let is_it = |removal: &&mut Removal| removal.table == *table && removal.family.as_deref() == family;
-        let known = removals.iter_mut().find(is_it);
-        match known {
+        match removals.iter_mut().find(|removal| removal.owner == owner) {
             Some(removal) => {
                 removal.hidden.push(place.clone());
                 removal.last = now;
             }
-            None => {
-                let (table, family, hidden) = (table.clone(), family.map(str::to_owned), vec![place.clone()]);
-                removals.push(Removal { table, family, hidden, last: now });
-            }
+            None => removals.push(Removal { owner, hidden: vec![place.clone()], last: now }),
         }
     }
 
@@ -52,10 +58,10 @@ impl Removals {
     }
 
     /// The directory itself goes, or is refused to go; whether names in it went before.
-    pub(super) fn take(&self, table: &TableName, family: Option<&str>) -> bool {
+    pub(super) fn take(&self, owner: &SchemaPlace) -> bool {
         let mut removals = self.0.lock();
         let before = removals.len();
-        removals.retain(|removal| !(removal.table == *table && removal.family.as_deref() == family));
+        removals.retain(|removal| removal.owner != *owner);
         removals.len() < before
     }
 
@@ -66,27 +72,41 @@ impl Removals {
         }
     }
 
+    /// What was hidden in directories that have stayed, and is to be unset.
     fn over(&self, now: Timestamp) -> Vec<SchemaPlace> {
         let mut removals = self.0.lock();
         let is_over = |removal: &Removal| now.0 - removal.last.0 > PATIENCE_MS;
         let over = removals.extract_if(.., |removal| is_over(removal));
-        over.flat_map(|removal| removal.hidden).collect()
+        over.flat_map(Removal::ended).collect()
     }
 }
 
 impl Fs {
     /// Whether the name goes with its directory; it is hidden then and stays set.
     pub(super) fn goes_with_directory(&self, dir: &NodeKey, place: &SchemaPlace, pid: u32) -> bool {
-        let Some((table, family)) = owner_of(dir).filter(|_| dir.view == View::Plain) else { return false };
-        let of = match family {
-            Some(family) => SchemaPlace::Family(table.clone(), family.to_owned()),
-            None => SchemaPlace::TableAttributes(table.clone()),
-        };
-        let goes = self.holds(of, pid);
-        if goes {
-            self.removals.hide((table, family), place, self.tree.backend.now());
+        let Some(owner) = self.held_owner(dir, place, pid).filter(|_| dir.view == View::Plain) else { return false };
+        self.removals.hide(owner, place, self.tree.backend.now());
+        true
+    }
+
+    /// The directory that a name goes with, among those that the program holds open.
+    fn held_owner(&self, dir: &NodeKey, place: &SchemaPlace, pid: u32) -> Option<SchemaPlace> {
+        let Place::Schema(dir) = &dir.place else { return None };
+        let is_held = |owner: &SchemaPlace| self.holds(owner.clone(), pid);
+        if let Some(owner) = owner_of(dir).filter(is_held) {
+            return Some(owner);
         }
-        goes
+        let owner = match (dir.as_ref(), place) {
+            (SchemaPlace::Constraint(..), SchemaPlace::ConstraintAttribute { .. }) => dir.as_ref().clone(),
+            // With all of a schema no index goes.
+            (SchemaPlace::Index(table, _), SchemaPlace::IndexAttribute { .. })
+                if !is_held(&SchemaPlace::Table(table.clone())) =>
+            {
+                dir.as_ref().clone()
+            }
+            _ => return None,
+        };
+        Some(owner).filter(is_held)
     }
 
     fn holds(&self, dir: SchemaPlace, pid: u32) -> bool {
@@ -100,23 +120,29 @@ impl Fs {
     /// Refuses to remove what goes with all of a table's schema, which stays; what of it is hidden is there again.
     pub(super) fn check_removal(&self, key: &NodeKey, pid: u32) -> Result<()> {
         let Place::Schema(place) = &key.place else { return Ok(()) };
-        let (table, family) = match place.as_ref() {
-            SchemaPlace::TableAttributes(table) if key.view == View::Plain => {
-                self.removals.take(table, None);
+        let table = match place.as_ref() {
+            SchemaPlace::TableAttributes(_) | SchemaPlace::Constraint(..) if key.view == View::Plain => {
+                self.removals.take(place);
                 return Ok(());
             }
-            SchemaPlace::Family(table, family) => (table, Some(family)),
-            SchemaPlace::Recipe(table)
+            SchemaPlace::Family(table, _)
+            | SchemaPlace::Recipe(table)
             | SchemaPlace::Indexes(table)
             | SchemaPlace::Index(table, _)
-            | SchemaPlace::IndexAttribute { table, .. } => (table, None),
+            | SchemaPlace::IndexAttribute { table, .. } => table,
             _ => return Ok(()),
         };
-        if key.view != View::Plain || !self.holds(SchemaPlace::Table(table.clone()), pid) {
+        let is_index = matches!(place.as_ref(), SchemaPlace::Index(..));
+        if key.view != View::Plain {
             return Ok(());
         }
-        if let Some(family) = family {
-            self.removals.take(table, Some(family));
+        let is_refused = self.holds(SchemaPlace::Table(table.clone()), pid);
+        // What goes is taken of a family with its cells, later.
+        if is_refused || is_index {
+            self.removals.take(place);
+        }
+        if !is_refused {
+            return Ok(());
         }
         let text = format!(
             "a table keeps its schema: `rm -r` of .schema/FAMILY drops one family of {table}, `rm -r` of the table all of \
@@ -133,7 +159,15 @@ impl Fs {
     /// Attributes whose directory has stayed are unset.
     pub(super) fn end_removals(&self, now: Timestamp) -> Result<()> {
         for place in self.removals.over(now) {
-            if matches!(place, SchemaPlace::Attribute { .. } | SchemaPlace::FreeKey { .. }) {
+            let is_attribute = matches!(
+                place,
+                SchemaPlace::Attribute { .. }
+                    | SchemaPlace::FreeKey { .. }
+                    | SchemaPlace::ConstraintAttribute { .. }
+                    | SchemaPlace::IndexAttribute { .. }
+            );
+            // Its directory may have gone otherwise.
+            if is_attribute && self.tree.facts(&NodeKey::plain(Place::Schema(place.clone().into())))?.is_some() {
                 self.set_attribute(&place, None, Origin::default())?;
             }
         }
@@ -141,15 +175,19 @@ impl Fs {
     }
 }
 
-/// The table, and the family of it, whose attributes a directory has.
-fn owner_of(dir: &NodeKey) -> Option<(&TableName, Option<&str>)> {
-    let Place::Schema(place) = &dir.place else { return None };
-    match place.as_ref() {
-        SchemaPlace::TableAttributes(table) => Some((table, None)),
-        SchemaPlace::Free { table, family, .. } => Some((table, family.as_deref())),
-        SchemaPlace::Family(table, family)
+/// The family, or the table's own attributes, that a directory of attributes is part of.
+fn owner_of(dir: &SchemaPlace) -> Option<SchemaPlace> {
+    match dir {
+        SchemaPlace::TableAttributes(_) | SchemaPlace::Family(..) => Some(dir.clone()),
+        SchemaPlace::Free { table, family: None, .. } => Some(SchemaPlace::TableAttributes(table.clone())),
+        SchemaPlace::Free { table, family: Some(family), .. }
         | SchemaPlace::Constraints(table, family)
-        | SchemaPlace::Constraint(table, family, _) => Some((table, Some(family))),
+        | SchemaPlace::Constraint(table, family, _) => Some(SchemaPlace::Family(table.clone(), family.clone())),
         _ => None,
     }
+}
+
+/// Whether it says which columns a check is of.
+fn is_checked_columns(place: &SchemaPlace) -> bool {
+    matches!(place, SchemaPlace::ConstraintAttribute { name, .. } if name == "columns")
 }

@@ -1,14 +1,15 @@
 //! `.export/FORMAT`: the rows of a table, of the answer of a question, of a row or of a family, written as they are read.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::answer::Answer;
 use super::marks::Mark;
-use super::place::{NodeKey, Place, View};
+use super::place::{FamilyPlace, NodeKey, Place, View};
 use super::question::{Pick, Question};
 use super::resolve::Tree;
 use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, writer};
-use crate::model::{Piece, Qualifier, TableName, Tells};
+use crate::model::{Columns, Piece, Qualifier, TableName, Tells};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are given on at once.
@@ -39,7 +40,10 @@ impl Tree {
         let columns = match (format.needs_columns(), row, question.pick()) {
             (false, ..) => Vec::new(),
             (true, None, Pick::First(_) | Pick::Last(_) | Pick::Sample(_)) => {
-                columns_of_picked(&answer, &table, &rows)?
+                columns_found(&answer, &table, (None, None), (&rows, &Mark::All))?
+            }
+            (true, Some(_), _) if family.is_some_and(|family| is_narrowed(&question, &answer, family)) => {
+                columns_found(&answer, &table, (row, family), (&rows, &cells))?
             }
             (true, ..) => {
                 self.columns_of((&question, &answer), &table, (row, family.map(|family| family.family.as_str())))?
@@ -91,12 +95,32 @@ impl Tree {
     }
 }
 
-/// The columns that a line has where some rows are picked: those that are asked for by name, and those of these rows.
-fn columns_of_picked(answer: &Answer<'_>, table: &TableName, rows: &Mark) -> Result<Vec<(String, Qualifier)>> {
-    let named = answer.columns().iter().filter_map(|(family, columns)| Some((family, columns.as_ref()?)));
+/// Whether only a part of a family is asked for within it, and the steps of its rows name none of its columns.
+fn is_narrowed(question: &Question, answer: &Answer<'_>, family: &FamilyPlace) -> bool {
+    let names = |columns: &Columns| columns.get(&family.family).is_some_and(Option::is_some);
+    !question.cells.is_empty() && !names(answer.columns())
+}
+
+/// The columns that a line has of a part of the answer: those that are asked for by name, else those that are found.
+fn columns_found(
+    answer: &Answer<'_>,
+    table: &TableName,
+    (row, family): (Option<&[u8]>, Option<&Arc<FamilyPlace>>),
+    (rows, cells): (&Mark, &Mark),
+) -> Result<Vec<(String, Qualifier)>> {
+    let asked = match family {
+        None => Some(answer.columns()),
+        Some(_) => answer.question.columns_of_cells(),
+    };
+    let slice = answer.question.slice_of_cells();
+    let is_of = |name: &str, column: &[u8]| {
+        family.is_none_or(|family| family.family == name && slice.contains(column) && cells.picks(column))
+    };
+    let named = asked.into_iter().flatten().filter_map(|(family, columns)| Some((family, columns.as_ref()?)));
     let named = named.flat_map(|(family, columns)| columns.iter().map(|column| (family.clone(), column.clone())));
-    let mut names: BTreeSet<(String, Qualifier)> = named.collect();
-    answer.pieces((None, None), (rows, &Mark::All), Tells::Infos, &mut |piece| {
+    let mut names: BTreeSet<(String, Qualifier)> = named.filter(|(family, column)| is_of(family, column)).collect();
+    check_columns(table, names.len())?;
+    answer.pieces((row, family), (rows, cells), Tells::Infos, &mut |piece| {
         if let Piece::Found(cell) = piece {
             names.insert((cell.family.clone(), cell.qualifier.clone()));
         }

@@ -64,6 +64,20 @@ pub(super) fn set(
     })
 }
 
+/// Refuses to take its columns away from a check that asks for something: it would be of the whole family.
+pub fn check_unset(catalogue: &Catalogue, place: &SchemaPlace) -> Result<()> {
+    let SchemaPlace::ConstraintAttribute { table, family, constraint, name } = place else { return Ok(()) };
+    let asks = of(catalogue, table, family, constraint).is_some_and(|check| check.attributes().len() > 1);
+    if name != "columns" || !asks {
+        return Ok(());
+    }
+    let text = format!(
+        "without `columns` check {constraint} would be of all columns of family {family}: write others into the file, or \
+         drop the check with rmdir or `rm -r` of its directory; nothing is changed"
+    );
+    Err(Error::new(ErrorKind::NotPermitted, text))
+}
+
 fn change(
     catalogue: &Catalogue,
     table: &TableName,

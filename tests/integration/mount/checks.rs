@@ -208,3 +208,34 @@ fn mount_a_shell_that_writes_what_a_check_takes_is_refused_nothing() {
     assert!(line.contains(&format!("uid={uid} ")) && !line.contains("pid=0 "), "{said}");
     assert!(line.contains("/r1/f/empty release: ") && line.contains("is no whole number"), "{said}");
 }
+
+#[test]
+fn mount_rm_of_a_check_or_an_index_drops_it_whole() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("text"), "any").unwrap();
+    let (checks, indexes) = (fixture.path("t/.schema/f/.check"), fixture.path("t/.schema/.index"));
+    declare(&fixture, "j", &[("columns", "age"), ("type", "i64"), ("length", "..4")]);
+    fs::create_dir(indexes.join("i")).unwrap();
+    fs::write(indexes.join("i/columns"), "f:age\n").unwrap();
+    fs::write(indexes.join("i/include"), "f:text\n").unwrap();
+    // Its columns alone do not go, or it would be of `text` too.
+    assert_eq!(errno(fs::remove_file(checks.join("j/columns"))), libc::EPERM);
+    assert!(errors(&fixture).contains("would be of all columns of family f"), "{}", errors(&fixture));
+    // Some names go, and the directory stays: the check holds on, and after the mount it is as it was.
+    let script = "import os, sys\nd = os.open(sys.argv[1], os.O_RDONLY)\n\
+                  for name in sys.argv[2:]: os.unlink(name, dir_fd=d)";
+    let python = Command::new("python3").args(["-c", script]).arg(checks.join("j")).args(["type", "columns"]).status();
+    assert!(python.unwrap().success());
+    assert_eq!(written(&fixture.path("t/r/f/age"), b"x").0, libc::EINVAL);
+    let mut fixture = fixture;
+    fixture.remount();
+    assert_eq!(names(&checks.join("j")), ["columns", "length", "type"]);
+    for dir in [checks.join("j"), indexes.join("i")] {
+        let rm = Command::new("rm").arg("-r").arg(&dir).output().unwrap();
+        assert!(rm.status.success(), "{}", String::from_utf8_lossy(&rm.stderr));
+        assert_eq!(errno(fs::metadata(&dir)), libc::ENOENT);
+    }
+    fs::write(fixture.path("t/r/f/age"), "any text").unwrap();
+    declare(&fixture, "j", &[("columns", "other"), ("type", "i64")]);
+    assert_eq!(names(&checks.join("j")), ["columns", "type"], "nothing is hidden of a new one");
+}

@@ -102,3 +102,24 @@ fn mount_export_is_a_stream_of_its_owner_that_may_be_left() {
     let dir = fixture.path("t/.filter/ValueFilter(=, 'substring:v')");
     assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o500, "it tells of values");
 }
+
+#[test]
+fn mount_export_of_a_part_of_a_wide_row_has_the_columns_of_that_part() {
+    let fixture = Fixture::new();
+    let cells = (0..10_050).map(|n| ("wide".to_owned(), format!("q{n:06}"), n.to_string()));
+    put_many(fixture.backend().as_ref(), "f", cells);
+    for (part, wanted) in [
+        (".columns/q000001,q000002", "HBASE_ROW_KEY,f:q000001,f:q000002\nwide,1,2\n"),
+        (".columns/q000001,none", "HBASE_ROW_KEY,f:none,f:q000001\nwide,,1\n"),
+        (".columns/q000001,q000012/.prefix/q00001", "HBASE_ROW_KEY,f:q000012\nwide,12\n"),
+        (".prefix/q00001/.first/2", "HBASE_ROW_KEY,f:q000010,f:q000011\nwide,10,11\n"),
+        (".from/q000010/.last/1", "HBASE_ROW_KEY,f:q010049\nwide,10049\n"),
+    ] {
+        assert_eq!(export(&fixture, &format!("wide/f/{part}/.export/csv")), wanted, "{part}");
+    }
+    assert!(export(&fixture, "wide/f/.prefix/q0000/.export/tsv").starts_with("HBASE_ROW_KEY\tf:q000000\tf:q000001\t"));
+    for part in ["", ".prefix/q/"] {
+        let refused = fs::read(fixture.path("t/wide/f").join(part).join(".export/csv"));
+        assert_eq!(errno(refused), libc::EOPNOTSUPP, "{part}");
+    }
+}
