@@ -230,6 +230,10 @@ pub trait Backend: Send + Sync {
     }
     /// Keys of rows with a visible cell, ascending; fewer than the limit only at the end.
     fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>>;
+    /// How many rows a scan answers, where that is known without a look at each; `None`: they have to be counted.
+    fn count_rows(&self, _scan: &Scan) -> Result<Option<u64>> {
+        Ok(None)
+    }
     /// Names of the families in which the row has a visible cell (or a kept one, if asked), ascending.
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
     /// Columns after `after` with their newest version in the range, ascending; fewer than `limit` only at the end.

@@ -19,7 +19,7 @@ use crate::daemon::{Absent, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
-    RowKey, RowMutations, Scan, TableName, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
+    RowKey, RowMutations, Scan, TableName, Tells, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -309,22 +309,30 @@ pub fn scan(mut args: ScanArgs, json: bool) -> Result<Answer> {
     printer.finish()
 }
 
-pub fn count(args: CountArgs, json: bool) -> Result<Answer> {
-    let (backend, table) = open(&args.of.store, &args.of.table)?;
-    let mut scan = Scan::all(table);
-    if let Some(prefix) = &args.prefix {
-        scan = scan.with_prefix(&given::bytes(prefix));
-    }
-    scan.read.filter = Some(b"FirstKeyOnlyFilter() AND KeyOnlyFilter()".to_vec());
-    super::index::ask(backend.as_ref(), &mut scan, &args.by)?;
-    let mut rows = 0_u64;
+/// Rows of a scan, by a look at each.
+fn count_each(backend: &dyn Backend, mut scan: Scan) -> Result<u64> {
+    (scan.tells, scan.read.max_per_family) = (Tells::Infos, Some(1));
+    let mut rows = 0;
     let progress = Progress::counting("rows");
     for row in backend.scan(&scan)? {
         row?;
         rows += 1;
         progress.add(1);
     }
-    drop(progress);
+    Ok(rows)
+}
+
+pub fn count(args: CountArgs, json: bool) -> Result<Answer> {
+    let (backend, table) = open(&args.of.store, &args.of.table)?;
+    let mut scan = Scan::all(table);
+    if let Some(prefix) = &args.prefix {
+        scan = scan.with_prefix(&given::bytes(prefix));
+    }
+    super::index::ask(backend.as_ref(), &mut scan, &args.by)?;
+    let rows = match backend.count_rows(&scan)? {
+        Some(rows) => rows,
+        None => count_each(backend.as_ref(), scan)?,
+    };
     let mut output = Output::new();
     if json {
         output.json(&json!({ "rows": rows }))?

@@ -212,6 +212,10 @@ impl Backend for Client {
         expect!(self, Request::ListRows(listing.clone()), Response::Keys(rows) => rows)
     }
 
+    fn count_rows(&self, scan: &Scan) -> Result<Option<u64>> {
+        expect!(self, Request::CountRows(scan.clone()), Response::Count(count) => count)
+    }
+
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
         let request = Request::ListFamilies(table.clone(), row.to_vec(), range, which);
         expect!(self, request, Response::Names(names) => names)

@@ -46,6 +46,7 @@ fn name(request: &Request) -> &'static str {
         Request::Newest(..) => "newest",
         Request::ReadValue(..) => "read_value",
         Request::ListRows(_) => "list_rows",
+        Request::CountRows(_) => "count_rows",
         Request::ListFamilies(..) => "list_families",
         Request::ListAround(..) | Request::ListVersions(..) => "list_versions",
         Request::ListHistory(..) => "list_history",

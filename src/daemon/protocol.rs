@@ -80,6 +80,7 @@ pub enum Request {
     Restore(Restoration),
     Numbers,
     Check,
+    CountRows(Scan),
 }
 
 impl Request {
@@ -162,6 +163,7 @@ pub enum Response {
     Numbers(Box<DaemonNumbers>),
     Failed(Error),
     Checked(CheckEvent),
+    Count(Option<u64>),
 }
 
 /// Writes one message.

@@ -146,13 +146,12 @@ pass_on! {
     fn read_value(cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
     fn filled(cell: &CellInfo) -> Result<u64>;
     fn list_rows(listing: &RowListing) -> Result<Vec<RowKey>>;
+    fn count_rows(scan: &Scan) -> Result<Option<u64>>;
     fn list_families(table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
     fn list_columns(
         table: &TableName, row: &[u8], family: &str, after: Option<&[u8]>, range: TimeRange, limit: usize
     ) -> Result<Vec<(Qualifier, CellInfo)>>;
-    fn list_versions(
-        column: &ColumnKey, which: Versions, before: Option<Timestamp>, limit: usize
-    ) -> Result<Vec<CellInfo>>;
+    fn list_versions(of: &ColumnKey, which: Versions, before: Option<Timestamp>, limit: usize) -> Result<Vec<CellInfo>>;
     fn last_columns(
         place: (&TableName, &[u8], &str), before: &[u8], range: TimeRange, limit: usize
     ) -> Result<Option<Vec<Qualifier>>>;

@@ -177,6 +177,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             let len = usize::try_from(len).unwrap_or(usize::MAX).min(VALUE_PIECE);
             Response::Bytes(backend.read_value(&cell, offset, len)?)
         }
+        Request::CountRows(scan) => Response::Count(backend.count_rows(&scan)?),
         Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
         Request::ListFamilies(table, row, range, which) => {
             Response::Names(backend.list_families(&table, &row, range, which)?)

@@ -124,6 +124,11 @@ pub struct ExtentFacts {
 }
 
 impl ExtentFacts {
+    /// Whether all of its cells are puts that neither have a TTL of their own, nor were restored, nor erase.
+    pub fn has_plain_puts(&self) -> bool {
+        self.tombstones.all() == 0 && !self.has_ttl && !self.has_ended && !self.has_erases
+    }
+
     /// Whether its places lie within it, and it within a file of so many bytes.
     pub(super) fn fits(&self, file_len: u64) -> bool {
         let parts = [self.groups_at, self.columns_at, self.chunks_at, self.sketch_at];

@@ -93,6 +93,11 @@ impl Run {
         Arc::new(Self { first_layer, last_layer, extents, greatest, is_damaged })
     }
 
+    /// Extents of any runs, whose key ranges are disjoint and ascend.
+    pub fn of(extents: Vec<RunExtent>) -> Arc<Self> {
+        Self::new((0, 0), extents)
+    }
+
     /// The extents that may have keys with a prefix.
     pub fn near(&self, prefix: &[u8]) -> impl Iterator<Item = &RunExtent> {
         // One that cannot be read may have any key.

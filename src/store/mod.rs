@@ -15,6 +15,7 @@ mod check;
 mod collect;
 mod compact;
 mod complete;
+mod count;
 mod cursor;
 mod damage;
 mod draft;

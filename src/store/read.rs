@@ -13,7 +13,7 @@ use crate::model::{
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};
 
 /// Cells of the first page of a read of one row.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 /// Rows after which a long walk takes a new snapshot, so that old memtables can go.
 pub const SNAPSHOT_ROWS: usize = 4096;
 
@@ -210,7 +210,7 @@ impl Engine {
     }
 
     /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
-    fn shows(
+    pub(super) fn shows(
         &self,
         cursor: &mut Cursor,
         family: &FamilySchema,

@@ -150,6 +150,10 @@ impl Backend for Store {
         self.steady(&listing.table, || self.of(&listing.table).list_rows(listing))
     }
 
+    fn count_rows(&self, scan: &Scan) -> Result<Option<u64>> {
+        self.steady(&scan.table, || self.of(&scan.table).count_rows(scan))
+    }
+
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
         self.engine.noted(
             self.changeable_in(&from.table).and(self.changeable_in(&to.table))?.rename_directory(from, to, origin),

@@ -11,6 +11,7 @@ mod columns;
 mod compaction;
 mod concurrent;
 mod constraints;
+mod count;
 mod damage;
 mod decay;
 mod doubt;

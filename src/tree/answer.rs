@@ -71,6 +71,11 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
+    /// How many rows it has, where that is known without a look at each.
+    pub fn count_rows(&self) -> Result<Option<u64>> {
+        self.backend.count_rows(&self.scan)
+    }
+
     /// A scan of which only the keys of rows are of interest.
     fn keys(&self) -> Scan {
         let mut scan = self.scan.clone();

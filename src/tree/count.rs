@@ -46,8 +46,14 @@ impl Tree {
             Mark::From(first) => From::At(first, None),
             Mark::All | Mark::Upto(_) => From::Start,
         };
+        let answer = self.answer(key, question, table)?;
+        if matches!(mark.as_ref(), Mark::All)
+            && let Some(count) = answer.count_rows()?
+        {
+            return Ok(count);
+        }
         let mut count = 0;
-        self.answer(key, question, table)?.rows(from, most, |_| {
+        answer.rows(from, most, |_| {
             count += 1;
             goes_on()
         })?;

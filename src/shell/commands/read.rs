@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::region::Region;
 use crate::model::{
-    Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, TimeRange, after_prefix, cell_json,
-    to_string_binary,
+    Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, Tells, TimeRange, after_prefix,
+    cell_json, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::convert::{convert, counter, local_time};
@@ -314,10 +314,10 @@ fn count(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let table = session.enabled_table(&arguments.text(0))?;
     let (mut scan, _) = scan_request(&table, &mut options)?;
     // One cell a row is enough to know that the row is there.
-    scan.read.filter = Some(match scan.read.filter {
-        None => b"FirstKeyOnlyFilter()".to_vec(),
-        Some(filter) => [b"(", filter.as_slice(), b") AND FirstKeyOnlyFilter()"].concat(),
-    });
+    match scan.read.filter.take() {
+        None => (scan.tells, scan.read.max_per_family) = (Tells::Infos, Some(1)),
+        Some(filter) => scan.read.filter = Some([b"(", filter.as_slice(), b") AND FirstKeyOnlyFilter()"].concat()),
+    }
     let backend = session.backend()?;
     let mut count = 0u64;
     for result in backend.scan(&scan)? {

@@ -4,6 +4,7 @@
 use super::{Ended, Looks, Merge, OpenRow, Scope, Walk};
 use crate::Result;
 use crate::format::key;
+use crate::segment::ExtentFacts;
 use crate::store::cursor::{Cursor, FAR};
 use crate::store::layout::Run;
 use crate::store::pace::Pace;
@@ -19,11 +20,8 @@ impl Merge<'_> {
 }
 
 fn has_plain_puts(run: &Run) -> bool {
-    run.extents.iter().all(|extent| {
-        // Of what cannot be read nothing is known.
-        let is_plain = extent.facts().map(|f| f.tombstones.all() == 0 && !f.has_ttl && !f.has_ended && !f.has_erases);
-        is_plain.unwrap_or(false)
-    })
+    // Of what cannot be read nothing is known.
+    run.extents.iter().all(|extent| extent.facts().is_some_and(ExtentFacts::has_plain_puts))
 }
 
 /// Where the walk is: what the keys of the row and of the column begin with, and the key of the column's first cell.

@@ -232,6 +232,18 @@ impl Rig {
         let first = Scan { limit: Some(1), ..Scan::all(table()) };
         let first: Vec<RowResult> = self.store.scan(&first).unwrap().map(Result::unwrap).collect();
         assert_eq!(first, forward[..forward.len().min(1)], "the first row");
+        self.compare_count(&forward);
+    }
+
+    /// That a count that is known is that of the rows.
+    fn compare_count(&self, forward: &[RowResult]) {
+        for (start, stop) in [("", ""), ("b", ""), ("a", "c"), ("aa", "bb")] {
+            let is_within = |row: &[u8]| row >= start.as_bytes() && (stop.is_empty() || row < stop.as_bytes());
+            let rows = forward.iter().filter(|found| is_within(&found.row)).count() as u64;
+            let scan = Scan { start: start.into(), stop: stop.into(), ..Scan::all(table()) };
+            let count = self.store.count_rows(&scan).unwrap();
+            assert!(count.is_none_or(|count| count == rows), "{count:?} of {rows} rows from {start:?} to {stop:?}");
+        }
     }
 
     /// Whether there is anything of it.
