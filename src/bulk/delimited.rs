@@ -2,7 +2,7 @@
 
 use super::{Out, Writer};
 use crate::Result;
-use crate::model::{Cells, Piece, Qualifier, RowKey};
+use crate::model::{Cell, Cells, Piece, Qualifier, RowKey};
 
 /// The name of the row's key.
 pub(super) const KEY: &[u8] = b"HBASE_ROW_KEY";
@@ -20,15 +20,17 @@ pub(super) struct Delimited {
     dialect: Dialect,
     columns: Vec<(String, Qualifier)>,
     row: RowKey,
-    /// Of each column of the row.
-    values: Vec<Option<Vec<u8>>>,
+    /// Of each column: whether the row has it, and its value, in a buffer that is used again.
+    values: Vec<(bool, Vec<u8>)>,
+    /// The column at which the next cell is looked for first: they come in order.
+    next: usize,
     cells: Cells,
 }
 
 impl Delimited {
     pub fn new(dialect: Dialect, columns: Vec<(String, Qualifier)>) -> Self {
-        let values = vec![None; columns.len()];
-        Self { dialect, columns, row: RowKey::new(), values, cells: Cells::default() }
+        let values = vec![(false, Vec::new()); columns.len()];
+        Self { dialect, columns, row: RowKey::new(), values, next: 0, cells: Cells::default() }
     }
 
     fn separator(&self) -> u8 {
@@ -40,7 +42,7 @@ impl Delimited {
 
     fn field(&self, bytes: &[u8], out: &mut Out) {
         match self.dialect {
-            Dialect::Csv if bytes.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) => {
+            Dialect::Csv if needs_quotes(bytes) => {
                 out.push(b'"');
                 for byte in bytes {
                     out.extend(std::iter::repeat_n(*byte, if *byte == b'"' { 2 } else { 1 }));
@@ -59,6 +61,49 @@ impl Delimited {
     }
 }
 
+impl Delimited {
+    fn take(&mut self, cell: &Cell) {
+        if !cell.kind.is_put() {
+            return;
+        }
+        let is_of = |column: &(String, Qualifier)| column.1 == cell.qualifier && column.0 == cell.family;
+        let place = |column: &(String, Qualifier)| {
+            (column.0.as_str(), column.1.as_slice()).cmp(&(cell.family.as_str(), cell.qualifier.as_slice()))
+        };
+        let at = match self.columns.get(self.next).is_some_and(is_of) {
+            true => Ok(self.next),
+            false => self.columns.binary_search_by(place),
+        };
+        let Ok(at) = at else { return };
+        self.next = at + 1;
+        let (is_there, value) = &mut self.values[at];
+        // The newest version comes first.
+        if !*is_there {
+            *is_there = true;
+            value.clone_from(&cell.value);
+        }
+    }
+
+    fn write_row(&mut self, out: &mut Out) {
+        let separator = self.separator();
+        self.field(&self.row, out);
+        for (is_there, value) in &self.values {
+            out.push(separator);
+            if *is_there {
+                self.field(value, out);
+            }
+        }
+        out.push(b'\n');
+        self.values.iter_mut().for_each(|(is_there, _)| *is_there = false);
+        self.next = 0;
+    }
+}
+
+/// Whether a field of csv can be told from others only in quotes.
+fn needs_quotes(bytes: &[u8]) -> bool {
+    memchr::memchr3(b',', b'"', b'\n', bytes).is_some() || memchr::memchr(b'\r', bytes).is_some()
+}
+
 impl Writer for Delimited {
     fn begin(&mut self, out: &mut Out) {
         out.extend_from_slice(KEY);
@@ -70,25 +115,15 @@ impl Writer for Delimited {
     }
 
     fn piece(&mut self, piece: &Piece, out: &mut Out) -> Result<()> {
-        if let Piece::Row(row) = piece {
-            self.row.clone_from(row);
-        }
-        if let Some(cell) = self.cells.take(piece).filter(|cell| cell.kind.is_put()) {
-            let place = |column: &(String, Qualifier)| {
-                (column.0.as_str(), column.1.as_slice()).cmp(&(cell.family.as_str(), cell.qualifier.as_slice()))
-            };
-            if let Ok(at) = self.columns.binary_search_by(place) {
-                // The newest version comes first.
-                self.values[at].get_or_insert(cell.value);
+        match piece {
+            Piece::Row(row) => self.row.clone_from(row),
+            Piece::Cell(cell) => self.take(cell),
+            Piece::End => self.write_row(out),
+            Piece::Head(..) | Piece::Value(_) | Piece::Found(_) => {
+                if let Some(cell) = self.cells.take(piece) {
+                    self.take(&cell);
+                }
             }
-        }
-        if *piece == Piece::End {
-            self.field(&self.row, out);
-            for value in std::mem::replace(&mut self.values, vec![None; self.columns.len()]) {
-                out.push(self.separator());
-                self.field(&value.unwrap_or_default(), out);
-            }
-            out.push(b'\n');
         }
         Ok(())
     }
@@ -101,7 +136,7 @@ impl Writer for Delimited {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Cell, CellKind, Tags, Timestamp};
+    use crate::model::{CellKind, Tags, Timestamp};
 
     fn cell(qualifier: &str, value: &str) -> Piece {
         Piece::Cell(Cell {

@@ -68,6 +68,19 @@ fn take_escaped<'a>(bytes: &mut &'a [u8]) -> Option<std::borrow::Cow<'a, [u8]>> 
     Some(out.into())
 }
 
+/// How many bytes two keys share at their front.
+#[inline]
+pub fn common(a: &[u8], b: &[u8]) -> usize {
+    let mut shared = 0;
+    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        if a != b {
+            break;
+        }
+        shared += 8;
+    }
+    shared + a[shared..].iter().zip(&b[shared..]).take_while(|(a, b)| a == b).count()
+}
+
 /// What all keys of a row start with.
 pub fn row_prefix(row: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(row.len() + 64);
@@ -167,6 +180,11 @@ pub fn set_qualifier(key: &[u8], row_prefix_len: usize, out: &mut Qualifier) -> 
     let Some(qualifier) = take_escaped(&mut rest) else { return false };
     out.extend_from_slice(&qualifier);
     true
+}
+
+/// As [`row_of`], into a buffer; false: it is no key.
+pub fn set_row(key: &[u8], out: &mut RowKey) -> bool {
+    set_qualifier(key, 0, out)
 }
 
 /// The qualifier of a key as it stands there, with its end mark; the row part is `row_prefix_len` bytes long.

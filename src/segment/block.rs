@@ -110,9 +110,16 @@ impl Shape {
     }
 
     /// The entry at a place.
-    #[inline]
     pub(super) fn entry(&self, raw: &[u8], at: usize) -> Option<Entry> {
-        entry::take(raw.get(..self.entries_end)?, at, self.base)
+        let mut entry = Entry::default();
+        self.read_entry(raw, at, &mut entry)?;
+        Some(entry)
+    }
+
+    /// The same, into one that is there.
+    #[inline]
+    pub(super) fn read_entry(&self, raw: &[u8], at: usize, entry: &mut Entry) -> Option<()> {
+        entry::read(raw.get(..self.entries_end)?, at, self.base, entry)
     }
 
     /// The last restart whose key is below `key`, else the first. `or_equal`: or is `key`.

@@ -3,18 +3,19 @@
 //! A damaged block is an error where it is met, never passed over in silence. Must not know which cells are visible.
 
 mod seek;
+mod value;
 
 use std::sync::Arc;
 
 use super::block::{Block, Shape};
 use super::cache::Held;
-use super::cell::{CellRef, Form, StoredValue, TagsRef, ValuePlace};
+use super::cell::{CellRef, StoredValue, TagsRef};
 use super::entry::{At, Entry};
 use super::extent::Extent;
 use super::facts::Place;
 use super::index::{Groups, Index};
 use super::piece::{HEADER, Kind};
-use super::window::{MOST, Window};
+use super::window::Window;
 use crate::format::{Codec, key};
 use crate::{Error, ErrorKind, Result};
 
@@ -63,7 +64,9 @@ pub struct ExtentCursor {
     /// Whether it is at a cell.
     valid: bool,
     key: Vec<u8>,
-    entry: Option<Entry>,
+    entry: Entry,
+    /// See [`ExtentCursor::shared`].
+    shared: usize,
     /// Where its entry begins, and where the next row does in the block; 0: not in it.
     at: usize,
     next_row: usize,
@@ -87,7 +90,8 @@ impl ExtentCursor {
             open: Open { bytes: Bytes::None, shape, group: 0, n: 0, place },
             valid: false,
             key: Vec::new(),
-            entry: None,
+            entry: Entry::default(),
+            shared: 0,
             at: 0,
             next_row: 0,
             values: Window::default(),
@@ -107,11 +111,19 @@ impl ExtentCursor {
         self.valid.then_some(self.key.as_slice())
     }
 
+    /// After a step: so many bytes at least its key shares with the one before.
+    #[inline]
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+
     /// The cell that it is at.
     #[inline]
     pub fn cell(&self) -> Option<CellRef<'_>> {
-        let entry = self.entry.as_ref().filter(|_| self.valid)?;
-        let raw = self.raw();
+        if !self.valid {
+            return None;
+        }
+        let (entry, raw) = (&self.entry, self.raw());
         let value = match entry.value {
             At::None => StoredValue::Inline(&[]),
             At::Here { from, to } => StoredValue::Inline(raw.get(from..to)?),
@@ -120,59 +132,6 @@ impl ExtentCursor {
         };
         let tags = TagsRef::new(entry.tag_flags, raw.get(entry.tags.clone())?);
         Some(CellRef { key: &self.key, tags, value })
-    }
-
-    fn value_place(&self, entry: &Entry) -> Option<ValuePlace> {
-        let area = self.open.place.end();
-        let (at, form) = match entry.value {
-            At::Plain { from, check } => (
-                area.saturating_add(HEADER as u64).saturating_add(from),
-                Form::Plain { block: self.open.place.at, from, check },
-            ),
-            At::Packed { block, from } => (area.saturating_add(block), Form::Packed { from }),
-            _ => return None,
-        };
-        Some(ValuePlace { at, len: entry.len, form })
-    }
-
-    /// The value of the cell that it is at, wherever it stands, into a buffer; of a root the root's bytes.
-    pub fn read_value(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        let place = match self.cell().map(|cell| cell.value) {
-            None => {
-                out.clear();
-                return Ok(());
-            }
-            Some(StoredValue::Inline(bytes) | StoredValue::Root { bytes, .. }) => {
-                out.clear();
-                out.extend_from_slice(bytes);
-                return Ok(());
-            }
-            Some(StoredValue::Area(place)) => place,
-        };
-        if let Form::Plain { block, from, check } = place.form
-            && self.reading == Reading::Walk
-            && place.len <= MOST as u64
-        {
-            let len = place.len as usize;
-            let range = match self.values.range(place.at, len) {
-                Some(range) => range,
-                None => self.values.fill(&self.extent.source, place.at, len, self.extent.facts().end, true)?,
-            };
-            let value = self.values.bytes().get(range).unwrap_or_default();
-            self.extent.check_plain(block, from, check, place.at, value)?;
-            out.clear();
-            out.extend_from_slice(value);
-            return Ok(());
-        }
-        let Form::Packed { from } = place.form else { return self.extent.read_whole_value(&place, out) };
-        let block = match &self.packed {
-            Some((at, block)) if *at == place.at => block.clone(),
-            _ => self.extent.value_block(place.at, self.reading == Reading::Point)?,
-        };
-        out.clear();
-        out.extend_from_slice(self.extent.packed(block.raw(), &place, from)?);
-        self.packed = Some((place.at, block));
-        Ok(())
     }
 
     #[inline]
@@ -200,8 +159,10 @@ impl ExtentCursor {
             Bytes::Window(range) => self.window.bytes().get(range.clone()).unwrap_or_default(),
             Bytes::Own(bytes) => bytes.as_slice(),
         };
-        let entry = shape.entry(raw, at);
-        let Some(entry) = entry else { return Err(self.nonsense()) };
+        if shape.read_entry(raw, at, &mut self.entry).is_none() {
+            return Err(self.nonsense());
+        }
+        let entry = &self.entry;
         let front = self.key.len().saturating_sub(key::SUFFIX);
         let Some(rest) = raw.get(entry.rest.clone()).filter(|_| entry.shared <= front) else {
             return Err(self.nonsense());
@@ -213,7 +174,6 @@ impl ExtentCursor {
             self.next_row = next as usize;
         }
         self.at = at;
-        self.entry = Some(entry);
         self.valid = true;
         Ok(())
     }
@@ -229,7 +189,7 @@ impl ExtentCursor {
 
     /// Where the next entry of the block begins.
     fn next_at(&self) -> Option<usize> {
-        self.entry.as_ref().map(|entry| entry.end).filter(|end| *end < self.open.shape.entries_end)
+        Some(self.entry.end).filter(|end| self.valid && *end < self.open.shape.entries_end)
     }
 
     /// To the next cell, if it is at one.
@@ -238,8 +198,13 @@ impl ExtentCursor {
         if !self.valid {
             return Ok(());
         }
+        self.shared = 0;
         match self.next_at() {
-            Some(at) => self.enter(at),
+            Some(at) => {
+                self.enter(at)?;
+                self.shared = self.entry.shared;
+                Ok(())
+            }
             None => self.enter_next_block(),
         }
     }

@@ -76,7 +76,7 @@ pub(super) enum At {
 }
 
 /// An entry that was read; places are those in the block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) shared: usize,
     pub(super) rest: Range<usize>,
@@ -236,35 +236,36 @@ impl Reader<'_> {
     }
 }
 
-/// Reads the entry at a place of a block's entries, which end where `raw` does.
+/// Reads the entry at a place of a block's entries, which end where `raw` does. `None`: there is none, and what is in `entry`
+/// means nothing.
 #[inline]
-pub(super) fn take(raw: &[u8], at: usize, base: Base) -> Option<Entry> {
+pub(super) fn read(raw: &[u8], at: usize, base: Base, entry: &mut Entry) -> Option<()> {
     let mut reader = Reader { raw, at };
-    let shared = usize::try_from(reader.varint()?).ok()?;
+    entry.shared = usize::try_from(reader.varint()?).ok()?;
     let rest_len = reader.varint()?;
     let code = reader.byte()?;
     let kind = kind_of(code & 7)?;
     if code & UNUSED != 0 {
         return None;
     }
-    let next_row = if code & HAS_POINTER != 0 { Some(reader.word()?) } else { None };
+    entry.next_row = if code & HAS_POINTER != 0 { Some(reader.word()?) } else { None };
     let timestamp = base.timestamp.wrapping_add(unzigzag(reader.varint()?));
     let seq = base.seq.wrapping_add(unzigzag(reader.varint()?) as u64);
     if seq > SEQ_MAX {
         return None;
     }
-    let (tag_flags, tags) = if code & HAS_TAGS != 0 {
-        let flags = reader.varint()?;
+    entry.suffix = suffix(Timestamp(timestamp), kind, SeqNo(seq));
+    (entry.tag_flags, entry.tags) = (0, 0..0);
+    if code & HAS_TAGS != 0 {
+        entry.tag_flags = reader.varint()?;
         let len = reader.varint()?;
-        (flags, reader.bytes(len)?)
-    } else {
-        (0, 0..0)
-    };
-    let len = reader.varint()?;
-    let rest = reader.bytes(rest_len)?;
-    let value = match code >> VALUE_SHIFT & 3 {
+        entry.tags = reader.bytes(len)?;
+    }
+    entry.len = reader.varint()?;
+    entry.rest = reader.bytes(rest_len)?;
+    entry.value = match code >> VALUE_SHIFT & 3 {
         0 => {
-            let here = reader.bytes(len)?;
+            let here = reader.bytes(entry.len)?;
             At::Here { from: here.start, to: here.end }
         }
         1 => At::Plain { from: reader.varint()?, check: reader.word()? },
@@ -275,6 +276,6 @@ pub(super) fn take(raw: &[u8], at: usize, base: Base) -> Option<Entry> {
             At::Root { from: root.start, to: root.end }
         }
     };
-    let suffix = suffix(Timestamp(timestamp), kind, SeqNo(seq));
-    Some(Entry { shared, rest, suffix, next_row, tag_flags, tags, len, value, end: reader.at })
+    entry.end = reader.at;
+    Some(())
 }

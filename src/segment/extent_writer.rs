@@ -10,7 +10,7 @@ use super::entry::{NewAt, NewEntry};
 use super::facts::ExtentFacts;
 use super::filter::{self, FilterKind, LINE, PAGE_LINES};
 use super::gather::{Gatherer, Passing};
-use super::index::{GROUP_BLOCKS, Group, Groups, INDEX_BYTES, Index, common, separator};
+use super::index::{GROUP_BLOCKS, Group, Groups, INDEX_BYTES, Index, separator};
 use super::output::Output;
 use super::piece::Kind;
 use crate::format::{Codec, key};
@@ -82,7 +82,7 @@ impl ExtentWriter {
         let not_a_key = || Error::new(ErrorKind::IllegalArgument, "this is no key of a cell");
         let (timestamp, kind, seq) = key::decode_suffix(key).ok_or_else(not_a_key)?;
         let front = &key[..key.len() - key::SUFFIX];
-        let shared = common(self.last_front(), front);
+        let shared = key::common(self.last_front(), front);
         let new_row = self.last.is_empty() || shared < self.row_len;
         if new_row {
             self.row_len = key::row_prefix_len(front).ok_or_else(not_a_key)?;

@@ -4,6 +4,7 @@
 
 use super::facts::Place;
 use super::piece::HEADER;
+use crate::format::key::common;
 use crate::format::{put_varint, take, take_varint};
 
 /// Bytes of a group's index, at which the group ends.
@@ -15,19 +16,6 @@ pub(super) const GROUP_BLOCKS: usize = 1024;
 pub(super) fn separator<'a>(before: &[u8], key: &'a [u8]) -> &'a [u8] {
     let shared = common(before, key);
     &key[..(shared + 1).min(key.len())]
-}
-
-/// How many bytes two keys share at their front.
-#[inline]
-pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
-    let mut shared = 0;
-    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if a != b {
-            break;
-        }
-        shared += 8;
-    }
-    shared + a[shared..].iter().zip(&b[shared..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Sorted bytes, one after the other.

@@ -9,18 +9,21 @@ use std::sync::Arc;
 use super::cursor::{Cursor, End, FAR, RowPlace, Snapshot};
 use super::engine::Engine;
 use super::layout::{Run, RunExtent};
-use super::read::FEW;
+use super::read::{FEW, FamilyWalk};
 use crate::Result;
 use crate::backend::Versions;
 use crate::format::key;
 use crate::journal::Reference;
 use crate::model::{FamilySchema, ReadSpec, Scan, TableSchema, TimeRange, Timestamp};
+use crate::segment::{ExtentFacts, Reading};
 use crate::visibility::first_stays;
 
-/// Rows that are known for each that is looked at: about the time of a walk over them.
-const KNOWN_FOR_A_LOOK: u64 = 64;
-/// Rows that are looked at however few are known.
-const LEAST_LOOKS: u64 = 256;
+/// Rows that have to be known for each step of a walk over others.
+const ROWS_OF_A_STEP: u64 = 2;
+/// Steps that are made however few are known.
+const LEAST_STEPS: u64 = 4096;
+/// A look at a row that is known, in such steps.
+const LOOK: u64 = 16;
 
 /// Extents of a family whose keys do not overlap and whose rows all show.
 struct Known<'t> {
@@ -70,25 +73,52 @@ impl Engine {
         snapshot: &Snapshot,
         (from, end): (&[u8], &End),
     ) -> Result<Option<u64>> {
-        let most = (known.rows / KNOWN_FOR_A_LOOK).max(LEAST_LOOKS);
-        let Some(mut beside) = beside(known, table, snapshot, (from, end, most))? else { return Ok(None) };
-        let mut shown = Cursor::of_runs(known.family.id, &[], from, end.clone())?.with_run(&known.run, from)?;
-        let (mut count, mut looks, mut place) = (known.rows, 0, RowPlace::default());
-        while place.enter(|take| beside.iter().filter_map(Cursor::key).for_each(take)) {
-            looks += 1;
-            if looks > most {
-                return Ok(None);
-            }
+        let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
+        let Some(mut beside) = self.beside(known, table, snapshot, (from, end, most))? else { return Ok(None) };
+        let mut shown = Cursor::of_runs(known.family.id, &[], from, end.clone())?;
+        shown = shown.with_run(&known.run, from, Reading::Point)?;
+        let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
+        let all = (TimeRange::ALL, Versions::Live);
+        while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
             shown.seek(place.prefix())?;
-            let is_known = shown.key().is_some_and(|key| key < place.end());
-            match (is_known, self.row_is_there(snapshot, table, place.prefix())?) {
-                (false, true) => count += 1,
-                (true, false) => count -= 1,
-                (true, true) | (false, false) => {}
+            if shown.key().is_none_or(|key| key >= place.end()) {
+                steps += 1;
+                count += u64::from(self.row_shows(&mut beside, &place, all)?);
+                continue;
             }
-            beside.iter_mut().try_for_each(|cursor| cursor.pass_row(place.end()))?;
+            steps += LOOK;
+            count -= u64::from(!self.row_is_there(snapshot, table, place.prefix())?);
+            beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(place.end()))?;
         }
-        Ok(Some(count))
+        Ok((steps < most).then_some(count))
+    }
+
+    /// What is stored in a range beside what is known; `None`: that has more rows than `most`.
+    fn beside(
+        &self,
+        known: &Known<'_>,
+        table: &TableSchema,
+        snapshot: &Snapshot,
+        (from, end, most): (&[u8], &End, u64),
+    ) -> Result<Option<Vec<FamilyWalk>>> {
+        let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
+        let is_within = |facts: &ExtentFacts| *facts.first_key >= *from && *facts.last_key < **end;
+        let mut walks = Vec::new();
+        for family in table.families.values() {
+            let mut cursor = Cursor::in_memory(snapshot, family.id, from, end.clone(), FEW)?;
+            for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
+                let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
+                let run = Run::of(others.collect());
+                if run.facts().any(|facts| is_within(facts) && facts.rows > most) {
+                    return Ok(None);
+                }
+                if !run.extents.is_empty() {
+                    cursor = cursor.with_run(&run, from, Reading::Walk)?;
+                }
+            }
+            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, TimeRange::ALL) });
+        }
+        Ok(Some(walks))
     }
 
     fn row_is_there(&self, snapshot: &Snapshot, table: &TableSchema, prefix: &[u8]) -> Result<bool> {
@@ -122,11 +152,12 @@ fn range_of(scan: &Scan) -> (Vec<u8>, End) {
     (from, end)
 }
 
-/// Whether it has nothing but puts, none of which is or will be hidden by another cell of it, and none has expired.
+/// Whether all of it counts, and is nothing but puts that no cell of it hides and that have not expired.
 fn shows_all_rows(extent: &RunExtent, family: &FamilySchema, now: Timestamp) -> bool {
-    let is_alive = |least: Timestamp| first_stays(&family.rules, now, least);
-    !extent.is_trimmed()
-        && extent.facts().is_some_and(|facts| facts.has_plain_puts() && is_alive(facts.least_timestamp))
+    extent.facts().is_some_and(|facts| {
+        let is_whole = extent.first_key() == facts.first_key;
+        is_whole && facts.has_plain_puts() && first_stays(&family.rules, now, facts.least_timestamp)
+    })
 }
 
 /// The larger ones of these whose keys do not overlap, ascending; `None`: there are none.
@@ -147,34 +178,6 @@ fn disjoint(mut extents: Vec<&RunExtent>) -> Option<Vec<RunExtent>> {
 
 /// Whether the row with which one ends is that with which the next one begins.
 fn shares_row(one: &RunExtent, next: &RunExtent) -> bool {
-    let prefix = |key: &[u8]| key::row_prefix_len(key);
     let (last, first) = (one.last_key(), next.first_key());
-    prefix(last).is_some_and(|len| prefix(first) == Some(len) && last[..len] == first[..len])
-}
-
-/// What is stored in a range beside what is known; `None`: that has more rows than `most`.
-fn beside(
-    known: &Known<'_>,
-    table: &TableSchema,
-    snapshot: &Snapshot,
-    (from, end, most): (&[u8], &End, u64),
-) -> Result<Option<Vec<Cursor>>> {
-    let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
-    let mut cursors = Vec::new();
-    for family in table.families.values() {
-        let mut cursor = Cursor::in_memory(snapshot, family.id, from, end.clone(), FEW)?;
-        for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
-            let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
-            let run = Run::of(others.collect());
-            let is_within = |facts: &crate::segment::ExtentFacts| *facts.first_key >= *from && *facts.last_key < **end;
-            if run.facts().any(|facts| is_within(facts) && facts.rows > most) {
-                return Ok(None);
-            }
-            if !run.extents.is_empty() {
-                cursor = cursor.with_run(&run, from)?;
-            }
-        }
-        cursors.push(cursor);
-    }
-    Ok(Some(cursors))
+    key::row_prefix_len(last).is_some_and(|len| first.starts_with(&last[..len]))
 }

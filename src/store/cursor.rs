@@ -5,27 +5,26 @@
 mod lane;
 mod lent;
 mod looks;
+mod row_cells;
 mod row_place;
 mod snapshot;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::env::sync::Mutex;
-
 use self::lane::{Lane, MemoryLane, RunLane};
 pub use self::lent::{HERE, Lent};
 pub use self::looks::Looks;
+pub use self::row_cells::{RowCells, SharedCursor, SharedRow};
 pub use self::row_place::RowPlace;
 pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
 use super::layout::Run;
 use super::memtable::{MemCell, MemValue};
 use crate::Result;
-use crate::format::key;
+use crate::format::key::{self, common};
 use crate::model::{FamilyId, Generation, SeqNo, StoredCell};
 use crate::segment::{Extent, ExtentCursor, Reading};
-use crate::visibility::CellSource;
 
 /// Most cells that are copied out of a memtable at once.
 const PAGE: usize = 256;
@@ -35,10 +34,15 @@ const PAGE_BYTES: usize = 1 << 20;
 pub struct Cursor {
     family: FamilyId,
     read_point: SeqNo,
-    /// First key that is past what is wanted.
+    /// First key that is past what is wanted; [`FAR`]: there is none, and no key has to be compared with it.
     end: End,
+    is_endless: bool,
     /// By their next keys, ascending; those that have none are gone.
     lanes: Vec<Lane>,
+    /// After a step: so many bytes at least the next key shares with the one before.
+    shared: usize,
+    /// How many bytes the next key shares with the one of the second lane, if that is known.
+    rival: Option<usize>,
     looks: Looks,
 }
 
@@ -74,8 +78,8 @@ impl Cursor {
         first: usize,
     ) -> Result<Self> {
         let read_point = snapshot.read_point;
-        let looks = Looks::counted_by(&snapshot.looks);
-        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new(), looks };
+        let mut cursor = Self::empty(family, end.into(), read_point);
+        cursor.looks = Looks::counted_by(&snapshot.looks);
         for table in snapshot.tables.of(family) {
             let next = Some(from.to_vec());
             let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first };
@@ -88,13 +92,17 @@ impl Cursor {
 
     /// The cells of runs alone.
     pub fn of_runs(family: FamilyId, runs: &[Arc<Run>], from: &[u8], end: impl Into<End>) -> Result<Self> {
-        let (read_point, looks) = (SeqNo(u64::MAX), Looks::default());
-        let mut cursor = Self { family, read_point, end: end.into(), lanes: Vec::new(), looks };
+        let mut cursor = Self::empty(family, end.into(), SeqNo(u64::MAX));
         for run in runs {
             cursor.add_run(run, from, Reading::Walk)?;
         }
         cursor.order();
         Ok(cursor)
+    }
+
+    fn empty(family: FamilyId, end: End, read_point: SeqNo) -> Self {
+        let (is_endless, looks) = (*end == *FAR, Looks::default());
+        Self { family, read_point, end, is_endless, lanes: Vec::new(), shared: 0, rival: None, looks }
     }
 
     /// Another run; [`Cursor::order`] comes after.
@@ -110,8 +118,8 @@ impl Cursor {
     }
 
     /// As [`Cursor::add_run`], in order.
-    pub fn with_run(mut self, run: &Arc<Run>, from: &[u8]) -> Result<Self> {
-        self.add_run(run, from, Reading::Point)?;
+    pub fn with_run(mut self, run: &Arc<Run>, from: &[u8], reading: Reading) -> Result<Self> {
+        self.add_run(run, from, reading)?;
         self.order();
         Ok(self)
     }
@@ -137,7 +145,7 @@ impl Cursor {
                 break;
             }
             if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {
-                cursor = cursor.with_run(run, column)?;
+                cursor = cursor.with_run(run, column, Reading::Point)?;
             }
         }
         Ok(cursor)
@@ -154,7 +162,7 @@ impl Cursor {
             let needed =
                 |extent: &Extent| Ok(extent.may_hold_column(row, column)? || extent.may_hold_family_tombstone(row)?);
             if run.may_hold(row, &needed)? {
-                cursor = cursor.with_run(run, row)?;
+                cursor = cursor.with_run(run, row, Reading::Point)?;
             }
         }
         Ok(cursor)
@@ -186,22 +194,43 @@ impl Cursor {
 
     fn order(&mut self) {
         self.lanes.sort_by(|a, b| a.key().cmp(&b.key()));
+        (self.shared, self.rival) = (0, None);
     }
 
-    /// The first lane has another key: it goes to its place.
-    fn settle_first(&mut self) {
-        let is_over = self.lanes.first().is_some_and(|lane| lane.key().is_none_or(|key| key >= &*self.end));
-        if is_over {
+    /// The first lane has another key, which shares so many bytes at least with the one before: it goes to its place.
+    fn settle_first(&mut self, shared: usize) {
+        self.shared = shared;
+        let [first, others @ ..] = self.lanes.as_slice() else { return };
+        let Some(key) = first.key().filter(|key| self.is_before_end(key)) else {
             self.lanes.remove(0);
+            (self.shared, self.rival) = (0, None);
+            return;
+        };
+        // It is before the other one by a byte that both of its keys have.
+        if others.is_empty() || self.rival.is_some_and(|rival| rival < shared) {
             return;
         }
-        let [first, others @ ..] = self.lanes.as_slice() else { return };
-        // Mostly it stays in front.
-        let key = first.key();
-        if others.first().is_some_and(|other| other.key() < key) {
-            let before = others.partition_point(|other| other.key() < key);
-            self.lanes[..=before].rotate_left(1);
+        let other = others.first().and_then(Lane::key).unwrap_or_default();
+        let same = common(key, other);
+        if key.get(same) <= other.get(same) {
+            self.rival = Some(same);
+            return;
         }
+        let before = others.partition_point(|other| other.key() < Some(key));
+        self.lanes[..=before].rotate_left(1);
+        (self.shared, self.rival) = (0, None);
+    }
+
+    #[inline]
+    fn is_before_end(&self, key: &[u8]) -> bool {
+        self.is_endless || key < &*self.end
+    }
+
+    /// Whether the next cell has a prefix too, which the one before the step to it had.
+    #[inline]
+    pub fn goes_on_with(&self, prefix: &[u8]) -> bool {
+        let shared = self.shared.min(prefix.len());
+        self.key().is_some_and(|key| key.get(shared..prefix.len()) == Some(&prefix[shared..]))
     }
 
     /// The next key, without moving.
@@ -222,6 +251,15 @@ impl Cursor {
         }
     }
 
+    /// The value of the next cell, if it stands beside its key and the cell has no tags.
+    #[inline]
+    pub fn bare_value(&self) -> Option<&[u8]> {
+        match self.lanes.first()? {
+            Lane::Memory(lane) => lane.page.get(lane.at).and_then(|(_, cell)| cell.bare_value()),
+            Lane::Run(lane) => lane.cursor.as_ref().and_then(ExtentCursor::bare_value),
+        }
+    }
+
     /// The flush that brought the next cell; 0: it is in memory.
     fn generation(&self) -> Generation {
         match self.lanes.first() {
@@ -233,9 +271,9 @@ impl Cursor {
     /// Passes the next cell by.
     pub fn advance(&mut self) -> Result<()> {
         if let Some(lane) = self.lanes.first_mut() {
-            lane.advance(&self.end, self.read_point)?;
+            let shared = lane.advance(&self.end, self.read_point)?;
             self.looks.add();
-            self.settle_first();
+            self.settle_first(shared);
         }
         Ok(())
     }
@@ -247,7 +285,7 @@ impl Cursor {
                 lane.seek(target, &self.end, self.read_point)?;
                 self.looks.add();
             }
-            self.settle_first();
+            self.settle_first(0);
         }
         Ok(())
     }
@@ -261,7 +299,7 @@ impl Cursor {
                 None => {}
             }
             self.looks.add();
-            self.settle_first();
+            self.settle_first(0);
         }
         Ok(())
     }
@@ -285,7 +323,7 @@ impl Cursor {
     /// The cells of one row, from where the cursor is.
     pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_> {
         let end = key::prefix_end(&prefix);
-        RowCells { cursor: self, prefix, end }
+        RowCells::until(self, prefix, end)
     }
 }
 
@@ -301,66 +339,4 @@ fn stored_cell(
     let qualifier = key::qualifier_of(key, row_len)?;
     let (tags, value) = (cell.tags(), cell.value(family, key));
     Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, ordinal: 0 })
-}
-
-/// One row of a cursor.
-pub struct RowCells<'c> {
-    cursor: &'c mut Cursor,
-    prefix: Vec<u8>,
-    end: Vec<u8>,
-}
-
-/// As [`RowCells`], of a cursor that goes on to other rows later.
-pub struct SharedRow {
-    cursor: SharedCursor,
-    prefix: Vec<u8>,
-    end: Vec<u8>,
-}
-
-/// A cursor that several rows are read from, one after the other.
-pub type SharedCursor = Arc<Mutex<Cursor>>;
-
-impl SharedRow {
-    pub fn new(cursor: &SharedCursor, prefix: Vec<u8>) -> Self {
-        Self { cursor: Arc::clone(cursor), end: key::prefix_end(&prefix), prefix }
-    }
-}
-
-impl<'c> RowCells<'c> {
-    /// The cells of a row, whose keys begin with `prefix`, before `end`.
-    pub fn until(cursor: &'c mut Cursor, prefix: Vec<u8>, end: Vec<u8>) -> Self {
-        Self { cursor, prefix, end }
-    }
-}
-
-fn after_column(prefix: &[u8], qualifier: &[u8]) -> Vec<u8> {
-    key::prefix_end(&key::column_prefix(prefix, qualifier))
-}
-
-impl CellSource for RowCells<'_> {
-    fn next(&mut self) -> Result<Option<StoredCell>> {
-        self.cursor.next_before(&self.end, self.prefix.len())
-    }
-
-    fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.seek(&after_column(&self.prefix, qualifier))
-    }
-
-    fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.seek(&key::column_prefix(&self.prefix, qualifier))
-    }
-}
-
-impl CellSource for SharedRow {
-    fn next(&mut self) -> Result<Option<StoredCell>> {
-        self.cursor.lock().next_before(&self.end, self.prefix.len())
-    }
-
-    fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.lock().seek(&after_column(&self.prefix, qualifier))
-    }
-
-    fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cursor.lock().seek(&key::column_prefix(&self.prefix, qualifier))
-    }
 }

@@ -51,6 +51,14 @@ impl MemCell {
         self.tags.as_ref().is_some_and(|tags| tags.is_damaged)
     }
 
+    /// The value, if it is none of the large ones and the cell has no tags.
+    pub fn bare_value(&self) -> Option<&[u8]> {
+        match &self.value {
+            MemValue::Bytes(bytes) if self.tags.is_none() => Some(bytes),
+            MemValue::Bytes(_) | MemValue::Root { .. } => None,
+        }
+    }
+
     /// A cell with tags that are kept only if there are any.
     pub fn new(tags: &Tags, value: MemValue) -> Self {
         Self { tags: (*tags != Tags::default()).then(|| Box::new(tags.clone())), value }

@@ -2,6 +2,7 @@
 //! in full.
 
 use super::cursor::{Cursor, RowCells, RowPlace, SharedCursor};
+use super::writing::no_tags;
 use crate::Result;
 use crate::format::key;
 use crate::model::{Cell, CellKind, FamilySchema, Piece, RowKey, Tags, TakePiece, Timestamp, VALUE_PIECE};
@@ -18,8 +19,11 @@ pub(super) struct PlainRow {
     column: Vec<u8>,
     /// Whether a piece of it went out.
     shown: bool,
-    /// The cell that is shown.
+    /// Its key.
+    row: Piece,
+    /// The cell that is shown, and whether it has no tags.
     cell: Piece,
+    is_plain: bool,
 }
 
 /// Who takes the cells, and how values are read that the cells do not carry.
@@ -33,7 +37,8 @@ impl Default for PlainRow {
         let (family, qualifier, value) = (String::new(), Vec::new(), Vec::new());
         let (timestamp, kind, tags) = (Timestamp::ZERO, CellKind::Put, Tags::default());
         let cell = Piece::Cell(Cell { family, qualifier, timestamp, kind, tags, value });
-        Self { place: RowPlace::default(), column: Vec::new(), shown: false, cell }
+        let row = Piece::Row(RowKey::new());
+        Self { place: RowPlace::default(), column: Vec::new(), shown: false, row, cell, is_plain: true }
     }
 }
 
@@ -42,6 +47,12 @@ impl PlainRow {
     pub(super) fn enter<'c>(&mut self, cursors: impl Iterator<Item = &'c SharedCursor>) -> bool {
         self.shown = false;
         self.place.enter(|take| cursors.for_each(|cursor| cursor.lock().key().into_iter().for_each(&mut *take)))
+    }
+
+    /// Enters a row.
+    pub(super) fn enter_row(&mut self, prefix: &[u8]) {
+        self.shown = false;
+        self.place.enter(|take| take(prefix));
     }
 
     /// The row that was entered last.
@@ -60,7 +71,10 @@ impl PlainRow {
     fn begin(&mut self, emit: TakePiece<'_>) -> Result<()> {
         if !self.shown {
             self.shown = true;
-            emit(&Piece::Row(self.place.row().unwrap_or_default()))?;
+            if let Piece::Row(row) = &mut self.row {
+                key::set_row(self.place.prefix(), row);
+            }
+            emit(&self.row)?;
         }
         Ok(())
     }
@@ -75,7 +89,7 @@ impl PlainRow {
         let rules = ReadRules::plain(&family.rules, now);
         // Tombstones of the family have the empty qualifier, and so they stand first.
         let is_empty = |key: &[u8]| key.len() <= self.place.prefix().len() + key::EMPTY + key::SUFFIX;
-        if cursor.key().is_some_and(|key| key < self.place.end() && is_empty(key)) {
+        if self.is_in_row(cursor) && cursor.key().is_some_and(is_empty) {
             let mut reader = FamilyReader::new(cursor.row(self.place.prefix().to_vec()), rules);
             while let Some(visible) = reader.next()? {
                 self.begin(taker.emit)?;
@@ -83,37 +97,72 @@ impl PlainRow {
             }
             return cursor.pass_row(self.place.end());
         }
-        while cursor.key().is_some_and(|key| key < self.place.end()) {
-            self.read_column((family, rules), cursor, taker)?;
+        self.of_family(&family.name);
+        let mut is_in_row = self.is_in_row(cursor);
+        while is_in_row {
+            is_in_row = self.read_column((family, rules), cursor, taker)?;
         }
         Ok(())
     }
 
+    /// What is shown from now on is of this family.
+    fn of_family(&mut self, name: &str) {
+        if let Piece::Cell(cell) = &mut self.cell
+            && cell.family != name
+        {
+            name.clone_into(&mut cell.family);
+        }
+    }
+
+    /// Reads the column at which the cursor stands; whether it is still in the row then.
     fn read_column(
         &mut self,
         (family, rules): (&FamilySchema, ReadRules<'_>),
         cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
-    ) -> Result<()> {
-        let (row_len, key) = (self.place.prefix().len(), cursor.key().unwrap_or_default());
+    ) -> Result<bool> {
+        let key = cursor.key().unwrap_or_default();
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
-        match shown(&rules, cursor) {
-            Some((timestamp, tags)) => {
-                self.begin(taker.emit)?;
-                self.show(&family.name, (timestamp, tags), (row_len, cursor), taker)?;
-                self.pass_column(cursor)
-            }
-            None => {
-                let end = key::prefix_end(&self.column);
-                let cells = RowCells::until(cursor, self.place.prefix().to_vec(), end.clone());
-                if let Some(visible) = FamilyReader::new(cells, rules).next()? {
-                    self.begin(taker.emit)?;
-                    emit_stored(&family.name, visible.cell, taker.loader, taker.emit)?;
-                }
-                cursor.seek(&end)
+        if self.show_bare(rules, cursor, taker)? {
+            return self.pass_column(cursor);
+        }
+        if let Some(shown) = shown(&rules, cursor) {
+            self.begin(taker.emit)?;
+            self.show(&family.name, shown, cursor, taker)?;
+            return self.pass_column(cursor);
+        }
+        let end = key::prefix_end(&self.column);
+        let cells = RowCells::until(cursor, self.place.prefix().to_vec(), end.clone());
+        if let Some(visible) = FamilyReader::new(cells, rules).next()? {
+            self.begin(taker.emit)?;
+            emit_stored(&family.name, visible.cell, taker.loader, taker.emit)?;
+        }
+        cursor.seek(&end)?;
+        Ok(self.is_in_row(cursor))
+    }
+
+    /// Shows the cell at which the cursor stands, if it has nothing but a short value and is what a plain read sees of its
+    /// column: nearly all are so. Whether it did.
+    fn show_bare(&mut self, rules: ReadRules<'_>, cursor: &Cursor, taker: &mut Taker<'_, '_>) -> Result<bool> {
+        let Some(value) = cursor.bare_value().filter(|value| value.len() <= VALUE_PIECE) else { return Ok(false) };
+        let key = cursor.key().unwrap_or_default();
+        let Some((timestamp, kind, _)) = key::decode_suffix(key) else { return Ok(false) };
+        if !shows_by_itself(&rules, (timestamp, kind), no_tags()) {
+            return Ok(false);
+        }
+        self.begin(taker.emit)?;
+        if let Piece::Cell(cell) = &mut self.cell {
+            key::set_qualifier(key, self.place.prefix().len(), &mut cell.qualifier);
+            cell.timestamp = timestamp;
+            cell.value.clear();
+            cell.value.extend_from_slice(value);
+            if !self.is_plain {
+                (cell.tags, self.is_plain) = (Tags::default(), true);
             }
         }
+        (taker.emit)(&self.cell)?;
+        Ok(true)
     }
 
     /// Shows the cell at which the cursor stands.
@@ -121,33 +170,34 @@ impl PlainRow {
         &mut self,
         name: &str,
         (timestamp, tags): (Timestamp, Tags),
-        (row_len, cursor): (usize, &mut Cursor),
+        cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
-        let Some(stored) = cursor.cell() else { return Ok(()) };
+        let row_len = self.place.prefix().len();
+        let (Some(stored), Piece::Cell(cell)) = (cursor.cell(), &mut self.cell) else { return Ok(()) };
         if stored.is_damaged() || stored.is_root() || stored.len() > VALUE_PIECE as u64 {
             return cursor.stored(row_len).map_or(Ok(()), |cell| emit_stored(name, cell, taker.loader, taker.emit));
         }
-        if let Piece::Cell(cell) = &mut self.cell {
-            let known = cursor.key().is_some_and(|key| key::set_qualifier(key, row_len, &mut cell.qualifier));
-            debug_assert!(known, "a cursor stands at keys");
-            cursor.load_value(&mut cell.value)?;
-            if cell.family != name {
-                name.clone_into(&mut cell.family);
-            }
-            (cell.timestamp, cell.tags) = (timestamp, tags);
-        }
+        cursor.load_value(&mut cell.value)?;
+        key::set_qualifier(cursor.key().unwrap_or_default(), row_len, &mut cell.qualifier);
+        (cell.timestamp, cell.tags, self.is_plain) = (timestamp, tags, false);
         (taker.emit)(&self.cell)
     }
 
-    fn pass_column(&self, cursor: &mut Cursor) -> Result<()> {
+    fn is_in_row(&self, cursor: &Cursor) -> bool {
+        cursor.key().is_some_and(|key| key < self.place.end())
+    }
+
+    /// Passes the cells of the column; whether the cursor is still in the row then.
+    fn pass_column(&self, cursor: &mut Cursor) -> Result<bool> {
         for _ in 0..STEPS {
             cursor.advance()?;
-            if cursor.key().is_none_or(|key| !key.starts_with(&self.column)) {
-                return Ok(());
+            if !cursor.goes_on_with(&self.column) {
+                return Ok(cursor.goes_on_with(self.place.prefix()));
             }
         }
-        cursor.seek(&key::prefix_end(&self.column))
+        cursor.seek(&key::prefix_end(&self.column))?;
+        Ok(self.is_in_row(cursor))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::model::{
     Cell, CellInfo, CellKind, DeleteKind, DeleteMarker, FamilySchema, FileAttributes, FileChange, Mutation, PutCell,
     Qualifier, TableSchema, Tags, Time, TimeRange, Timestamp, Tombstone, Value, check_value_len,
 };
+use crate::segment::Reading;
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
@@ -175,7 +176,7 @@ impl<'a> Planner<'a> {
         let mut cursor = Cursor::in_memory(&self.snapshot, family.id, prefix, end, first)?;
         for run in self.snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
             if run.greatest >= time {
-                cursor = cursor.with_run(run, prefix)?;
+                cursor = cursor.with_run(run, prefix, Reading::Point)?;
             }
         }
         Ok(cursor)

@@ -18,11 +18,11 @@ pub(super) const FEW: usize = 16;
 pub const SNAPSHOT_ROWS: usize = 4096;
 
 /// One family of a listing of rows.
-struct FamilyWalk {
-    schema: FamilySchema,
-    cursor: Cursor,
+pub(super) struct FamilyWalk {
+    pub(super) schema: FamilySchema,
+    pub(super) cursor: Cursor,
     /// See [`Engine::is_plain`].
-    plain: bool,
+    pub(super) plain: bool,
 }
 
 impl Engine {
@@ -67,7 +67,7 @@ impl Engine {
 
     /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
     /// no time range, no tombstone of a whole family. After the snapshot was taken.
-    fn is_plain(&self, family: &FamilySchema, range: TimeRange) -> bool {
+    pub(super) fn is_plain(&self, family: &FamilySchema, range: TimeRange) -> bool {
         range == TimeRange::ALL
             && family.rules.ttl_ms.is_none()
             && !self.track(family.id).family_tombstones.load(Ordering::Acquire)
@@ -275,7 +275,13 @@ impl Engine {
         Ok(place.row())
     }
 
-    fn row_shows(&self, walks: &mut [FamilyWalk], row: &RowPlace, range: (TimeRange, Versions)) -> Result<bool> {
+    /// Whether anything of a row is visible in what is walked over, which is behind it then.
+    pub(super) fn row_shows(
+        &self,
+        walks: &mut [FamilyWalk],
+        row: &RowPlace,
+        range: (TimeRange, Versions),
+    ) -> Result<bool> {
         let mut shows = false;
         for walk in walks {
             if !shows && walk.cursor.key().is_some_and(|key| key < row.end()) {

@@ -1,5 +1,7 @@
 //! Gets and scans: which rows, in which order. What of a row is in the answer is `query`'s.
 
+mod plain_steps;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use crate::env::sync::Mutex;
 
 use super::cursor::{Cursor, End, FAR, SharedCursor, SharedRow, Snapshot};
 use super::engine::{Engine, family};
-use super::plain::{PlainRow, Taker};
+use super::plain::PlainRow;
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
 use super::secondary::lookup::{Bound, Bounds, LookUp};
@@ -123,7 +125,7 @@ impl Engine {
         Ok(Scanner {
             engine: self,
             scan,
-            plain: (query.is_plain() && by.is_none()).then(PlainRow::default),
+            plain: query.is_plain().then(PlainRow::default),
             by,
             query,
             lanes,
@@ -243,7 +245,9 @@ impl<'s> Scanner<'s> {
         if let Some(cursor) = &self.lanes[at].cursor {
             return Ok(Arc::clone(cursor));
         }
-        let cursor = Cursor::new(&self.snapshot, self.lanes[at].family.id, lower, self.upper(), 64)?;
+        // What an index names lies here and there.
+        let first = if self.by.as_ref().is_some_and(|by| !by.is_of_table()) { 16 } else { 64 };
+        let cursor = Cursor::new(&self.snapshot, self.lanes[at].family.id, lower, self.upper(), first)?;
         let cursor = Arc::new(Mutex::new(cursor));
         self.lanes[at].cursor = Some(Arc::clone(&cursor));
         Ok(cursor)
@@ -319,8 +323,10 @@ impl<'s> Scanner<'s> {
 
     /// Reads the next row, or finds that the scan is over.
     fn step(&mut self, emit: TakePiece<'_>) -> Result<()> {
-        if let Some(row) = self.plain.take() {
-            return self.step_plain(row, emit);
+        match self.plain.take() {
+            Some(row) if self.by.is_some() => return self.step_found(row, emit),
+            Some(row) => return self.step_plain(row, emit),
+            None => {}
         }
         let Some(row) = self.next_row()? else {
             self.ended = true;
@@ -332,30 +338,6 @@ impl<'s> Scanner<'s> {
             RowKeyVerdict::Stop => self.ended = true,
         }
         self.passed = Some(row);
-        Ok(())
-    }
-
-    fn step_plain(&mut self, mut row: PlainRow, emit: TakePiece<'_>) -> Result<()> {
-        if self.looked >= SNAPSHOT_ROWS {
-            self.passed = row.row().or(self.passed.take());
-            let lower = self.lower();
-            self.renew();
-            (0..self.lanes.len()).try_for_each(|at| self.open_lane(at, &lower).map(drop))?;
-        } else {
-            self.renew();
-        }
-        self.ended = self.query.is_over() || !row.enter(self.lanes.iter().filter_map(|lane| lane.cursor.as_ref()));
-        if !self.ended {
-            let mut taker = Taker { loader: &mut Loader(self.engine, &self.snapshot), emit };
-            for lane in &self.lanes {
-                let Some(cursor) = &lane.cursor else { continue };
-                row.read((&lane.family, self.query.now()), &mut cursor.lock(), &mut taker)?;
-            }
-            if row.finish(taker.emit)? {
-                self.ended = self.query.count_row() == Step::Stop;
-            }
-        }
-        self.plain = Some(row);
         Ok(())
     }
 

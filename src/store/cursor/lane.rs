@@ -101,6 +101,17 @@ impl RunLane {
         self.pass_ends()
     }
 
+    /// To the next cell; so many bytes at least its key shares with the one before.
+    #[inline]
+    fn advance(&mut self) -> Result<usize> {
+        let Some(cursor) = &mut self.cursor else { return Ok(0) };
+        cursor.advance()?;
+        if cursor.key().is_some() {
+            return Ok(cursor.shared());
+        }
+        self.pass_ends().map(|()| 0)
+    }
+
     /// From a cell to the first one of the next row.
     pub(super) fn next_row(&mut self) -> Result<()> {
         if let Some(cursor) = &mut self.cursor {
@@ -131,19 +142,15 @@ impl Lane {
         }
     }
 
-    pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<()> {
+    /// Steps; so many bytes at least the next key shares with the one before.
+    pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
             Self::Memory(lane) => {
                 lane.at += 1;
                 lane.fill(end, read_point);
-                Ok(())
+                Ok(0)
             }
-            Self::Run(lane) => {
-                if let Some(cursor) = &mut lane.cursor {
-                    cursor.advance()?;
-                }
-                lane.pass_ends()
-            }
+            Self::Run(lane) => lane.advance(),
         }
     }
 
