@@ -4,7 +4,7 @@
 //! line need not end: it is stored at close.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Fs;
 use super::handles::{Handle, Opened, TextHandle};
@@ -109,15 +109,7 @@ impl Fs {
             };
             Import::new(backend, plan)
         })?;
-        let text = TextHandle {
-            node,
-            read: HeldText::default(),
-            written: Mutex::default(),
-            is_dirty: AtomicBool::new(false),
-            follows: None,
-            streams: None,
-            takes: Some(intake),
-        };
+        let text = TextHandle { takes: Some(intake), ..TextHandle::new(node, HeldText::default(), None) };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: false, direct: true })
     }

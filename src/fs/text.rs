@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
+use crate::bulk::unended_line;
 use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
@@ -121,16 +122,14 @@ impl Fs {
     fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
-        let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
+        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
         // At once, as on any filesystem: who has it open since may have written before this handle is closed.
         if let (true, Place::Schema(place)) = (empty, node.key().place)
             && matches!(*place, SchemaPlace::Scratch { .. })
         {
             self.texts.set(&place, Vec::new())?;
         }
-        let is_dirty = AtomicBool::new(false);
-        let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None, takes: None };
-        let text = Arc::new(text);
+        let text = Arc::new(TextHandle::new(node, read, written));
         if !flags.write {
             self.copies.reads(super::subject::caller().pid, &text);
         }
@@ -345,7 +344,7 @@ pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits
     let place = &text.node.key().place;
     let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, limits));
     if let Err(refused) = judged {
-        text.refuse();
+        text.refuse(refused.kind);
         return Err(refused);
     }
     // What was set before was the mtime of other bytes.
@@ -360,6 +359,8 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     check_len(text, size)?;
     change(text, |buffer| buffer.resize(size))
 }
+    // As for a write at the beginning, where that is what is left.
+    text.check_refused(size as u64)?;
 
 /// Changes what is to be applied, which begins with what was read.
 fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {
