@@ -258,6 +258,14 @@ fn mount_command_line_makes_asks_and_drops_indexes() {
     assert_eq!(cellfs(&fixture, "drop-index", &["near"]), (Some(0), String::new()));
     assert!(cellfs(&fixture, "drop-index", &["near"]).1.contains("no index near; it has none"));
     assert!(!cellfs(&fixture, "describe", &[]).1.contains("index"));
+    // A family that goes leaves its index without anything to find.
+    assert_eq!(index(&["near", "--columns", "f:city"]), (Some(0), String::new()));
+    let (status, text) = cellfs(&fixture, "alter", &["--delete", "f"]);
+    assert!(status == Some(0) && text.contains("index near is of family f and finds nothing without it"), "{text}");
+    assert!(text.contains("`cellfs undrop STORE t f`"), "{text}");
+    assert_eq!(cellfs(&fixture, "undrop", &["f"]).0, Some(0));
+    built(&fixture, "near");
+    assert_eq!(rows(scan(&["--by", "near=Bonn"])), ["u00", "u03", "u06", "u09"]);
 }
 
 #[test]
