@@ -49,8 +49,14 @@ pub enum Format {
     Parquet,
 }
 
-/// Of them those that a file of a mount takes.
-pub const IMPORTS: [(&str, Format); 3] = [("csv", Format::Csv), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
+/// Of them those that a file of a mount takes, by its name, ascending.
+pub const IMPORTS: [(&str, Format, Empty); 5] = [
+    ("csv", Format::Csv, Empty::Absent),
+    ("csv,keep-empty", Format::Csv, Empty::Value),
+    ("jsonl", Format::Jsonl, Empty::Absent),
+    ("tsv", Format::Tsv, Empty::Absent),
+    ("tsv,keep-empty", Format::Tsv, Empty::Value),
+];
 
 /// Their names, ascending.
 pub const FORMATS: [(&str, Format); 5] = [

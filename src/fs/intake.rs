@@ -92,7 +92,12 @@ impl Drop for Intake {
 }
 
 impl Fs {
-    pub(super) fn open_intake(&self, node: Arc<Node>, table: &TableName, format: Format) -> Result<Opened> {
+    pub(super) fn open_intake(
+        &self,
+        node: Arc<Node>,
+        table: &TableName,
+        (format, empty): (Format, Empty),
+    ) -> Result<Opened> {
         let intake = Intake::new(|| {
             let backend = Arc::clone(&self.tree.backend);
             let time = import_time(backend.as_ref(), table)?;
@@ -100,7 +105,7 @@ impl Fs {
                 table: table.clone(),
                 format,
                 columns: None,
-                empty: Empty::Absent,
+                empty,
                 time,
                 mtime: import_mtime(backend.as_ref(), time),
                 recipe: None,

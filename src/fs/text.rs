@@ -97,14 +97,14 @@ impl Fs {
         if let Place::Changes(table) = &key.place {
             return self.open_feed(node, table);
         }
-        if let Place::Import(base, format) = &key.place {
+        if let Place::Import(base, format, empty) = &key.place {
             let Some(table) = base.table().filter(|_| flags.write) else {
                 return Err(Error::new(
                     ErrorKind::AccessDenied,
                     "this file takes what is written to it, and gives nothing",
                 ));
             };
-            return self.open_intake(node, table, *format);
+            return self.open_intake(node, table, (*format, *empty));
         }
         if key.place == Place::Info(InfoPlace::Access) {
             return self.open_accesses(node);

@@ -50,7 +50,7 @@ fn mount_import_files_take_streams() {
     let import = |format: &str| fixture.path("t/.import").join(format);
     let meta = fs::metadata(import("csv")).unwrap();
     assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o200));
-    assert_eq!(names(&fixture.path("t/.import")), ["csv", "jsonl", "tsv"]);
+    assert_eq!(names(&fixture.path("t/.import")), ["csv", "csv,keep-empty", "jsonl", "tsv", "tsv,keep-empty"]);
     assert!(!names(&fixture.path("t")).contains(&".import".to_owned()), "listed nowhere");
     assert_eq!(errno(fs::read(import("csv"))), libc::EACCES);
     assert_eq!(errno(fs::metadata(import("parquet"))), libc::ENOENT);
@@ -78,6 +78,11 @@ fn mount_import_files_take_streams() {
             })
             .unwrap();
     }
+    shell("printf 'HBASE_ROW_KEY,f:a,f:b\\nempty,,1\\n' > \"$1/.import/csv\"");
+    assert_eq!(names(&fixture.path("t/empty/f")), ["b"]);
+    shell("printf 'HBASE_ROW_KEY,f:a,f:b\\nempty,,1\\n' > \"$1/.import/csv,keep-empty\"");
+    assert_eq!(names(&fixture.path("t/empty/f")), ["a", "b"]);
+    assert_eq!(fs::read_to_string(fixture.path("t/empty/f/a")).unwrap(), "");
     // Several programs that write to one opening, and one that appends.
     shell("{ printf 'HBASE_ROW_KEY\\tf:a\\n'; printf 'one\\t'; printf '1\\ntwo\\t2'; } > \"$1/.import/tsv\"");
     assert_eq!(fs::read_to_string(fixture.path("t/two/f/a")).unwrap(), "2", "the last line needs no end");
