@@ -83,6 +83,12 @@ impl Intake {
         }
         state.import.write_all(&mut |bad| Err(refusal(bad)))
     }
+
+    /// After the last close: the last line of what was stored, if it may be cut off.
+    pub fn unended(&self) -> Option<u64> {
+        let state = self.0.lock();
+        state.import.unended().filter(|_| state.failed.is_none())
+    }
 }
 
 impl Drop for Intake {

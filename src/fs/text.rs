@@ -219,6 +219,9 @@ impl Fs {
     pub(super) fn release_text(&self, text: &TextHandle) -> Result<()> {
         self.release_accesses(text);
         self.apply_text(text)?;
+        if let Some(line) = text.takes.as_ref().and_then(super::intake::Intake::unended) {
+            self.record_sentence(super::subject::caller(), "release", &unended_line(line));
+        }
         let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
         let place = text.node.key().place;
         let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
@@ -356,11 +359,11 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     if text.takes.is_some() {
         return Ok(());
     }
+    // As for a write at the beginning, where that is what is left.
+    text.check_refused(size as u64)?;
     check_len(text, size)?;
     change(text, |buffer| buffer.resize(size))
 }
-    // As for a write at the beginning, where that is what is left.
-    text.check_refused(size as u64)?;
 
 /// Changes what is to be applied, which begins with what was read.
 fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {

@@ -89,6 +89,13 @@ fn mount_import_files_take_streams() {
     shell("printf '{\"row\":\"three\",\"f:a\":3}\\n' >> \"$1/.import/jsonl\"");
     assert_eq!(fs::read_to_string(fixture.path("t/three/f/a")).unwrap(), "3");
     assert_eq!(fs::read_to_string(fixture.path("t/one/f/a")).unwrap(), "1");
+    // It is said, once nobody can write the rest of it: a program's end of the one above was in the middle of a line.
+    let began = std::time::Instant::now();
+    while !errors(&fixture).contains("/t/.import/tsv release: line 3, the last one, has no line feed at its end") {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{}", errors(&fixture));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(errors(&fixture).matches("no line feed").count(), 1, "{}", errors(&fixture));
 }
 
 #[test]
