@@ -124,10 +124,13 @@ fn bulk_a_stream_that_ends_within_a_line_says_so() {
 #[test]
 fn bulk_rows_that_come_again_are_not_said_to_be_more_rows() {
     let stored = Stored::new();
-    for (text, wanted) in [("a,1\nb,2\nb,3\n", "3 cells of 2 rows"), ("a,1\nb,2\na,3\n", "3 cells of at most 3 rows")] {
-        stored.write("in.csv", format!("HBASE_ROW_KEY,f:a\n{text}"));
-        assert_eq!(stored.done(&["import", "STORE", "t", "in.csv"]), format!("imported {wanted}\n"));
+    let line = |row: &str| format!("{{\"row\":\"{row}\",\"f:a\":\"1\"}}\n");
+    for (rows, wanted) in [(["a", "b", "b"], "3 cells of 2 rows"), (["a", "b", "a"], "3 cells of at most 3 rows")] {
+        stored.write("in.jsonl", rows.map(line).concat());
+        assert_eq!(stored.done(&["import", "STORE", "t", "in.jsonl"]), format!("imported {wanted}\n"));
     }
+    stored.write("in.csv", "HBASE_ROW_KEY,f:a\nb,1\na,2\n");
+    assert_eq!(stored.done(&["import", "STORE", "t", "in.csv"]), "imported 2 cells of 2 rows\n");
 }
 
 #[test]
