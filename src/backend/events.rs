@@ -23,7 +23,7 @@ pub enum Event {
     /// What a directory had was moved away, and it is to be no more than its cells.
     Left { directory: Directory },
     /// Something that no request is refused for and that whoever looks at the mount is to know, in words.
-    Noted { sentence: String },
+    Noted { about: String, sentence: String },
 }
 
 /// Told of every committed change.

@@ -48,6 +48,11 @@ impl Bad<'_> {
 /// Told of each bad record; an error ends the import, when what came before is written.
 pub type TellBad<'t> = &'t mut dyn FnMut(&Bad<'_>) -> Result<()>;
 
+/// What is said of a last line that may be a part of one.
+pub fn unended_line(line: u64) -> String {
+    format!("line {line}, the last one, has no line feed at its end: what is stored of it may be cut off")
+}
+
 /// What a bad record says where it ends the import.
 pub fn refusal(bad: &Bad<'_>) -> Error {
     Error::new(

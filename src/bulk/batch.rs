@@ -41,6 +41,8 @@ pub(super) struct Batch {
     /// with NEW_VERSION_BEHAVIOR a tombstone hides what was put before it.
     waiting: Vec<DeleteMarker>,
     last_row: RowKey,
+    /// See [`super::reached::Tally`].
+    pub comes_back: bool,
 }
 
 /// A record that a store has refused: line and bytes.
@@ -69,6 +71,7 @@ impl Batch {
     pub fn comes_to(&mut self, row: &RowKey) -> bool {
         let is_new = *row != self.last_row;
         if is_new {
+            self.comes_back |= *row < self.last_row;
             self.last_row.clone_from(row);
         }
         is_new
@@ -79,6 +82,7 @@ impl Batch {
         let is_new = changes.row != self.last_row;
         if is_new {
             self.end_row();
+            self.comes_back |= changes.row < self.last_row;
             self.last_row.clone_from(&changes.row);
         }
         self.text.extend_from_slice(text);

@@ -11,6 +11,7 @@ use super::bad::{Bad, Counted, TellBad, refusal};
 use super::batch::Batch;
 use super::load::{Loads, Taken};
 use super::parquet::read::Rows;
+use super::reached::{Position, Reached, Tally};
 use super::read::change::{Changes, Fault, Terms};
 use super::read::delimited::{Columns, Empty};
 use super::read::records::{Reader, shape};
@@ -40,23 +41,6 @@ pub struct Plan {
     pub from: Position,
 }
 
-/// A place in a stream between two records: bytes and lines before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    pub bytes: u64,
-    pub lines: u64,
-}
-
-/// What an import has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Changes of rows: neighbouring records of a row are one.
-    pub rows: u64,
-    pub cells: u64,
-    /// Lines, or rows, that were not taken.
-    pub bad: u64,
-}
-
 /// Line, or row, and bytes of a record.
 type Record<'r> = (u64, &'r [u8]);
 
@@ -80,11 +64,13 @@ pub struct Import {
     has_looked: bool,
     tally: Tally,
     /// All before it is in the batch, or not to be taken.
-    batched: Position,
+    batched: Reached,
     /// All before it is in the store.
-    done: Position,
+    done: Reached,
     /// Byte of the stream where it began.
     began: u64,
+    /// The last line, if it has no line feed and may be a part of one.
+    unended: Option<u64>,
 }
 
 impl Import {
@@ -104,9 +90,10 @@ impl Import {
             families: BTreeSet::new(),
             has_looked: false,
             tally: Tally::default(),
-            batched: plan.from,
-            done: plan.from,
+            batched: Reached { at: plan.from, tally: Tally::default() },
+            done: Reached { at: plan.from, tally: Tally::default() },
             began: plan.from.bytes,
+            unended: None,
         };
         import.look()?;
         import.check_columns().map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
@@ -114,7 +101,8 @@ impl Import {
     }
 
     pub fn tally(&self) -> Tally {
-        self.tally
+        // Of other formats a record is a row, and few have one twice.
+        Tally { comes_back: self.batch.comes_back && matches!(self.reader, Reader::Json), ..self.tally }
     }
 
     /// The columns of `csv` and `tsv`, once they are known.
@@ -124,7 +112,12 @@ impl Import {
 
     /// All of the stream before it is in the store.
     pub fn done(&self) -> Position {
-        self.done
+        self.done.at
+    }
+
+    /// What was done of the stream before that place: what is behind it comes again where the import goes on.
+    pub fn tally_done(&self) -> Tally {
+        self.done.tally
     }
 
     /// The next bytes of the stream. What is whole of them is written in batches; [`Import::write`] writes the rest.
@@ -157,8 +150,8 @@ impl Import {
             let changes = row.changes.and_then(|changes| self.judged(changes));
             self.take(changes.map(Some), (row.number, &row.text), tell)?;
             // About what it would have as text.
-            self.batched.bytes += row.text.len() as u64;
-            self.batched.lines = row.number;
+            let bytes = self.batched.at.bytes + row.text.len() as u64;
+            self.batched = Reached { at: Position { bytes, lines: row.number }, tally: self.tally };
         }
         Ok(true)
     }
@@ -175,7 +168,9 @@ impl Import {
 
     /// As at the end of the stream, which may go on: what stands behind the last line feed is read, and will be again.
     pub fn write_all(&mut self, tell: TellBad<'_>) -> Result<()> {
-        if let Some(span) = self.splitter.rest() {
+        let rest = self.splitter.rest();
+        self.note_unended(rest.as_ref());
+        if let Some(span) = rest {
             let changes = self.read(&span);
             self.take_span(changes, &span, tell)?;
         }
@@ -184,11 +179,24 @@ impl Import {
 
     /// The stream has ended.
     pub fn finish(&mut self, tell: TellBad<'_>) -> Result<()> {
-        match self.splitter.take_rest() {
+        let rest = self.splitter.take_rest();
+        self.note_unended(rest.as_ref());
+        match rest {
             Some(span) => self.record(&span, tell)?,
             None => self.note_batched(),
         }
         self.write(tell)
+    }
+
+    /// Where the stream has ended, the line behind its last line feed, if what is left of one that was cut would read as a
+    /// whole one.
+    pub fn unended(&self) -> Option<u64> {
+        self.unended
+    }
+
+    fn note_unended(&mut self, rest: Option<&Span>) {
+        let is_one = |span: &&Span| !self.splitter.bytes()[span.range.clone()].trim_ascii().is_empty();
+        self.unended = rest.filter(|_| self.reader.takes_cut()).filter(is_one).map(|span| span.line);
     }
 
     fn record(&mut self, span: &Span, tell: TellBad<'_>) -> Result<()> {
@@ -203,7 +211,7 @@ impl Import {
     /// What was cut off the stream needs no look any more.
     fn note_batched(&mut self) {
         let (bytes, lines) = self.splitter.passed();
-        self.batched = Position { bytes, lines };
+        self.batched = Reached { at: Position { bytes, lines }, tally: self.tally };
     }
 
     /// `None`: it was the line of names.
@@ -257,7 +265,7 @@ impl Import {
         if self.batch.is_full_for(&changes) {
             self.write_batch(tell)?;
             if self.batch.is_whole() {
-                let passed = self.done.bytes.saturating_sub(self.began);
+                let passed = self.done.at.bytes.saturating_sub(self.began);
                 self.loads.begin(&self.backend, &self.table, passed)?;
             }
             if self.loads.is_open() {
@@ -294,7 +302,7 @@ impl Import {
     }
 
     /// What loads have come to.
-    fn note_stored(&mut self, stored: Result<Option<Position>>) -> Result<()> {
+    fn note_stored(&mut self, stored: Result<Option<Reached>>) -> Result<()> {
         if let Some(done) = stored.map_err(|e| e.context(self.not_written()))? {
             self.done = done;
         }
@@ -328,7 +336,8 @@ impl Import {
         self.batch.clear();
         self.has_looked = false;
         if is_whole {
-            self.done = self.batched;
+            // Less what the store has refused of the batch.
+            self.done = Reached { at: self.batched.at, tally: self.tally };
         }
         Ok(())
     }
@@ -356,7 +365,7 @@ impl Import {
     }
 
     fn not_written(&self) -> String {
-        format!("behind {} {}, up to which all is imported", self.counted.unit(), self.done.lines)
+        format!("behind {} {}, up to which all is imported", self.counted.unit(), self.done.at.lines)
     }
 
     /// Asks which families the table has.

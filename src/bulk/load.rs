@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::import::Position;
+use super::reached::Reached;
 use super::read::change::{Change, Changes};
 use crate::backend::{Backend, BulkLoad};
 use crate::model::{PutCell, TableName};
@@ -17,7 +17,7 @@ const LARGE: u64 = 1 << 20;
 /// A load that is being stored, and all that is in the store when it is.
 struct UnderWay {
     thread: JoinHandle<(Box<dyn BulkLoad>, Result<()>)>,
-    upto: Position,
+    upto: Reached,
 }
 
 /// See the module.
@@ -78,8 +78,8 @@ impl Loads {
     pub fn store(
         &mut self,
         (backend, table): (&Arc<dyn Backend>, &TableName),
-        upto: Position,
-    ) -> Result<Option<Position>> {
+        upto: Reached,
+    ) -> Result<Option<Reached>> {
         let done = self.wait()?;
         let Some(mut load) = self.gathered.take() else { return Ok(done) };
         let next = match self.spare.take() {
@@ -98,7 +98,7 @@ impl Loads {
     }
 
     /// Stores all of it.
-    pub fn finish(&mut self) -> Result<Option<Position>> {
+    pub fn finish(&mut self) -> Result<Option<Reached>> {
         let done = self.wait()?;
         if let Some(load) = &mut self.gathered {
             load.commit()?;
@@ -107,13 +107,13 @@ impl Loads {
     }
 
     /// As [`Loads::finish`], and nothing more goes this way.
-    pub fn end(&mut self) -> Result<Option<Position>> {
+    pub fn end(&mut self) -> Result<Option<Reached>> {
         let done = self.finish()?;
         (self.is_over, self.gathered, self.spare) = (true, None, None);
         Ok(done)
     }
 
-    fn wait(&mut self) -> Result<Option<Position>> {
+    fn wait(&mut self) -> Result<Option<Reached>> {
         let Some(UnderWay { thread, upto }) = self.under_way.take() else { return Ok(None) };
         let broken = |_| Error::new(ErrorKind::Io, "the thread that stores has ended by a fault of the program");
         let (load, stored) = thread.join().map_err(broken)?;

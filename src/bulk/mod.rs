@@ -14,15 +14,17 @@ mod import;
 mod json;
 mod load;
 mod parquet;
+mod reached;
 mod read;
 mod target;
 
-pub use bad::{Bad, Counted, TellBad, refusal};
+pub use bad::{Bad, Counted, TellBad, refusal, unended_line};
 pub use columns::{check_columns, columns_of};
 pub use history::history;
-pub use import::{Import, Plan, Position, Tally};
+pub use import::{Import, Plan};
 pub use parquet::outline::Outline;
 pub use parquet::read::Rows;
+pub use reached::{Position, Tally};
 pub use read::delimited::{Columns, Empty};
 pub use read::records::read_records;
 pub use target::{import_mtime, import_time};
@@ -49,8 +51,14 @@ pub enum Format {
     Parquet,
 }
 
-/// Of them those that a file of a mount takes.
-pub const IMPORTS: [(&str, Format); 3] = [("csv", Format::Csv), ("jsonl", Format::Jsonl), ("tsv", Format::Tsv)];
+/// Of them those that a file of a mount takes, by its name, ascending.
+pub const IMPORTS: [(&str, Format, Empty); 5] = [
+    ("csv", Format::Csv, Empty::Absent),
+    ("csv,keep-empty", Format::Csv, Empty::Value),
+    ("jsonl", Format::Jsonl, Empty::Absent),
+    ("tsv", Format::Tsv, Empty::Absent),
+    ("tsv,keep-empty", Format::Tsv, Empty::Value),
+];
 
 /// Their names, ascending.
 pub const FORMATS: [(&str, Format); 5] = [

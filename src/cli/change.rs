@@ -10,8 +10,8 @@ use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, confirmed, new_family, no_table, parse_family};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, Mutation, Origin, Settings, TableName,
-    TableSchema, Time, TimeRange,
+    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, IndexSchema, Mutation, Origin, Settings,
+    TableName, TableSchema, Time, TimeRange,
     attributes::{family_effect, table_attribute, table_effect, without_effect},
     give_attributes,
 };
@@ -56,8 +56,23 @@ fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<
     if let Some(family) = args.delete.iter().find(|family| !table.families.contains_key(*family)) {
         return Err(Error::new(ErrorKind::NoSuchFamily, format!("table {name} has no family {family}")));
     }
+    sentences.extend(args.delete.iter().flat_map(|family| idle_indexes(&table, family)));
     table.families.retain(|family, _| !args.delete.contains(family));
     Ok((table, sentences))
+}
+
+/// What is to be said of the indexes that a family which goes has columns in.
+fn idle_indexes(table: &TableSchema, family: &str) -> Vec<String> {
+    let name = &table.name;
+    let is_of = |index: &&IndexSchema| index.columns.iter().any(|column| column.family == family);
+    let idle = table.indexes.values().filter(is_of).map(|index| &index.name);
+    idle.map(|index| {
+        format!(
+            "index {index} is of family {family} and finds nothing without it: `cellfs undrop STORE {name} {family}` brings \
+             both back, `cellfs drop-index STORE {name} {index}` drops the index"
+        )
+    })
+    .collect()
 }
 
 fn too_much() -> Error {

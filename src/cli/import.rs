@@ -22,7 +22,8 @@ use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::bulk::{
-    Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, Rows, import_mtime, import_time, refusal,
+    Bad, Columns, Empty, FORMATS, Format, Import, Plan, Position, Rows, Tally, import_mtime, import_time, refusal,
+    unended_line,
 };
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
@@ -57,43 +58,36 @@ pub fn import(args: &ImportArgs, json: bool) -> Result<Answer> {
     let rejects = Rejects::open(&args.on_error, &args.file, keeper.as_ref().and_then(|one| one.kept.rejects.as_ref()))?;
     let import = Import::new(Arc::clone(&backend), plan)?;
     let mut run = Run { backend, import, keeper, rejects, kept_at: Instant::now(), keeps: true };
-    let done = run.all(&mut source).map_err(|e| e.context(args.file.display()));
-    let (rows, cells, bad) = match &run.keeper {
-        Some(keeper) => keeper.totals(&run.import),
-        None => (run.import.tally().rows, run.import.tally().cells, run.import.tally().bad),
-    };
-    if let Err(e) = done {
-        // Of what has not begun there is nothing to go on with.
-        let has_begun = args.resume || run.import.done() != Position::default();
-        if has_begun {
-            run.keep();
-        } else if let Some(keeper) = &run.keeper {
-            keeper.remove();
-        }
-        let way = if has_begun && run.keeper.is_some() && run.keeps {
-            "Mend what is wrong, and go on with --resume"
-        } else {
-            "Mend what is wrong, and import again"
-        };
-        let skip = match e.kind {
-            ErrorKind::IllegalArgument => "; --on-error skip leaves such lines out",
-            _ => "",
-        };
-        return Err(Error::new(e.kind, format!("{}. {way}{skip}", e.message)));
+    if let Err(e) = run.all(&mut source) {
+        return Err(run.stopped(e.context(args.file.display()), args.resume));
     }
     if let Some(keeper) = &run.keeper {
         keeper.remove();
     }
+    let tally = run.import.tally();
+    let tally = run.keeper.as_ref().map_or(tally, |keeper| keeper.totals(tally));
+    // A file may well end so; of a stream nobody can look.
+    let unended = run.import.unended().filter(|_| matches!(source, Source::Stream(_)));
+    summary(tally, unended, json)?;
+    Ok(if tally.bad > 0 { Answer::No } else { Answer::Yes })
+}
+
+/// What was done; `unended`: the last line, which may be cut off.
+fn summary(Tally { rows, cells, bad, comes_back }: Tally, unended: Option<u64>, json: bool) -> Result<()> {
     let mut output = Output::new();
-    match json {
-        true => output.json(&json!({ "rows": rows, "cells": cells, "bad": bad }))?,
-        false if bad > 0 => {
-            output.line(&format!("imported {cells} cells of {rows} rows; {bad} lines were not taken"))?
+    if json {
+        let mut object = json!({ "rows": rows, "cells": cells, "bad": bad });
+        if let Some(line) = unended {
+            object["unended_line"] = json!(line);
         }
-        false => output.line(&format!("imported {cells} cells of {rows} rows"))?,
+        output.json(&object)?;
+    } else {
+        let bad = if bad > 0 { format!("; {bad} lines were not taken") } else { String::new() };
+        let cut = unended.map_or_else(String::new, |line| format!("; {}", unended_line(line)));
+        let most = if comes_back { "at most " } else { "" };
+        output.line(&format!("imported {cells} cells of {most}{rows} rows{bad}{cut}"))?;
     }
-    output.finish()?;
-    Ok(if bad > 0 { Answer::No } else { Answer::Yes })
+    output.finish()
 }
 
 /// How far the import came that `--resume` goes on with; the source is read up to there.
@@ -191,6 +185,7 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
         rows: 0,
         cells: 0,
         bad: 0,
+        comes_back: false,
         rejects: None,
     }
 }
@@ -198,8 +193,10 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
 /// What becomes of lines that cannot be taken.
 enum Rejects {
     Stop,
-    Skip,
-    File(PathBuf, BufWriter<File>, u64),
+    /// Of this input.
+    Skip(PathBuf),
+    /// Of this input: the file that takes them.
+    File(PathBuf, PathBuf, BufWriter<File>, u64),
 }
 
 impl Rejects {
@@ -208,7 +205,7 @@ impl Rejects {
     fn open(given: &OsStr, input: &Path, kept: Option<&(String, u64)>) -> Result<Self> {
         match given.as_bytes() {
             b"stop" => return Ok(Self::Stop),
-            b"skip" => return Ok(Self::Skip),
+            b"skip" => return Ok(Self::Skip(input.to_owned())),
             _ => {}
         }
         let path = PathBuf::from(given);
@@ -227,18 +224,18 @@ impl Rejects {
             Ok(file)
         };
         let file = open().map_err(|e: std::io::Error| Error::io(path.display(), &e))?;
-        Ok(Self::File(path, BufWriter::new(file), bytes))
+        Ok(Self::File(input.to_owned(), path, BufWriter::new(file), bytes))
     }
 
     fn take(&mut self, bad: &Bad<'_>) -> Result<()> {
         match self {
             Self::Stop => Err(refusal(bad)),
-            Self::Skip => {
-                super::complain(&bad.sentence());
+            Self::Skip(input) => {
+                tell(input, bad);
                 Ok(())
             }
-            Self::File(path, file, bytes) => {
-                super::complain(&bad.sentence());
+            Self::File(input, path, file, bytes) => {
+                tell(input, bad);
                 *bytes += bad.record.len() as u64 + 1;
                 let written = file.write_all(bad.record).and_then(|()| file.write_all(b"\n"));
                 written.map_err(|e| Error::io(path.display(), &e))
@@ -248,13 +245,18 @@ impl Rejects {
 
     /// The file and its bytes, which are on the disk.
     fn sync(&mut self) -> Result<Option<(String, u64)>> {
-        let Self::File(path, file, bytes) = self else { return Ok(None) };
+        let Self::File(_, path, file, bytes) = self else { return Ok(None) };
         let synced = file.flush().and_then(|()| file.get_ref().sync_data());
         synced
             .or_else(|e| if file.get_ref().metadata().is_ok_and(|is| is.is_file()) { Err(e) } else { Ok(()) })
             .map_err(|e| Error::io(path.display(), &e))?;
         Ok(Some((shown(path), *bytes)))
     }
+}
+
+/// As where it ends the import: with the name of the input.
+fn tell(input: &Path, bad: &Bad<'_>) {
+    super::complain(&format!("{}: {}", input.display(), bad.sentence()));
 }
 
 fn shown(path: &Path) -> String {
@@ -347,12 +349,31 @@ impl Run {
         let kept =
             self.backend.sync().and_then(|()| self.rejects.sync()).and_then(|kept| keeper.keep(&self.import, kept));
         if let Err(e) = kept {
-            super::complain(&format!(
-                "{}: how far the import has come is not kept: --resume will not go on",
-                e.message
-            ));
+            let resumes = match keeper.behind() {
+                Some(behind) => format!("--resume will go on behind {behind}, which was kept before"),
+                None => "--resume will not go on".to_owned(),
+            };
+            super::complain(&format!("{}: how far the import has come is not kept any more: {resumes}", e.message));
             self.keeps = false;
         }
         self.kept_at = Instant::now();
+    }
+
+    /// It has ended by an error: keeps how far it came, and says how it goes on.
+    fn stopped(&mut self, e: Error, is_resumed: bool) -> Error {
+        // Of what has not begun there is nothing to go on with.
+        let has_begun = is_resumed || self.import.done() != Position::default();
+        if has_begun {
+            self.keep();
+        } else if let Some(keeper) = &self.keeper {
+            keeper.remove();
+        }
+        let goes_on = has_begun && self.keeper.as_ref().is_some_and(|keeper| keeper.behind().is_some());
+        let way = if goes_on { "go on with --resume" } else { "import again" };
+        let skip = match e.kind {
+            ErrorKind::IllegalArgument => "; --on-error skip leaves such lines out",
+            _ => "",
+        };
+        Error::new(e.kind, format!("{}. Mend what is wrong, and {way}{skip}", e.message))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::bulk::{Columns, Format, Import, Position};
+use crate::bulk::{Columns, Format, Import, Position, Tally};
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -37,6 +37,9 @@ pub struct Kept {
     pub rows: u64,
     pub cells: u64,
     pub bad: u64,
+    /// Rows of these may be counted more than once.
+    #[serde(default)]
+    pub comes_back: bool,
     /// The file that takes bad lines, and what it has of them and of before.
     pub rejects: Option<(String, u64)>,
 }
@@ -57,7 +60,9 @@ pub struct Keeper {
     /// Bytes that were given since it was kept last.
     unkept: usize,
     /// What was done before this run.
-    before: (u64, u64, u64),
+    before: Tally,
+    /// Lines behind which what is kept goes on.
+    behind: Option<u64>,
 }
 
 /// What tells a store from others, without its secret.
@@ -100,7 +105,16 @@ impl Keeper {
     pub fn new(path: PathBuf, kept: Kept, (file, name): (&mut File, &Path)) -> Result<Self> {
         let kept = Kept { version: VERSION, ..kept };
         let digest = if kept.is_of_rows() { of_end(file, name)? } else { Xxh3::new() };
-        Ok(Self { path, kept, digest, digested: 0, given: Vec::new(), unkept: 0, before: (0, 0, 0) })
+        Ok(Self {
+            path,
+            kept,
+            digest,
+            digested: 0,
+            given: Vec::new(),
+            unkept: 0,
+            before: Tally::default(),
+            behind: None,
+        })
     }
 
     /// What an import has left; `NotFound` if there is none.
@@ -123,8 +137,9 @@ impl Keeper {
                     format!("{} is not what an import keeps; remove it and begin without --resume", path.display());
                 Error::new(ErrorKind::Corrupt, text)
             })?;
-        let before = (kept.rows, kept.cells, kept.bad);
-        Ok(Self { path, kept, digest: Xxh3::new(), digested: 0, given: Vec::new(), unkept: 0, before })
+        let before = Tally { rows: kept.rows, cells: kept.cells, bad: kept.bad, comes_back: kept.comes_back };
+        let behind = Some(kept.lines);
+        Ok(Self { path, kept, digest: Xxh3::new(), digested: 0, given: Vec::new(), unkept: 0, before, behind })
     }
 
     /// Reads the file up to where the import goes on. Refuses one that is not the same up to there.
@@ -188,10 +203,21 @@ impl Keeper {
         self.unkept
     }
 
-    /// All that this import has done, in all of its runs: rows, cells, bad lines.
-    pub fn totals(&self, import: &Import) -> (u64, u64, u64) {
-        let tally = import.tally();
-        (self.before.0 + tally.rows, self.before.1 + tally.cells, self.before.2 + tally.bad)
+    /// What this import has done in all of its runs, of which the last has done so much.
+    pub fn totals(&self, tally: Tally) -> Tally {
+        let Tally { rows, cells, bad, comes_back } = self.before;
+        Tally {
+            rows: rows + tally.rows,
+            cells: cells + tally.cells,
+            bad: bad + tally.bad,
+            comes_back: comes_back || tally.comes_back,
+        }
+    }
+
+    /// The line, or row, behind which another run would go on, in words; `None`: nothing is kept.
+    pub fn behind(&self) -> Option<String> {
+        let unit = if self.kept.is_of_rows() { "row" } else { "line" };
+        self.behind.map(|lines| format!("{unit} {lines}"))
     }
 
     /// Keeps how far an import has come, whose cells are on the disk.
@@ -200,13 +226,18 @@ impl Keeper {
         self.let_go(done);
         self.unkept = 0;
         (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
-        (self.kept.rows, self.kept.cells, self.kept.bad) = self.totals(import);
+        // What is behind that place is done again.
+        let Tally { rows, cells, bad, .. } = self.totals(import.tally_done());
+        self.kept.comes_back |= import.tally().comes_back;
+        (self.kept.rows, self.kept.cells, self.kept.bad) = (rows, cells, bad);
         // Of Parquet they are known from the beginning.
         if let Some(columns) = import.columns() {
             self.kept.columns = Some(columns.clone());
         }
         self.kept.rejects = rejects;
-        self.write().map_err(|e| Error::io(format!("write {}", self.path.display()), &e))
+        self.write().map_err(|e| Error::io(format!("write {}", self.path.display()), &e))?;
+        self.behind = Some(done.lines);
+        Ok(())
     }
 
     fn write(&self) -> std::io::Result<()> {

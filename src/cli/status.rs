@@ -8,18 +8,22 @@ use super::Answer;
 use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
+use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::error::printable;
+use crate::model::{IndexSchema, IndexState, TableSchema};
 
 pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&args.store)?;
     let hello = sockets::serving(&args.store)?.map(|client| client.hello().clone());
-    let status = open_backend(&args.store, Absent::Refuse)?.status()?;
+    let backend = open_backend(&args.store, Absent::Refuse)?;
+    let status = backend.status()?;
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
     if json {
         let mut object = serde_json::to_value(&status).unwrap_or_default();
         object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
+        object["not_unique"] = json!(twofold(backend.as_ref())?);
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
         object["mount_point"] = json!(hello.as_ref().and_then(|hello| hello.mount_point.as_deref()).map(json_bytes));
         object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
@@ -59,10 +63,26 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     line("compactions", status.compactions.to_string())?;
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
     let full = if status.disk_writable == 0 { "; full: only removing and purging are done" } else { "" };
+    for index in twofold(backend.as_ref())? {
+        line("not unique", index)?;
+    }
     line("disk", format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))?;
     if let Some(error) = status.last_error {
         line("last error", error)?;
     }
     output.finish()?;
     Ok(answer)
+}
+
+/// Indexes that are to be unique over values that are not, each in a sentence.
+fn twofold(backend: &dyn Backend) -> Result<Vec<String>> {
+    let catalogue = backend.catalogue()?;
+    let of = |table: &TableSchema| {
+        let sentence = |index: &IndexSchema| match &index.state {
+            IndexState::Twofold(text) => Some(format!("index {} of table {}: {text}", index.name, table.name)),
+            IndexState::Building | IndexState::Complete => None,
+        };
+        table.indexes.values().filter_map(sentence).collect::<Vec<_>>()
+    };
+    Ok(catalogue.tables.values().flat_map(of).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::counters::Operation;
@@ -89,17 +89,9 @@ impl Fs {
     }
 
     pub(super) fn open_accesses(&self, node: Arc<Node>) -> Result<Opened> {
-        let (read, written) = (HeldText::default(), Mutex::default());
         let follows = Some(self.accesses.open());
-        let opened = self.handles.add(Handle::Text(Arc::new(TextHandle {
-            node,
-            read,
-            written,
-            is_dirty: AtomicBool::new(false),
-            follows,
-            streams: None,
-            takes: None,
-        })));
+        let text = TextHandle { follows, ..TextHandle::new(node, HeldText::default(), None) };
+        let opened = self.handles.add(Handle::Text(Arc::new(text)));
         let handle = opened.inspect_err(|_| self.accesses.close())?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
     }

@@ -105,9 +105,9 @@ impl Fs {
     fn changed(&self, event: &Event) {
         match event {
             Event::Snapshot { name } => return self.snapshots.forget(name),
-            Event::Noted { sentence } => {
+            Event::Noted { about, sentence } => {
                 let at = self.tree.backend.now();
-                return self.refusals.record(at, super::Caller::default(), "the cluster", sentence);
+                return self.refusals.record(at, super::Caller::default(), about, sentence);
             }
             Event::Replaced { table } => {
                 self.forgot(table, self.modes.forget_rows(table));

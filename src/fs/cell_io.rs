@@ -220,10 +220,12 @@ impl Fs {
                     self.invalidations.settle_many(NOTICE_PATIENCE);
                     return taken;
                 }
-                self.judge_text(&place, offset, data).inspect_err(|_| text.refuse())?;
+                text.check_refused(offset)?;
+                self.judge_text(&place, offset, data).inspect_err(|e| text.refuse(e.kind))?;
                 let (catalogue, value) = (self.tree.backend.catalogue()?, self.tree.backend.value_limit());
                 let limits = Limits { catalogue: &catalogue, value, room };
-                return super::text::write(&text, offset, data, &limits);
+                let taken = super::text::write(&text, offset, data, &limits)?;
+                return self.declare_check(&text).inspect_err(|e| text.refuse(e.kind)).map(|()| taken);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
         };

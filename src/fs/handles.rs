@@ -93,6 +93,8 @@ pub struct TextHandle {
     pub written: Mutex<Option<HeldText>>,
     /// Whether something was written since it was applied.
     pub is_dirty: AtomicBool,
+    /// A write was refused: what stands behind it is a part of a text.
+    pub refused: Mutex<Option<ErrorKind>>,
     /// It is the log of requests.
     pub follows: Option<Follower>,
     /// It is made while it is read.
@@ -102,9 +104,29 @@ pub struct TextHandle {
 }
 
 impl TextHandle {
+    /// One that gives `read`, and has `written` to apply.
+    pub fn new(node: Arc<Node>, read: HeldText, written: Option<HeldText>) -> Self {
+        let (written, is_dirty, refused) = (Mutex::new(written), AtomicBool::new(false), Mutex::default());
+        Self { node, read, written, is_dirty, refused, follows: None, streams: None, takes: None }
+    }
+
     /// A write was refused: nothing of it is applied when the handle closes.
-    pub fn refuse(&self) {
+    pub fn refuse(&self, kind: ErrorKind) {
         *self.written.lock() = None;
+        *self.refused.lock() = Some(kind);
+    }
+
+    /// Refuses what follows a write that was refused, with the same errno: of a long write(2) the kernel tells how much was
+    /// taken before, and the program goes on there. At the beginning the text is another one.
+    pub fn check_refused(&self, offset: u64) -> Result<()> {
+        let mut refused = self.refused.lock();
+        match *refused {
+            Some(kind) if offset > 0 => Err(Error::new(kind, WRITE_REFUSED)),
+            Some(_) | None => {
+                *refused = None;
+                Ok(())
+            }
+        }
     }
 }
 

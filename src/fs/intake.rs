@@ -4,7 +4,7 @@
 //! line need not end: it is stored at close.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Fs;
 use super::handles::{Handle, Opened, TextHandle};
@@ -83,6 +83,12 @@ impl Intake {
         }
         state.import.write_all(&mut |bad| Err(refusal(bad)))
     }
+
+    /// After the last close: the last line of what was stored, if it may be cut off.
+    pub fn unended(&self) -> Option<u64> {
+        let state = self.0.lock();
+        state.import.unended().filter(|_| state.failed.is_none())
+    }
 }
 
 impl Drop for Intake {
@@ -92,7 +98,12 @@ impl Drop for Intake {
 }
 
 impl Fs {
-    pub(super) fn open_intake(&self, node: Arc<Node>, table: &TableName, format: Format) -> Result<Opened> {
+    pub(super) fn open_intake(
+        &self,
+        node: Arc<Node>,
+        table: &TableName,
+        (format, empty): (Format, Empty),
+    ) -> Result<Opened> {
         let intake = Intake::new(|| {
             let backend = Arc::clone(&self.tree.backend);
             let time = import_time(backend.as_ref(), table)?;
@@ -100,7 +111,7 @@ impl Fs {
                 table: table.clone(),
                 format,
                 columns: None,
-                empty: Empty::Absent,
+                empty,
                 time,
                 mtime: import_mtime(backend.as_ref(), time),
                 recipe: None,
@@ -109,15 +120,7 @@ impl Fs {
             };
             Import::new(backend, plan)
         })?;
-        let text = TextHandle {
-            node,
-            read: HeldText::default(),
-            written: Mutex::default(),
-            is_dirty: AtomicBool::new(false),
-            follows: None,
-            streams: None,
-            takes: Some(intake),
-        };
+        let text = TextHandle { takes: Some(intake), ..TextHandle::new(node, HeldText::default(), None) };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: false, direct: true })
     }

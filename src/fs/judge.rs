@@ -3,6 +3,8 @@
 use super::Fs;
 use super::cell_io::no_family;
 use super::content::Content;
+use super::handles::TextHandle;
+use super::held_text::HeldText;
 use crate::model::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
 };
@@ -12,7 +14,7 @@ use crate::model::{
 };
 use crate::query::parse;
 use crate::tree::json;
-use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
 use crate::tree::schema_constraint;
 use crate::{Error, ErrorKind, Result};
 
@@ -104,7 +106,24 @@ fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, val
     derive_rules(&mut attributes, &family.metadata, &family.configuration).map(|_| ())
 }
 
+/// The attribute of a check that a file is, where what is written counts at once.
+pub(super) fn declares_check(key: &NodeKey) -> Option<&SchemaPlace> {
+    let Place::Schema(place) = &key.place else { return None };
+    let is_one = key.view == View::Plain && matches!(place.as_ref(), SchemaPlace::ConstraintAttribute { .. });
+    is_one.then_some(place)
+}
+
 impl Fs {
+    /// Declares what a whole line asks of a check when it is written, which needs a look at all that is stored: what
+    /// breaks it is refused where shells look. A close declares it again, with an mtime that was set, and finds it so.
+    pub(super) fn declare_check(&self, text: &TextHandle) -> Result<()> {
+        let key = text.node.key();
+        let Some(place) = declares_check(&key) else { return Ok(()) };
+        let is_line = |bytes: &&HeldText| line(bytes).is_some();
+        let written = text.written.lock().as_ref().filter(is_line).map(|bytes| bytes.to_vec());
+        written.map_or(Ok(()), |bytes| self.set_attribute(place, Some(&bytes), Origin(text.node.ino)))
+    }
+
     /// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
     /// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
     pub(super) fn judge_emptied(&self, column: &ColumnKey) -> Result<()> {

@@ -264,9 +264,10 @@ impl Fs {
         matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.streams.is_some())
     }
 
-    /// Whether a write to an open file may take long: it takes a stream.
-    pub fn takes_stream(&self, handle: u64) -> bool {
-        matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.takes.is_some())
+    /// Whether a write to an open file may take long: it takes a stream, or declares a check of what is stored.
+    pub fn takes_long(&self, handle: u64) -> bool {
+        let Ok(handles::Handle::Text(text)) = self.handles.get(handle) else { return false };
+        text.takes.is_some() || judge::declares_check(&text.node.key()).is_some()
     }
 
     /// Whether the release of an open file commits something.

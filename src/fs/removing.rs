@@ -4,8 +4,9 @@
 //! hidden and stays set until the directory goes too: unset, VERSIONS and KEEP_DELETED_CELLS would let a compaction
 //! take the history that undrop brings back. Where the directory stays, the attributes are unset a little later.
 //!
-//! All of `TABLE/.schema` does not go: who holds it open while he removes what is in it is refused the families, and what
-//! he has unlinked is there again. So it is of the table's own attributes, whose directory stays.
+//! All of `TABLE/.schema` does not go: who holds it open while he removes all that is in it is refused the families, and
+//! what he has unlinked is there again. So it is of the table's own attributes, whose directory stays. He is told by these:
+//! they are listed before the families, so who wants all comes to them first. Who holds it and wants a family gets that.
 //!
 //! A check or an index goes likewise: without its type a check takes everything, and without its columns it is of others.
 
@@ -13,8 +14,9 @@ use super::handles::Handle;
 use super::{Fs, not_permitted};
 use crate::Result;
 use crate::env::sync::Mutex;
-use crate::model::{Origin, Timestamp};
+use crate::model::{Origin, TableName, Timestamp};
 use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
+use crate::tree::schema::name_of;
 
 /// How long after the last name the directory goes, ms.
 const PATIENCE_MS: i64 = 2_000;
@@ -39,11 +41,15 @@ impl Removal {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Removals(Mutex<Vec<Removal>>);
+pub(super) struct Removals {
+    directories: Mutex<Vec<Removal>>,
+    /// Programs that remove all of a table's schema.
+    whole: Mutex<Vec<(TableName, u32)>>,
+}
 
 impl Removals {
     fn hide(&self, owner: SchemaPlace, place: &SchemaPlace, now: Timestamp) {
-        let mut removals = self.0.lock();
+        let mut removals = self.directories.lock();
         match removals.iter_mut().find(|removal| removal.owner == owner) {
             Some(removal) => {
                 removal.hidden.push(place.clone());
@@ -54,12 +60,12 @@ impl Removals {
     }
 
     fn hides(&self, place: &SchemaPlace) -> bool {
-        self.0.lock().iter().any(|removal| removal.hidden.contains(place))
+        self.directories.lock().iter().any(|removal| removal.hidden.contains(place))
     }
 
     /// The directory itself goes, or is refused to go; whether names in it went before.
     pub(super) fn take(&self, owner: &SchemaPlace) -> bool {
-        let mut removals = self.0.lock();
+        let mut removals = self.directories.lock();
         let before = removals.len();
         removals.retain(|removal| removal.owner != *owner);
         removals.len() < before
@@ -67,14 +73,14 @@ impl Removals {
 
     /// The name is made again.
     pub(super) fn show(&self, place: &SchemaPlace) {
-        for removal in self.0.lock().iter_mut() {
+        for removal in self.directories.lock().iter_mut() {
             removal.hidden.retain(|hidden| hidden != place);
         }
     }
 
     /// What was hidden in directories that have stayed, and is to be unset.
     fn over(&self, now: Timestamp) -> Vec<SchemaPlace> {
-        let mut removals = self.0.lock();
+        let mut removals = self.directories.lock();
         let is_over = |removal: &Removal| now.0 - removal.last.0 > PATIENCE_MS;
         let over = removals.extract_if(.., |removal| is_over(removal));
         over.flat_map(Removal::ended).collect()
@@ -85,6 +91,7 @@ impl Fs {
     /// Whether the name goes with its directory; it is hidden then and stays set.
     pub(super) fn goes_with_directory(&self, dir: &NodeKey, place: &SchemaPlace, pid: u32) -> bool {
         let Some(owner) = self.held_owner(dir, place, pid).filter(|_| dir.view == View::Plain) else { return false };
+        self.note_whole(&owner, pid);
         self.removals.hide(owner, place, self.tree.backend.now());
         true
     }
@@ -117,11 +124,31 @@ impl Fs {
         })
     }
 
+    /// Notes who removes all of a table's schema: he removes its own attributes while he holds it open.
+    fn note_whole(&self, owner: &SchemaPlace, pid: u32) {
+        let SchemaPlace::TableAttributes(table) = owner else { return };
+        let holds = |(table, pid): &(TableName, u32)| self.holds(SchemaPlace::Table(table.clone()), *pid);
+        let one = (table.clone(), pid);
+        let mut whole = self.removals.whole.lock();
+        whole.retain(|other| *other != one && holds(other));
+        if holds(&one) {
+            whole.push(one);
+        }
+    }
+
+    /// Whether a program removes a family for itself, although it holds all of the schema open.
+    fn is_meant(&self, place: &SchemaPlace, table: &TableName, pid: u32) -> bool {
+        let first = name_of(&SchemaPlace::TableAttributes(table.clone()));
+        let is_family = matches!(place, SchemaPlace::Family(..)) && name_of(place) > first;
+        is_family && !self.removals.whole.lock().contains(&(table.clone(), pid))
+    }
+
     /// Refuses to remove what goes with all of a table's schema, which stays; what of it is hidden is there again.
     pub(super) fn check_removal(&self, key: &NodeKey, pid: u32) -> Result<()> {
         let Place::Schema(place) = &key.place else { return Ok(()) };
         let table = match place.as_ref() {
             SchemaPlace::TableAttributes(_) | SchemaPlace::Constraint(..) if key.view == View::Plain => {
+                self.note_whole(place, pid);
                 self.removals.take(place);
                 return Ok(());
             }
@@ -136,7 +163,7 @@ impl Fs {
         if key.view != View::Plain {
             return Ok(());
         }
-        let is_refused = self.holds(SchemaPlace::Table(table.clone()), pid);
+        let is_refused = self.holds(SchemaPlace::Table(table.clone()), pid) && !self.is_meant(place, table, pid);
         // What goes is taken of a family with its cells, later.
         if is_refused || is_index {
             self.removals.take(place);

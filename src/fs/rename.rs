@@ -29,7 +29,7 @@ impl Fs {
         if from.view != to.view {
             return Err(cross("the history and the tree are different; copy"));
         }
-        self.rename_key(&from, &to, mode)?;
+        self.rename_key(&from, &to, mode).map_err(not_taken)?;
         self.touch_directory(parent);
         self.touch_directory(new_parent);
         self.absent.remove(new_parent, new_name);
@@ -252,6 +252,12 @@ pub(super) fn no_such_target(refused: Error) -> Error {
         }
         _ => refused,
     }
+}
+
+/// As [`no_such_target`], of what the target does not take: a check refuses it. Other arguments that make no sense stay
+/// EINVAL: rename(2) has that for its flags.
+fn not_taken(refused: Error) -> Error {
+    if refused.kind == ErrorKind::Refused { no_such_target(refused) } else { refused }
 }
 
 fn cross(text: &str) -> Error {

@@ -155,9 +155,7 @@ impl Fs {
     }
 
     pub(super) fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
-        let (read, written, streams) = (HeldText::default(), Mutex::default(), Some(stream));
-        let is_dirty = AtomicBool::new(false);
-        let text = TextHandle { node, read, written, is_dirty, follows: None, streams, takes: None };
+        let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
     }

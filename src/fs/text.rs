@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
+use crate::bulk::unended_line;
 use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
@@ -96,14 +97,14 @@ impl Fs {
         if let Place::Changes(table) = &key.place {
             return self.open_feed(node, table);
         }
-        if let Place::Import(base, format) = &key.place {
+        if let Place::Import(base, format, empty) = &key.place {
             let Some(table) = base.table().filter(|_| flags.write) else {
                 return Err(Error::new(
                     ErrorKind::AccessDenied,
                     "this file takes what is written to it, and gives nothing",
                 ));
             };
-            return self.open_intake(node, table, *format);
+            return self.open_intake(node, table, (*format, *empty));
         }
         if key.place == Place::Info(InfoPlace::Access) {
             return self.open_accesses(node);
@@ -121,16 +122,14 @@ impl Fs {
     fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
-        let (read, written) = (HeldText::new(read)?, Mutex::new(empty.then(HeldText::default)));
+        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
         // At once, as on any filesystem: who has it open since may have written before this handle is closed.
         if let (true, Place::Schema(place)) = (empty, node.key().place)
             && matches!(*place, SchemaPlace::Scratch { .. })
         {
             self.texts.set(&place, Vec::new())?;
         }
-        let is_dirty = AtomicBool::new(false);
-        let text = TextHandle { node, read, written, is_dirty, follows: None, streams: None, takes: None };
-        let text = Arc::new(text);
+        let text = Arc::new(TextHandle::new(node, read, written));
         if !flags.write {
             self.copies.reads(super::subject::caller().pid, &text);
         }
@@ -220,6 +219,9 @@ impl Fs {
     pub(super) fn release_text(&self, text: &TextHandle) -> Result<()> {
         self.release_accesses(text);
         self.apply_text(text)?;
+        if let Some(line) = text.takes.as_ref().and_then(super::intake::Intake::unended) {
+            self.record_sentence(super::subject::caller(), "release", &unended_line(line));
+        }
         let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
         let place = text.node.key().place;
         let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
@@ -345,7 +347,7 @@ pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits
     let place = &text.node.key().place;
     let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, limits));
     if let Err(refused) = judged {
-        text.refuse();
+        text.refuse(refused.kind);
         return Err(refused);
     }
     // What was set before was the mtime of other bytes.
@@ -357,6 +359,8 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     if text.takes.is_some() {
         return Ok(());
     }
+    // As for a write at the beginning, where that is what is left.
+    text.check_refused(size as u64)?;
     check_len(text, size)?;
     change(text, |buffer| buffer.resize(size))
 }

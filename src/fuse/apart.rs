@@ -165,7 +165,7 @@ impl Adaptor {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         };
-        let takes_long = self.fs.takes_stream(handle.0);
+        let takes_long = self.fs.takes_long(handle.0);
         if self.fs.backend().is_prompt() && !takes_long {
             return answer(write(self, data), reply);
         }

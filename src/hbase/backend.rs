@@ -231,7 +231,7 @@ impl Backend for HBase {
 
     fn subscribe(&self, subscriber: Subscriber) {
         if let Some(sentence) = self.described.away() {
-            subscriber(&Event::Noted { sentence });
+            subscriber(&Event::Noted { about: "the cluster".to_owned(), sentence });
         }
         self.listeners.0.write().push(subscriber);
     }

@@ -248,7 +248,7 @@ impl Described {
         );
         if self.state.lock().away.replace(text.clone()).is_none() {
             log::warn!("{text}");
-            self.listeners.tell(&Event::Noted { sentence: text });
+            self.listeners.tell(&Event::Noted { about: "the cluster".to_owned(), sentence: text });
         }
     }
 

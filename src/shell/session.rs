@@ -24,8 +24,10 @@ const MOST_LINES: u32 = 2_000;
 /// What an error does to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// It is printed, and the session goes on.
+    /// It is printed, and the session goes on; its status will be 1.
     Continue,
+    /// It is printed for a person, who needs no status.
+    Show,
     /// It ends the session with status 1 (`-n`).
     Stop,
 }
@@ -43,6 +45,8 @@ pub struct Session<'o> {
     line: u64,
     /// Set by Ctrl-C: what runs ends.
     pub(super) interrupt: Arc<AtomicBool>,
+    /// The status with the input's end: 1 once a statement has failed.
+    status: u8,
 }
 
 /// How a session ended.
@@ -71,7 +75,7 @@ impl<'o> Session<'o> {
     pub fn on(lease: Lease, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
         let zone = TimeZone::system();
         let interrupt = Arc::default();
-        Self { lease, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0, interrupt }
+        Self { lease, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0, interrupt, status: 0 }
     }
 
     /// The store.
@@ -112,7 +116,7 @@ impl<'o> Session<'o> {
             let done = self.step();
             match done {
                 Ok(true) => {}
-                Ok(false) | Err(Failure::Exit(0)) => return self.ended(End::Status(0)),
+                Ok(false) => return self.ended(End::Status(self.status)),
                 Err(Failure::Exit(status)) => return self.ended(End::Status(status)),
                 Err(Failure::Stopped(text)) => return self.ended(End::Failed(text)),
                 Err(Failure::Output(error) | Failure::Store(error)) => return Err(error),
@@ -173,10 +177,18 @@ impl<'o> Session<'o> {
         Ok(last)
     }
 
-    fn ruby_error(&mut self, class: &str, message: &str) -> Outcome<()> {
-        if self.on_error == OnError::Stop {
-            return Err(Failure::Stopped(format!("{class}: {message}")));
+    /// A statement has failed: whether the session goes on.
+    fn failed(&mut self, text: impl FnOnce() -> String) -> Outcome<()> {
+        match self.on_error {
+            OnError::Stop => return Err(Failure::Stopped(text())),
+            OnError::Continue => self.status = 1,
+            OnError::Show => {}
         }
+        Ok(())
+    }
+
+    fn ruby_error(&mut self, class: &str, message: &str) -> Outcome<()> {
+        self.failed(|| format!("{class}: {message}"))?;
         if self.printer.form() == Form::Json {
             self.printer.said();
             return self.printer.json(&json!({ "error": format!("{class}: {message}") }));
@@ -301,8 +313,10 @@ impl<'o> Session<'o> {
             Err(failure) => (Value::Nil, Some(refusal(failure, subject)?)),
         };
         match error {
-            Some(text) if self.on_error == OnError::Stop => return Err(Failure::Stopped(text)),
-            Some(text) => self.printer.json(&json!({ "command": entry.name, "error": text }))?,
+            Some(text) => {
+                self.failed(|| text.clone())?;
+                self.printer.json(&json!({ "command": entry.name, "error": text }))?;
+            }
             None if matches!(entry.name, "get" | "scan") => {}
             None => {
                 self.printer.json(&json!({ "command": entry.name, "value": value.to_json(), "output": lines }))?;
@@ -313,9 +327,7 @@ impl<'o> Session<'o> {
 
     fn command_error(&mut self, entry: &Entry, failure: Failure, subject: &str) -> Outcome<Value> {
         let text = refusal(failure, subject)?;
-        if self.on_error == OnError::Stop {
-            return Err(Failure::Stopped(text));
-        }
+        self.failed(|| text.clone())?;
         self.printer.puts(&format!("\nERROR: {text}"))?;
         self.printer.line(&format!("\nFor usage try 'help \"{}\"'\n", entry.name))?;
         Ok(Value::Nil)

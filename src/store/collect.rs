@@ -49,6 +49,12 @@ impl Engine {
         Ok(())
     }
 
+    /// As [`Engine::collect_blobs`], once an open: files do not say what of them was given back before.
+    pub fn judge_blobs(&self) -> Result<()> {
+        let mut judged = self.values.judged.lock();
+        if std::mem::replace(&mut *judged, true) { Ok(()) } else { self.collect_blobs() }
+    }
+
     /// `None`: damage hides what is live.
     pub fn live_chunks(&self) -> Result<Option<Chunks>> {
         let mut live = Chunks::default();

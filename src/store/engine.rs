@@ -84,7 +84,7 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
+/// See the module. Lock order: `judged`, `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
 /// `flushing`, `compacting`, the structure's, the log's.
 pub struct Engine {
     pub options: StoreOptions,

@@ -225,7 +225,7 @@ impl Made {
         let engine = Engine {
             hash_key,
             log,
-            values: Values { blobs },
+            values: Values::new(blobs),
             catalogue: ArcSwap::new(Arc::clone(&parts.layout.state.catalogue)),
             altering: Mutex::new(()),
             declaring: RwLock::new(()),
@@ -292,7 +292,7 @@ pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
     let engine = Engine {
         hash_key: parent.hash_key,
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
-        values: Values { blobs: Arc::clone(&parent.values.blobs) },
+        values: Values::new(Arc::clone(&parent.values.blobs)),
         structure: Arc::clone(&parent.structure),
         progress: Progress::of_snapshot(),
         catalogue: ArcSwap::from_pointee(catalogue),

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use super::memtable::{MemCell, MemValue};
 use crate::blob::{Blobs, Root};
+use crate::env::sync::Mutex;
 use crate::segment::{Extent, StoredValue};
 use crate::{Error, ErrorKind, Result};
 
 /// See the module.
 pub struct Values {
     pub blobs: Arc<Blobs>,
+    /// Whether anybody has looked since the open which chunks are live: before that none is known to be dead.
+    pub judged: Mutex<bool>,
 }
 
 fn part(bytes: &[u8], offset: u64, len: usize) -> Vec<u8> {
@@ -23,6 +26,10 @@ pub fn no_root() -> Error {
 }
 
 impl Values {
+    pub fn new(blobs: Arc<Blobs>) -> Self {
+        Self { blobs, judged: Mutex::default() }
+    }
+
     /// At most `len` bytes from `offset` of the value of a cell in memory.
     pub fn of_memory(&self, cell: &MemCell, offset: u64, len: usize) -> Result<Vec<u8>> {
         match &cell.value {

@@ -111,6 +111,7 @@ fn flush_loop(engine: &Engine) {
 }
 
 fn compact_loop(engine: &Engine) {
+    note(engine, "find what is dead of large values", engine.judge_blobs());
     while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
         if std::mem::take(&mut engine.signals.state.lock().make_room) {
             engine.make_disk_room();
@@ -202,6 +203,7 @@ impl Engine {
     pub fn status(&self) -> Result<Status> {
         if self.options.background == Background::On {
             self.notice_others();
+            note(self, "find what is dead of large values", self.judge_blobs());
         }
         let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
         let (tables, layout) = (self.tables(), self.structure.layout());

@@ -60,9 +60,9 @@ impl Tree {
             return Ok(Some(dir.sibling(Place::Imports(Arc::new(dir.place.clone())))));
         }
         if let Place::Imports(base) = &dir.place {
-            let format = IMPORTS.iter().find(|(known, _)| known.as_bytes() == name);
-            let (_, format) = format.ok_or_else(|| absent(name))?;
-            return Ok(Some(dir.sibling(Place::Import(Arc::clone(base), *format))));
+            let found = IMPORTS.iter().find(|(known, ..)| known.as_bytes() == name);
+            let (_, format, empty) = found.ok_or_else(|| absent(name))?;
+            return Ok(Some(dir.sibling(Place::Import(Arc::clone(base), *format, *empty))));
         }
         match &dir.place {
             Place::Asking(..) => self.argument(dir, name, self.backend.now()).map(Some),

@@ -26,7 +26,7 @@ impl Tree {
             Place::Exports(base) | Place::Imports(base) => {
                 Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir))
             }
-            Place::Count(base) | Place::Export(base, _) | Place::Import(base, _) => {
+            Place::Count(base) | Place::Export(base, _) | Place::Import(base, ..) => {
                 Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| text(Vec::new())))
             }
             Place::Asking(base, _) => Ok(self.facts(&key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),

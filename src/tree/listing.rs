@@ -11,7 +11,7 @@ use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, 
 use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
-use crate::bulk::{Format, IMPORTS};
+use crate::bulk::{Empty, Format, IMPORTS};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
 use crate::{ErrorKind, Result};
 
@@ -44,8 +44,8 @@ impl Tree {
             return Ok(after_cursor(exports(dir).map(entry), after, limit));
         }
         if let Place::Imports(base) = &dir.place {
-            let entry = |(name, format): (&str, Format)| {
-                plain(name.to_owned(), dir.sibling(Place::Import(Arc::clone(base), format)))
+            let entry = |(name, format, empty): (&str, Format, Empty)| {
+                plain(name.to_owned(), dir.sibling(Place::Import(Arc::clone(base), format, empty)))
             };
             return Ok(after_cursor(IMPORTS.into_iter().map(entry), after, limit));
         }

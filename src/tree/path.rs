@@ -8,6 +8,7 @@ use super::question::{Kind, Question, Step};
 use super::resolve::Tree;
 use super::schema;
 use super::suffix::{self, Suffix};
+use crate::bulk::IMPORTS;
 use crate::model::{ColumnKey, TableName};
 
 impl Tree {
@@ -44,7 +45,11 @@ impl Tree {
             Place::Changes(_) => b".changes".to_vec(),
             Place::Exports(_) => b".export".to_vec(),
             Place::Imports(_) => b".import".to_vec(),
-            Place::Export(_, format) | Place::Import(_, format) => format.name().as_bytes().to_vec(),
+            Place::Export(_, format) => format.name().as_bytes().to_vec(),
+            Place::Import(_, format, empty) => {
+                let found = IMPORTS.iter().find(|(_, of, with)| (of, with) == (format, empty));
+                found.map(|(name, ..)| name.as_bytes().to_vec()).unwrap_or_default()
+            }
             Place::Asking(_, Kind::Value) => last_text(key),
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
@@ -147,7 +152,7 @@ fn parent_place(place: &Place) -> Option<Place> {
         Place::Json(row) | Place::RowKey(row) => Place::Row(Arc::clone(row)),
         Place::Export(base, _) => Place::Exports(Arc::clone(base)),
         Place::Changes(table) => Place::Table(Arc::clone(table)),
-        Place::Import(base, _) => Place::Imports(Arc::clone(base)),
+        Place::Import(base, ..) => Place::Imports(Arc::clone(base)),
         Place::Exports(base)
         | Place::Imports(base)
         | Place::Times(base)

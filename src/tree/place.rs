@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::question::{Kind, Question};
 pub use super::schema_place::{FreeMap, SchemaPlace};
 use crate::backend::Directory;
-use crate::bulk::Format;
+use crate::bulk::{Empty, Format};
 use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
 
 /// Which state of the store a part of the tree shows.
@@ -109,7 +109,7 @@ pub enum Place {
     Export(Arc<Place>, Format),
     /// `.import` of a table, and a file in it, which takes a stream.
     Imports(Arc<Place>),
-    Import(Arc<Place>, Format),
+    Import(Arc<Place>, Format, Empty),
     /// `.at` of the root, of a table or of a row: the directory whose names are times.
     Times(Arc<Place>),
     /// `.snapshot` of the root: the directory of snapshots, each the root of a tree.
@@ -269,7 +269,7 @@ impl Place {
             | Place::Exports(base)
             | Place::Export(base, _)
             | Place::Imports(base)
-            | Place::Import(base, _) => base.table(),
+            | Place::Import(base, ..) => base.table(),
             _ => self.column().map(|column| &column.table),
         }
     }

@@ -283,11 +283,13 @@ fn shell_makes_no_store_of_a_mistyped_path() {
 fn shell_prints_less_or_json() {
     let directory = tempfile::tempdir().unwrap();
     let script = "create 't', 'f'\nput 't', 'r', 'f:q', \"v\\xFF\", 5\nscan 't'\nget 'no', 'r'\ncount 't'\nnonsense\n";
-    let (said, _) = piped(directory.path(), &["shell", "-q", "--make"], script);
+    let (said, status) = piped(directory.path(), &["shell", "-q", "--make"], script);
+    assert_eq!(status, Some(1), "{said}");
+    assert_eq!(piped(directory.path(), &["shell", "-q"], &format!("{script}exit\n")).1, Some(0), "exit says it itself");
     assert!(said.contains("column=f:q") && said.contains("ERROR: Unknown table no!"), "{said}");
     assert!(!said.contains("Took") && !said.contains("hbase:") && !said.contains("=> "), "{said}");
     let (said, status) = piped(directory.path(), &["--json", "shell"], script);
-    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(status, Some(1), "a statement has failed: {said}");
     let objects: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let cell = objects.iter().find(|object| object["row"] == "r").unwrap();
     assert_eq!((&cell["timestamp"], &cell["value"]["base64"]), (&5.into(), &"dv8=".into()));
@@ -473,7 +475,8 @@ fn the_program_runs_statements_of_its_arguments() {
         Command::new(binary()).args(["shell", "--make"]).arg(store).args(arguments).output().unwrap()
     };
     let done = run(&["-e", "create 't', 'f'", "-e", "put 'nosuch', 'r', 'f:q', 'v'", "-e", "list"]);
-    assert_eq!(done.status.code(), Some(0));
+    assert_eq!(done.status.code(), Some(1), "a statement has failed");
+    assert_eq!(run(&["-e", "list"]).status.code(), Some(0));
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.contains("ERROR: Unknown table nosuch!") && text.contains("=> [\"t\"]"), "{text}");
     std::fs::write(directory.path().join("script"), "count 't'\nexit 3\n").unwrap();

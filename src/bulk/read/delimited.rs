@@ -149,7 +149,7 @@ fn field(name: &[u8]) -> Result<Field> {
 }
 
 /// Which empty fields are cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Empty {
     /// None: the row has no such column, as an export writes it (HBase: `importtsv.skip.empty.columns`).
     #[default]

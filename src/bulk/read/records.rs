@@ -44,6 +44,11 @@ impl Reader {
         matches!(self, Self::Delimited(lines) if lines.columns().is_none())
     }
 
+    /// Whether what is left of a record that was cut reads as a whole one.
+    pub fn takes_cut(&self) -> bool {
+        matches!(self, Self::Delimited(_))
+    }
+
     /// Of `csv` and `tsv`, once they are known.
     pub fn columns(&self) -> Option<&Columns> {
         if let Self::Delimited(lines) = self { lines.columns() } else { None }

@@ -11,6 +11,7 @@ use super::constraint::Judged;
 use super::entry::{TIME, cut, decode, entry_key};
 use super::states::index_with;
 use super::unique::shown;
+use crate::backend::Event;
 use crate::format::key;
 use crate::model::{
     Catalogue, CellKind, FamilyId, FamilySchema, IndexSchema, IndexState, Origin, SeqNo, TableSchema, Tags, TimeRange,
@@ -97,12 +98,18 @@ impl Engine {
         // Order: a catalogue that believes in entries is not on the disk before them.
         self.sync_log()?;
         let state = if index.unique { self.judge(table, index)? } else { IndexState::Complete };
+        let mut events = vec![Event::Table { table: table.name.clone(), origin: Origin(0) }];
+        if let IndexState::Twofold(text) = &state {
+            let (about, sentence) = (format!("index {} of table {}", index.name, table.name), not_unique(text));
+            log::warn!("{about}: {sentence}");
+            events.push(Event::Noted { about, sentence });
+        }
         self.change_catalogue(|catalogue, _| {
             let found = index_with(catalogue, index.entries.id);
             let found = found.filter(|now| now.columns == index.columns && now.unique == index.unique);
             found.ok_or_else(overtaken)?.state = state;
             catalogue.version += 1;
-            Ok(vec![crate::backend::Event::Table { table: table.name.clone(), origin: Origin(0) }])
+            Ok(events)
         })
     }
 
@@ -257,6 +264,14 @@ impl Engine {
             format!("rows {} and {} have {}", to_string_binary(one), to_string_binary(other), shown(&values))
         }))
     }
+}
+
+/// What is to be said of an index that was declared unique over values that are not.
+fn not_unique(text: &str) -> String {
+    format!(
+        "it is to be unique, and {text}. Writes are judged from now on; once that is mended, make the index anew, or remove \
+         its file `unique` and write it again"
+    )
 }
 
 fn no_key() -> Error {

@@ -70,10 +70,11 @@ fn bulk_bad_lines_are_named_and_the_good_ones_before_them_kept() {
     assert_eq!(scan(&stored), ["r1 f:a 1", r"r2 f:a 2\x0A2"]);
     // Behind the place where it has stopped.
     let said = stored.refused(&["import", "--resume", "STORE", "t", "bad.csv", "--on-error", "rest.csv"], 1);
-    assert!(said.contains("line 7, column 1") && said.contains("line 8, column 4"), "{said}");
+    assert!(said.contains("bad.csv: line 7, column 1") && said.contains("bad.csv: line 8, column 4"), "{said}");
     assert_eq!(lines_of(&stored.path("rest.csv")), ["r3,3,never", ",5,5", "r6,6,5,6"]);
     assert_eq!(scan(&stored).len(), 3);
-    stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "skip"], 1);
+    let said = stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "skip"], 1);
+    assert!(said.contains("bad.csv: line 7, column 1"), "{said}");
     assert_eq!(scan(&stored).len(), 3);
     assert_eq!(names(&stored), ["bad.csv", "rest.csv", "store"], "nothing is left beside them");
     let json = "{\"row\":\"j1\",\"f:a\":\"1\"}\n\n{\"row\":\"j2\",\"f:a\":}\n";
@@ -97,6 +98,39 @@ fn bulk_a_quote_that_is_open_up_to_the_end_swallows_nothing_in_silence() {
     let said = stored.run(&["import", "STORE", "t", "cut.csv", "--on-error", "skip"]);
     let text = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
     assert!(text.contains("2 lines were not taken"), "{text}");
+}
+
+#[test]
+fn bulk_a_stream_that_ends_within_a_line_says_so() {
+    let stored = Stored::new();
+    let text = "HBASE_ROW_KEY,f:a\nr1,1\nr2,12";
+    let said = |json: &[&str], text: &str, format: &str| {
+        let output = stored.fed(&[json, &["import", "STORE", "t", "-", "--format", format]].concat(), text.as_bytes());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let cut = "; line 3, the last one, has no line feed at its end: what is stored of it may be cut off\n";
+    assert_eq!(said(&[], text, "csv"), format!("imported 2 cells of 2 rows{cut}"));
+    assert_eq!(scan(&stored), ["r1 f:a 1", "r2 f:a 12"]);
+    assert_eq!(said(&["--json"], text, "csv"), "{\"bad\":0,\"cells\":2,\"rows\":2,\"unended_line\":3}\n");
+    assert!(said(&[], &text.replace(',', "\t"), "tsv").ends_with(cut));
+    // Nothing is cut: of JSON what is whole, of csv an empty line, and a file ends as it likes.
+    assert_eq!(said(&[], "{\"row\":\"r3\",\"f:a\":\"1\"}", "jsonl"), "imported 1 cells of 1 rows\n");
+    assert_eq!(said(&[], &format!("{text}\n \n"), "csv"), "imported 2 cells of 2 rows\n");
+    stored.write("in.csv", text);
+    assert_eq!(stored.done(&["import", "STORE", "t", "in.csv"]), "imported 2 cells of 2 rows\n");
+}
+
+#[test]
+fn bulk_rows_that_come_again_are_not_said_to_be_more_rows() {
+    let stored = Stored::new();
+    let line = |row: &str| format!("{{\"row\":\"{row}\",\"f:a\":\"1\"}}\n");
+    for (rows, wanted) in [(["a", "b", "b"], "3 cells of 2 rows"), (["a", "b", "a"], "3 cells of at most 3 rows")] {
+        stored.write("in.jsonl", rows.map(line).concat());
+        assert_eq!(stored.done(&["import", "STORE", "t", "in.jsonl"]), format!("imported {wanted}\n"));
+    }
+    stored.write("in.csv", "HBASE_ROW_KEY,f:a\nb,1\na,2\n");
+    assert_eq!(stored.done(&["import", "STORE", "t", "in.csv"]), "imported 2 cells of 2 rows\n");
 }
 
 #[test]

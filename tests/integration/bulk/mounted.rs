@@ -50,7 +50,7 @@ fn mount_import_files_take_streams() {
     let import = |format: &str| fixture.path("t/.import").join(format);
     let meta = fs::metadata(import("csv")).unwrap();
     assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o200));
-    assert_eq!(names(&fixture.path("t/.import")), ["csv", "jsonl", "tsv"]);
+    assert_eq!(names(&fixture.path("t/.import")), ["csv", "csv,keep-empty", "jsonl", "tsv", "tsv,keep-empty"]);
     assert!(!names(&fixture.path("t")).contains(&".import".to_owned()), "listed nowhere");
     assert_eq!(errno(fs::read(import("csv"))), libc::EACCES);
     assert_eq!(errno(fs::metadata(import("parquet"))), libc::ENOENT);
@@ -78,12 +78,24 @@ fn mount_import_files_take_streams() {
             })
             .unwrap();
     }
+    shell("printf 'HBASE_ROW_KEY,f:a,f:b\\nempty,,1\\n' > \"$1/.import/csv\"");
+    assert_eq!(names(&fixture.path("t/empty/f")), ["b"]);
+    shell("printf 'HBASE_ROW_KEY,f:a,f:b\\nempty,,1\\n' > \"$1/.import/csv,keep-empty\"");
+    assert_eq!(names(&fixture.path("t/empty/f")), ["a", "b"]);
+    assert_eq!(fs::read_to_string(fixture.path("t/empty/f/a")).unwrap(), "");
     // Several programs that write to one opening, and one that appends.
     shell("{ printf 'HBASE_ROW_KEY\\tf:a\\n'; printf 'one\\t'; printf '1\\ntwo\\t2'; } > \"$1/.import/tsv\"");
     assert_eq!(fs::read_to_string(fixture.path("t/two/f/a")).unwrap(), "2", "the last line needs no end");
     shell("printf '{\"row\":\"three\",\"f:a\":3}\\n' >> \"$1/.import/jsonl\"");
     assert_eq!(fs::read_to_string(fixture.path("t/three/f/a")).unwrap(), "3");
     assert_eq!(fs::read_to_string(fixture.path("t/one/f/a")).unwrap(), "1");
+    // It is said, once nobody can write the rest of it: a program's end of the one above was in the middle of a line.
+    let began = std::time::Instant::now();
+    while !errors(&fixture).contains("/t/.import/tsv release: line 3, the last one, has no line feed at its end") {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{}", errors(&fixture));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(errors(&fixture).matches("no line feed").count(), 1, "{}", errors(&fixture));
 }
 
 #[test]

@@ -133,3 +133,52 @@ fn bulk_an_import_of_parquet_goes_on_behind_the_rows_that_are_there_and_in_the_s
     assert_eq!(rows_of(&stored), rows - 1);
     assert!(!stored.path("big.parquet.default.t.cellfs-import").exists());
 }
+
+/// Lines `HBASE_ROW_KEY,f:k,f:n` of rows, one of which has the key of the first.
+fn twice(rows: usize, again: usize) -> String {
+    let line = |row: usize| format!("r{row:05},{},{row}\n", if row == again { 0 } else { row });
+    "HBASE_ROW_KEY,f:k,f:n\n".to_owned() + &(0..rows).map(line).collect::<String>()
+}
+
+#[test]
+fn bulk_what_comes_again_after_a_stop_is_counted_once() {
+    let stored = Stored::new();
+    stored.done(&["create-index", "STORE", "t", "one", "--columns", "f:k", "--unique"]);
+    let rows = 5000;
+    // In the middle of what is written in one step.
+    stored.write("in.csv", twice(rows, 4500));
+    let said = stored.refused(&["import", "STORE", "t", "in.csv"], 2);
+    assert!(said.contains("in.csv: line 4502: ") && said.contains("go on with --resume"), "{said}");
+    stored.write("in.csv", twice(rows, rows));
+    let done = stored.done(&["import", "--resume", "STORE", "t", "in.csv"]);
+    assert_eq!(done, format!("imported {} cells of {rows} rows\n", 2 * rows));
+    assert_eq!(rows_of(&stored), rows);
+}
+
+#[test]
+fn bulk_an_import_that_cannot_keep_how_far_it_came_says_where_another_goes_on() {
+    if !crate::mount::fixture::can_fail_calls() {
+        return;
+    }
+    let stored = Stored::new();
+    let lines = (0..5000).map(|row| format!("r{row:05},{row},{row}\n")).collect::<String>();
+    let text = format!("HBASE_ROW_KEY,f:k,f:n\n{lines},no row,1\nlast,1,1\n");
+    stored.write("in.csv", &text);
+    assert!(stored.refused(&["import", "STORE", "t", "in.csv"], 2).contains("go on with --resume"));
+    // By whole paths: strace compares those.
+    let (file, kept) = (stored.path("in.csv"), stored.path("in.csv.default.t.cellfs-import"));
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=rename,renameat,renameat2:error=EACCES", "-P"]);
+    strace.arg(&kept).arg(crate::mount::fixture::CELLFS).current_dir(stored.0.path()).stdin(Stdio::null());
+    let output = strace.args(["import", "--resume", "store", "t"]).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("is not kept any more: --resume will go on behind line 5001"), "{said}");
+    assert!(
+        said.ends_with("Mend what is wrong, and go on with --resume; --on-error skip leaves such lines out\n"),
+        "{said}"
+    );
+    stored.write("in.csv", text.replace(",no row,1\n", ""));
+    let done = stored.done(&["import", "--resume", "STORE", "t", "in.csv"]);
+    assert_eq!(done, "imported 10002 cells of 5001 rows\n");
+}

@@ -75,7 +75,8 @@ fn mount_a_check_refuses_what_breaks_it_at_write_or_close() {
     drop(log);
     assert_eq!(errno(fs::write(fixture.path("t/u1/.json"), r#"{"f:age": "x", "f:new": "y"}"#)), 0);
     assert_eq!(errno(fs::metadata(family.join("new"))), libc::ENOENT, "the whole step is refused");
-    assert_eq!(errno(fs::rename(family.join("other"), family.join("age"))), libc::EINVAL);
+    // mv(1) takes EINVAL for a directory that is to go into itself.
+    assert_eq!(errno(fs::rename(family.join("other"), family.join("age"))), libc::EPERM);
     assert_eq!(fs::read_to_string(family.join("age")).unwrap(), "42\n");
     // No counter: it has three bytes.
     assert_eq!(errno(fs::write(fixture.path("t/u1/f/age@counter"), "+5")), libc::EINVAL);
@@ -99,9 +100,9 @@ fn mount_a_check_is_a_directory_of_small_files() {
     declare(&fixture, "age", &[("columns", "age")]);
     let wrong = fs::File::create(dir.join("age/length")).unwrap().write_all(b"many\n");
     assert_eq!(errno(wrong), libc::EINVAL);
-    let mut file = fs::File::create(dir.join("age/type")).unwrap();
-    file.write_all(b"i64\n").unwrap();
-    assert_eq!(nix::unistd::close(file.into_raw_fd()), Err(nix::Error::EINVAL));
+    // Where a shell looks; a line that may go on is judged when it is known to be whole.
+    assert_eq!(written(&dir.join("age/type"), b"i64\n"), (libc::EINVAL, 0));
+    assert_eq!(written(&dir.join("age/type"), b"i64"), (0, libc::EINVAL));
     let said = errors(&fixture);
     assert!(said.contains("nothing is changed") && said.contains("row r1, f:age: `old` is no whole number"), "{said}");
     assert_eq!(names(&dir.join("age")), ["columns"]);

@@ -185,3 +185,38 @@ fn mount_rm_of_a_whole_schema_changes_nothing() {
     assert_eq!(names(&schema), [".table", "f"]);
     assert!(!names(&schema.join(".table")).contains(&"DURABILITY".to_owned()));
 }
+
+#[test]
+fn mount_a_family_goes_by_itself_also_while_its_schema_is_held_open() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let schema = fixture.path("t/.schema");
+    // It comes before the table's own attributes.
+    for family in ["g", "h", "-i"] {
+        fs::create_dir(schema.join(family)).unwrap();
+    }
+    let script = "import os, sys\nd = os.open(sys.argv[1], os.O_RDONLY)\n\
+                  try: os.rmdir(sys.argv[2], dir_fd=d)\nexcept OSError as e: sys.exit(e.errno)";
+    let rmdir = |name: &str| {
+        let python = std::process::Command::new("python3").args(["-c", script]).arg(&schema).arg(name).status();
+        python.unwrap().code().unwrap()
+    };
+    assert_eq!((rmdir("g"), rmdir("f"), rmdir("-i")), (0, libc::ENOTEMPTY, libc::EPERM));
+    assert_eq!(names(&schema), ["-i", ".table", "f", "h"]);
+    fs::create_dir_all(fixture.path("t/r/h")).unwrap();
+    fs::write(fixture.path("t/r/h/q"), "v").unwrap();
+    let find = |args: &[&str]| {
+        let find = std::process::Command::new("find").arg(&schema).args(args).output().unwrap();
+        find.status.success()
+    };
+    assert!(find(&["-mindepth", "1", "-path", "*/.schema/h*", "-delete"]));
+    assert_eq!(names(&schema), ["-i", ".table", "f"]);
+    // All of it does not go.
+    assert!(!find(&["-mindepth", "1", "-delete"]));
+    assert_eq!(names(&schema), ["-i", ".table", "f"]);
+    assert_eq!(fs::read_to_string(schema.join("f/VERSIONS")).unwrap(), "10\n");
+    let store = fixture.store().into_os_string().into_string().unwrap();
+    run(&fixture, &["undrop", &store, "t", "h"]);
+    assert_eq!(fs::read_to_string(fixture.path("t/r/h/q")).unwrap(), "v");
+    assert_eq!(fs::read_to_string(schema.join("h/VERSIONS")).unwrap(), "10\n");
+}

@@ -202,6 +202,36 @@ fn mount_a_value_that_is_to_be_unique_is_eexist() {
 }
 
 #[test]
+fn mount_an_index_that_is_to_be_unique_and_is_not_says_so_where_people_look() {
+    let mut fixture = users();
+    declare(&fixture, "age", &[("unique", "true"), ("columns", "f:age")]);
+    let told = "rows u00 and u01 have `20`";
+    let errors = |fixture: &Fixture| fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let began = Instant::now();
+    while !errors(&fixture).contains("index age of table t: it is to be unique, and rows u00 and u01") {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", errors(&fixture));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(fixture.log().lines().any(|line| line.contains("WARN") && line.contains(told)), "{}", fixture.log());
+    let store = fixture.store().into_os_string().into_string().unwrap();
+    for _ in 0..2 {
+        let status = said(&fixture.cellfs(&["status", &store])).1;
+        assert!(status.contains(&format!("not unique     index age of table t: {told}")), "{status}");
+        let status = said(&fixture.cellfs(&["--json", "status", &store])).1;
+        assert!(status.contains(&format!("\"not_unique\":[\"index age of table t: {told}\"]")), "{status}");
+        fixture.remount();
+    }
+    // Mended as it says.
+    fs::remove_file(fixture.path("t/.schema/.index/age/unique")).unwrap();
+    for n in (1..12).step_by(2) {
+        fs::write(fixture.family(&format!("u{n:02}")).join("age"), format!("{}", 40 + n)).unwrap();
+    }
+    fs::write(fixture.path("t/.schema/.index/age/unique"), "true\n").unwrap();
+    built(&fixture, "age");
+    assert!(!said(&fixture.cellfs(&["status", &store])).1.contains("not unique"));
+}
+
+#[test]
 fn mount_command_line_makes_asks_and_drops_indexes() {
     let fixture = users();
     let index = |rest: &[&str]| cellfs(&fixture, "create-index", rest);
@@ -228,6 +258,14 @@ fn mount_command_line_makes_asks_and_drops_indexes() {
     assert_eq!(cellfs(&fixture, "drop-index", &["near"]), (Some(0), String::new()));
     assert!(cellfs(&fixture, "drop-index", &["near"]).1.contains("no index near; it has none"));
     assert!(!cellfs(&fixture, "describe", &[]).1.contains("index"));
+    // A family that goes leaves its index without anything to find.
+    assert_eq!(index(&["near", "--columns", "f:city"]), (Some(0), String::new()));
+    let (status, text) = cellfs(&fixture, "alter", &["--delete", "f"]);
+    assert!(status == Some(0) && text.contains("index near is of family f and finds nothing without it"), "{text}");
+    assert!(text.contains("`cellfs undrop STORE t f`"), "{text}");
+    assert_eq!(cellfs(&fixture, "undrop", &["f"]).0, Some(0));
+    built(&fixture, "near");
+    assert_eq!(rows(scan(&["--by", "near=Bonn"])), ["u00", "u03", "u06", "u09"]);
 }
 
 #[test]

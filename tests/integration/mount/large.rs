@@ -168,3 +168,38 @@ fn mount_du_shows_what_is_stored() {
         .map(|name| fs::metadata(family.join(name)).unwrap().blocks() * 512);
     assert_eq!(told, again);
 }
+
+#[test]
+fn mount_status_knows_at_the_start_what_of_large_values_was_given_back() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    // What does not compress.
+    let value = |n: u64| -> Vec<u8> {
+        let mut state = n;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..3 * MIB).map(|_| next()).collect()
+    };
+    for n in 0..4 {
+        fs::write(family.join(format!("q{n}")), value(n)).unwrap();
+    }
+    let store = fixture.store().into_os_string().into_string().unwrap();
+    let live = |fixture: &Fixture| fixture.backend().status().unwrap().live_bytes;
+    let before = live(&fixture);
+    for n in 0..3 {
+        fs::remove_file(family.join(format!("q{n}"))).unwrap();
+    }
+    let purged = fixture.cellfs(&["purge", &store, "t"]);
+    assert!(purged.status.success(), "{purged:?}");
+    let after = live(&fixture);
+    assert!(after + 6 * MIB as u64 <= before, "{before} bytes were live, then {after}");
+    fixture.remount();
+    assert!(live(&fixture) < after + MIB as u64, "{after} bytes were live, then {}", live(&fixture));
+    fixture.unmount();
+    let status = String::from_utf8(fixture.cellfs(&["--json", "status", &store]).stdout).unwrap();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let told = status["live_bytes"].as_u64().unwrap();
+    assert!(told < after + MIB as u64, "{after} bytes were live, then {told}");
+}

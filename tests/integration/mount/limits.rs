@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::fixture::{CELLFS, Fixture};
+use super::fixture::{CELLFS, Fixture, errno};
 
 fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
@@ -56,6 +56,39 @@ fn mount_of_a_daemon_without_descriptors_refuses_and_goes_on() {
     assert!(soon(|| fs::write(family.join("after"), &large).is_ok()), "{}", errors(&fixture));
     assert_eq!(fs::read(family.join("after")).unwrap(), large);
     assert!(fixture.cellfs(&["status", fixture.store().to_str().unwrap()]).status.success());
+}
+
+/// What write(2) says of a text that is given to it as a whole, until it takes no more; and close(2).
+fn written_whole(path: &Path, text: &[u8]) -> (i32, i32) {
+    let file = fs::File::create(path).unwrap();
+    let mut rest = text;
+    let failed = loop {
+        match std::io::Write::write(&mut &file, rest) {
+            Ok(taken) if taken < rest.len() => rest = &rest[taken..],
+            Ok(_) => break 0,
+            Err(e) => break e.raw_os_error().unwrap(),
+        }
+    };
+    (failed, nix::unistd::close(file).err().map_or(0, |e| e as i32))
+}
+
+#[test]
+fn mount_a_row_of_json_with_too_long_a_value_is_efbig_however_it_is_written() {
+    let fixture = Fixture::with_limit(1_000_000);
+    let json = |len: usize| format!("{{\"f:q\": \"{}\"}}\n", "x".repeat(len)).into_bytes();
+    let path = fixture.family("r").parent().unwrap().join(".json");
+    // The kernel cuts it at a MiB, and tells how much of it was taken before the part that was refused.
+    assert_eq!(written_whole(&path, &json(3_000_000)), (libc::EFBIG, 0));
+    assert_eq!(errors(&fixture).matches("not JSON").count(), 0, "{}", errors(&fixture));
+    assert_eq!(errno(fs::metadata(fixture.path("t/r/f/q"))), libc::ENOENT);
+    assert_eq!(written_whole(&path, &json(1_000_000)), (0, 0));
+    assert_eq!(fs::metadata(fixture.path("t/r/f/q")).unwrap().len(), 1_000_000);
+    // Whoever begins anew with an open file is heard.
+    let file = fs::File::create(fixture.path("t/.schema/f/VERSIONS")).unwrap();
+    let write = |text: &str, at| errno(std::os::unix::fs::FileExt::write_all_at(&file, text.as_bytes(), at));
+    assert_eq!((write("many\n", 0), write("more\n", 5), write("7\n", 0)), (libc::EINVAL, libc::EINVAL, 0));
+    drop(file);
+    assert_eq!(fs::read_to_string(fixture.path("t/.schema/f/VERSIONS")).unwrap(), "7\n");
 }
 
 #[test]
