@@ -70,7 +70,7 @@ pub const EXIT_STATUS: [(&str, &str); 4] = [
         "1",
         "A negative answer: get, scan and log found nothing, config asked for an attribute that is not set, profile saw no request, the condition of put or delete (--if-value, \
          --if-absent) did not hold, check found damage, key advise found something to tell, status or check found that the store takes no changes any more after a failed sync, undelete found nothing \
-         to bring back, copy found a range of rows that differs, a statement failed in a session of shell that is not typed at a terminal.",
+         to bring back, copy found a range of rows that differs, a statement failed in shell with -e, a file or --noninteractive.",
     ),
     ("2", "An error, told in a sentence on standard error; also wrong arguments, and a check that could not be done."),
     ("N", "What a session of shell gave with exit N."),

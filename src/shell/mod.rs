@@ -55,7 +55,8 @@ pub fn is_understood(text: &str) -> bool {
     parse::parse(text).is_ok()
 }
 
-/// Runs a session of this process; how it ended. At a terminal errors need no status.
+/// Runs a session of this process; how it ended. As in HBase a failed statement of the input gives no status; one of `-e`
+/// or of a file does.
 pub fn run(lease: Lease, source: &Source<'_>, on_error: OnError, form: Form) -> Result<End> {
     let echo = if form == Form::Full { Echo::Shown } else { Echo::Silent };
     let at_terminal = matches!(source, Source::Input) && std::io::stdin().is_terminal();
@@ -77,7 +78,8 @@ pub fn run(lease: Lease, source: &Source<'_>, on_error: OnError, form: Form) -> 
     };
     let out = BufWriter::new(std::io::stdout());
     let printer = Printer::new(Box::new(out), interactive::width()).in_form(form);
-    let on_error = if at_terminal && on_error == OnError::Continue { OnError::Show } else { on_error };
+    let is_input = matches!(source, Source::Input);
+    let on_error = if is_input && on_error == OnError::Continue { OnError::Show } else { on_error };
     let mut session = Session::on(lease, lines, printer, on_error);
     if at_terminal {
         session = session.interrupted_by(on_interrupt());

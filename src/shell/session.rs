@@ -24,10 +24,10 @@ const MOST_LINES: u32 = 2_000;
 /// What an error does to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// It is printed, and the session goes on; its status will be 1.
-    Continue,
-    /// It is printed for a person, who needs no status.
+    /// It is printed, and the session goes on.
     Show,
+    /// The same, and its status will be 1.
+    Continue,
     /// It ends the session with status 1 (`-n`).
     Stop,
 }
