@@ -43,9 +43,10 @@ impl Engine {
         }
         let (from, end) = range_of(scan);
         let families = table.families.values();
-        let known = families.filter_map(|family| self.known(&snapshot, family, (&from, &end)));
+        let range = scan.read.time_range;
+        let known = families.filter_map(|family| self.known(&snapshot, family, (&from, &end, range)));
         match known.max_by_key(|known| known.rows) {
-            Some(known) => self.count_beside(&known, table, &snapshot, (&from, &end)),
+            Some(known) => self.count_beside(&known, table, &snapshot, (&from, &end, range)),
             None => Ok(None),
         }
     }
@@ -54,12 +55,12 @@ impl Engine {
         &self,
         snapshot: &Snapshot,
         family: &'t FamilySchema,
-        (from, end): (&[u8], &[u8]),
+        (from, end, range): (&[u8], &[u8], TimeRange),
     ) -> Option<Known<'t>> {
         let now = self.now();
         let is_within = |extent: &RunExtent| extent.first_key() >= from && extent.last_key() < end;
         let extents = snapshot.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
-        let shown = extents.filter(|extent| is_within(extent) && shows_all_rows(extent, family, now));
+        let shown = extents.filter(|extent| is_within(extent) && shows_all_rows(extent, family, (now, range)));
         let run = Run::of(disjoint(shown.collect())?);
         let shared = run.extents.windows(2).filter(|pair| shares_row(&pair[0], &pair[1])).count() as u64;
         Some(Known { family, rows: run.sum(|facts| facts.rows) - shared, run })
@@ -71,23 +72,22 @@ impl Engine {
         known: &Known<'_>,
         table: &TableSchema,
         snapshot: &Snapshot,
-        (from, end): (&[u8], &End),
+        (from, end, range): (&[u8], &End, TimeRange),
     ) -> Result<Option<u64>> {
         let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
-        let Some(mut beside) = self.beside(known, table, snapshot, (from, end, most))? else { return Ok(None) };
+        let Some(mut beside) = self.beside(known, table, snapshot, (from, end, range, most))? else { return Ok(None) };
         let mut shown = Cursor::of_runs(known.family.id, &[], from, end.clone())?;
         shown = shown.with_run(&known.run, from, Reading::Point)?;
         let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
-        let all = (TimeRange::ALL, Versions::Live);
         while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
             shown.seek(place.prefix())?;
             if shown.key().is_none_or(|key| key >= place.end()) {
                 steps += 1;
-                count += u64::from(self.row_shows(&mut beside, &place, all)?);
+                count += u64::from(self.row_shows(&mut beside, &place, (range, Versions::Live))?);
                 continue;
             }
             steps += LOOK;
-            count -= u64::from(!self.row_is_there(snapshot, table, place.prefix())?);
+            count -= u64::from(!self.row_is_there(snapshot, table, (place.prefix(), range))?);
             beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(place.end()))?;
         }
         Ok((steps < most).then_some(count))
@@ -99,7 +99,7 @@ impl Engine {
         known: &Known<'_>,
         table: &TableSchema,
         snapshot: &Snapshot,
-        (from, end, most): (&[u8], &End, u64),
+        (from, end, range, most): (&[u8], &End, TimeRange, u64),
     ) -> Result<Option<Vec<FamilyWalk>>> {
         let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
         let is_within = |facts: &ExtentFacts| *facts.first_key >= *from && *facts.last_key < **end;
@@ -116,15 +116,20 @@ impl Engine {
                     cursor = cursor.with_run(&run, from, Reading::Walk)?;
                 }
             }
-            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, TimeRange::ALL) });
+            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, range) });
         }
         Ok(Some(walks))
     }
 
-    fn row_is_there(&self, snapshot: &Snapshot, table: &TableSchema, prefix: &[u8]) -> Result<bool> {
+    fn row_is_there(
+        &self,
+        snapshot: &Snapshot,
+        table: &TableSchema,
+        (prefix, range): (&[u8], TimeRange),
+    ) -> Result<bool> {
         for family in table.families.values() {
             let mut cursor = self.row_cursor(snapshot, family.id, prefix, FEW)?;
-            if self.shows(&mut cursor, family, prefix.to_vec(), (TimeRange::ALL, Versions::Live))? {
+            if self.shows(&mut cursor, family, prefix.to_vec(), (range, Versions::Live))? {
                 return Ok(true);
             }
         }
@@ -137,6 +142,7 @@ fn is_of_whole_rows(scan: &Scan) -> bool {
     let Scan { start_inclusive, stop_inclusive, reversed, limit, batch, read, by, .. } = scan;
     // How much of a row is wanted decides nothing.
     let all = ReadSpec {
+        time_range: read.time_range,
         max_versions: read.max_versions.max(1),
         max_per_family: read.max_per_family.map(|most| most.max(1)),
         ..ReadSpec::default()
@@ -152,11 +158,12 @@ fn range_of(scan: &Scan) -> (Vec<u8>, End) {
     (from, end)
 }
 
-/// Whether all of it counts, and is nothing but puts that no cell of it hides and that have not expired.
-fn shows_all_rows(extent: &RunExtent, family: &FamilySchema, now: Timestamp) -> bool {
+/// Whether all of it counts, and is nothing but puts of the range that no cell of it hides and that have not expired.
+fn shows_all_rows(extent: &RunExtent, family: &FamilySchema, (now, range): (Timestamp, TimeRange)) -> bool {
     extent.facts().is_some_and(|facts| {
         let is_whole = extent.first_key() == facts.first_key;
-        is_whole && facts.has_plain_puts() && first_stays(&family.rules, now, facts.least_timestamp)
+        let is_within = [facts.least_timestamp, facts.greatest_timestamp].iter().all(|t| range.contains(*t, None));
+        is_whole && is_within && facts.has_plain_puts() && first_stays(&family.rules, now, facts.least_timestamp)
     })
 }
 

@@ -244,6 +244,15 @@ impl Rig {
             let count = self.store.count_rows(&scan).unwrap();
             assert!(count.is_none_or(|count| count == rows), "{count:?} of {rows} rows from {start:?} to {stop:?}");
         }
+        let now = self.store.now().0;
+        for moment in [Timestamp(now), Timestamp(now - 1_000)] {
+            for time_range in [TimeRange::until(moment), TimeRange::as_of(moment)] {
+                let scan = Scan { read: ReadSpec { time_range, ..ReadSpec::default() }, ..Scan::all(table()) };
+                let rows = self.store.scan(&scan).unwrap().count() as u64;
+                let count = self.store.count_rows(&scan).unwrap();
+                assert!(count.is_none_or(|count| count == rows), "{count:?} of {rows} rows in {time_range:?}");
+            }
+        }
     }
 
     /// Whether there is anything of it.
