@@ -28,6 +28,11 @@ pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
 /// Most bytes of a file that is read as a whole; those that are written so have some MiB at most.
 const SMALL_FILE_MAX: u64 = 256 << 20;
 
+/// Whether a read has failed because the disk does not give what is there.
+pub fn is_unreadable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EIO)
+}
+
 /// Bytes of a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskSpace {

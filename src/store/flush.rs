@@ -50,7 +50,7 @@ impl Engine {
         self.log.check_poison()?;
         #[cfg(test)]
         if self.breaks(super::Broken::FreesLogFirst) {
-            self.log.remove_covered(frozen.last, false);
+            self.log.remove_covered(frozen.last, crate::log::Becomes::Gone);
         }
         if self.retained() > 0 {
             // Order: followers read of the log what nobody else needs of it any more.
