@@ -111,6 +111,8 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
     }
     let before = engine.layout().state.files();
     engine.flush()?;
+    // A file of the log of which no cell is left has filled no memtable that could cover it.
+    engine.cover_log()?;
     // What the log has lost stands there as cells without values.
     let mut flushed = engine.layout().state.files();
     flushed.retain(|number| !before.contains(number));

@@ -98,6 +98,19 @@ fn bytes_that_came_or_went_are_an_error_or_reported() {
     assert!(tally.tried > 100 && tally.intact > 0 && tally.unreadable > 0, "{tally:?}");
 }
 
+/// Where no cell of the log is left there is nothing to flush, and the log goes all the same.
+#[test]
+fn a_log_without_a_whole_cell_is_told_of_once() {
+    let (image, good) = image();
+    let names = image.names();
+    let log = names.iter().filter(|name| name.ends_with(".log")).max().unwrap();
+    let first_cell = crate::log::HEADER as usize + crate::log::RECORD_HEADER;
+    let (mut tally, mut damaged) = (Tally::default(), image.clone());
+    *damaged.file(log) = shifted(image.bytes(log), first_cell + 9, 1);
+    tally.judge_repaired("a byte put in", &damaged, &good);
+    tally.assert_good();
+}
+
 #[test]
 fn without_checksums_flipped_bits_give_other_values() {
     let (image, good) = image();
