@@ -6,6 +6,7 @@ mod careless;
 mod held;
 mod interrupted;
 mod overlay;
+mod partial;
 mod process;
 mod real;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
@@ -21,6 +22,7 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
+pub use partial::Partial;
 pub use process::{is_ending, lives};
 pub use real::{RealEnv, admit_other_owners};
 pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};

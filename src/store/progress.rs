@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::env::sync::Mutex;
-use crate::env::{Env, EnvFile};
+use crate::env::{Env, EnvFile, is_unreadable};
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
@@ -31,6 +31,8 @@ pub struct Progress {
     file: Option<Arc<dyn EnvFile>>,
     /// What an earlier process has noted.
     pub seen: Noted,
+    /// It may have noted more: a part of it cannot be read.
+    pub is_unreadable: bool,
     now: Mutex<Noted>,
 }
 
@@ -44,16 +46,17 @@ impl Progress {
             let seen = read(&*file);
             (file, seen)
         } else {
-            (make(&**env, &path).map_err(io)?, None)
+            (make(&**env, &path).map_err(io)?, [Ok(None), Ok(None)])
         };
-        let seen = seen.unwrap_or_default();
-        Ok(Self { file: Some(file), seen, now: Mutex::new(seen) })
+        let is_unreadable = seen.iter().any(Result::is_err);
+        let seen = latest(seen);
+        Ok(Self { file: Some(file), seen, is_unreadable, now: Mutex::new(seen) })
     }
 
     /// What was noted, without a change; nothing where there is no such file.
     pub fn look(env: &dyn Env, store: &Path) -> std::io::Result<Noted> {
         match env.open(&store.join("progress")) {
-            Ok(file) => Ok(read(&*file).unwrap_or_default()),
+            Ok(file) => Ok(latest(read(&*file))),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Noted::default()),
             Err(e) => Err(e),
         }
@@ -61,7 +64,7 @@ impl Progress {
 
     /// For what is never written to.
     pub fn of_snapshot() -> Self {
-        Self { file: None, seen: Noted::default(), now: Mutex::default() }
+        Self { file: None, seen: Noted::default(), is_unreadable: false, now: Mutex::default() }
     }
 
     /// An edit is on the disk.
@@ -109,14 +112,25 @@ fn encode(noted: Noted) -> [u8; BYTES] {
     out
 }
 
-fn read(file: &dyn EnvFile) -> Option<Noted> {
-    [0, OTHER].into_iter().filter_map(|place| read_at(file, place)).max_by_key(|noted| noted.turn)
+/// What stands at the two places; `Err`: the disk does not give it.
+type Places = [std::io::Result<Option<Noted>>; 2];
+
+fn latest(places: Places) -> Noted {
+    places.into_iter().filter_map(|place| place.ok()?).max_by_key(|noted| noted.turn).unwrap_or_default()
 }
 
-fn read_at(file: &dyn EnvFile, place: u64) -> Option<Noted> {
+fn read(file: &dyn EnvFile) -> Places {
+    [0, OTHER].map(|place| read_at(file, place))
+}
+
+fn read_at(file: &dyn EnvFile, place: u64) -> std::io::Result<Option<Noted>> {
     let mut bytes = [0; BYTES];
-    file.read_at(&mut bytes, place).ok()?;
+    match file.read_at(&mut bytes, place).or_else(|_| file.read_at(&mut bytes, place)) {
+        Err(e) if is_unreadable(&e) => return Err(e),
+        Err(_) => return Ok(None),
+        Ok(()) => {}
+    }
     let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
     let noted = Noted { turn: number(0), edit: number(8), synced: SeqNo(number(16)) };
-    (encode(noted) == bytes).then_some(noted)
+    Ok((encode(noted) == bytes).then_some(noted))
 }

@@ -110,6 +110,12 @@ fn known_synced(files: &[Read]) -> SeqNo {
     records.map(|record| record.synced).max().unwrap_or_default()
 }
 
+/// The greatest number of a record that is whole.
+fn greatest_whole(files: &[Read]) -> SeqNo {
+    let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
+    records.map(|record| record.seq).max().unwrap_or_default()
+}
+
 fn greatest(files: &[Read]) -> SeqNo {
     let records = files.iter().flat_map(|file| &file.found);
     let numbers = records.filter_map(|found| match found {
@@ -257,6 +263,8 @@ pub fn recover(
     let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
     let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
+    // What was noted last may have been about all that is there.
+    let synced = if progress.is_unreadable { synced.max(greatest_whole(&files)) } else { synced };
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
