@@ -17,7 +17,7 @@ mod writer;
 pub use bytes::Bytes;
 pub use cell::{FoundCell, LogCell, LogValue};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};
-pub use past::{Becomes, counting, header_of, list_past, past_path, prune, retire};
+pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire};
 pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, read};
 pub use tail::Tail;

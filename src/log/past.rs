@@ -84,6 +84,12 @@ pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, 
     Ok(found)
 }
 
+/// The greatest number of an edit that a file names: it was on the disk when the file was begun.
+pub fn last_edit(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<u64> {
+    let edit = |number| Some(header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()??.edit);
+    Ok(list(env, dir)?.into_iter().filter_map(edit).max().unwrap_or_default())
+}
+
 /// The header of a file; `None`: it has none that is whole.
 pub fn header_of(file: &dyn EnvFile, number: u64, store: &StoreId) -> Result<Option<FileHeader>> {
     let mut bytes = [0; HEADER as usize];

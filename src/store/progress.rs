@@ -25,6 +25,20 @@ pub struct Noted {
     pub synced: SeqNo,
 }
 
+/// In place of an edit: the journal has lost its end, and what it had is not known any more.
+const LOST_END: u64 = u64::MAX;
+
+impl Noted {
+    /// What a journal that ends with an edit has lost, if it has; `named`: an edit that was on the disk, too.
+    pub fn lost_end(&self, end: u64, named: u64) -> Option<String> {
+        match self.edit.max(named) {
+            upto if upto <= end => None,
+            LOST_END => Some("it has lost its end".to_owned()),
+            upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once")),
+        }
+    }
+}
+
 /// See the module.
 pub struct Progress {
     /// `None`: nothing is noted.
@@ -75,6 +89,19 @@ impl Progress {
     /// The log is on the disk up to a number.
     pub fn note_synced(&self, seq: SeqNo) {
         self.note(|now| now.synced = now.synced.max(seq));
+    }
+
+    /// What the journal has lost stays known, whatever is added to what is left of it.
+    pub fn note_lost_end(&self) -> std::io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut now = self.now.lock();
+        now.edit = LOST_END;
+        // At both places: one may be where the disk keeps nothing any more.
+        for _ in 0..2 {
+            now.turn += 1;
+            file.write_at(&encode(*now), now.turn % 2 * OTHER)?;
+        }
+        file.sync()
     }
 
     fn note(&self, change: impl FnOnce(&mut Noted)) {
