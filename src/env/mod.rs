@@ -6,6 +6,7 @@ mod careless;
 mod held;
 mod interrupted;
 mod overlay;
+mod partial;
 mod process;
 mod real;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
@@ -21,12 +22,18 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
+pub use partial::Partial;
 pub use process::{is_ending, lives};
 pub use real::{RealEnv, admit_other_owners};
 pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
 
 /// Most bytes of a file that is read as a whole; those that are written so have some MiB at most.
 const SMALL_FILE_MAX: u64 = 256 << 20;
+
+/// Whether a read has failed because the disk does not give what is there.
+pub fn is_unreadable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EIO)
+}
 
 /// Bytes of a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::edit::Edit;
 use super::record::{self, Body, Place};
 use super::state::State;
-use crate::env::{Env, EnvFile};
+use crate::env::{Env, EnvFile, Partial};
 use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
@@ -95,31 +95,38 @@ struct Folded {
     is_twofold: bool,
 }
 
+/// A file and its copy as far as they can be read, and what of them cannot.
+fn read_both(env: &dyn Env, paths: &[PathBuf; 2]) -> Result<([Partial; 2], Vec<Problem>)> {
+    let read = |path: &PathBuf| match Partial::read(env, path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Partial::default()),
+        read => read.map_err(|e| io("read", path, &e)),
+    };
+    let both = match [read(&paths[0]), read(&paths[1])] {
+        [Err(e), Err(_)] => return Err(e),
+        both => both,
+    };
+    let problem = |(path, read): (&PathBuf, &Result<Partial>)| {
+        let (offset, what) = match read {
+            Ok(read) => (read.refused_in(0..usize::MAX)?, "it cannot be read here".to_owned()),
+            Err(e) => (0, e.message.clone()),
+        };
+        let text = format!("{what}; its other copy is whole and takes its place");
+        Some(Problem { path: path.clone(), offset, text })
+    };
+    let problems = paths.iter().zip(&both).filter_map(problem).collect();
+    // One that cannot be read is as good as one that is not there, while the other can.
+    Ok((both.map(Result::unwrap_or_default), problems))
+}
+
 fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<Folded>> {
     let paths = [path_of(dir, file, MAIN), path_of(dir, file, COPY)];
-    let read = |path: &PathBuf| match env.read_file(path) {
-        Ok(bytes) => Ok(bytes),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(io("read", path, &e)),
-    };
-    // One that cannot be read is as good as one that is not there, while the other can.
-    let (both, unread) = match (read(&paths[0]), read(&paths[1])) {
-        (Err(e), Err(_)) => return Err(e),
-        (one, other) => {
-            let unread = [(0, one.as_ref().err()), (1, other.as_ref().err())];
-            let problem = |(of, e): (usize, Option<&Error>)| {
-                let text = format!("{}; its other copy is whole and takes its place", e?.message);
-                Some(Problem { path: paths[of].clone(), offset: 0, text })
-            };
-            let unread: Vec<Problem> = unread.into_iter().filter_map(problem).collect();
-            ([one.unwrap_or_default(), other.unwrap_or_default()], unread)
-        }
-    };
+    let (read, unread) = read_both(env, &paths)?;
+    let both = read.each_ref().map(|read| &read.bytes);
     let mut folded: Option<Folded> = None;
     let mut at = 0usize;
     loop {
         let place = Place { store, file, offset: at as u64 };
-        let found = both.each_ref().map(|bytes| record::decode(place, bytes.get(at..).unwrap_or_default()));
+        let found = both.map(|bytes| record::decode(place, bytes.get(at..).unwrap_or_default()));
         let lacking = found.iter().position(Option::is_none);
         let which = usize::from(found[0].is_none());
         let Some((number, body, len)) = found.into_iter().flatten().next() else { break };
@@ -135,7 +142,8 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
         let Some(folded) = &mut folded else { break };
         if let Some(lacks) = lacking {
             folded.is_twofold = false;
-            let is_read = unread.iter().all(|problem| problem.path != paths[lacks]);
+            let is_there = !read[lacks].bytes.is_empty() && read[lacks].refused_in(at..at + len).is_none();
+            let is_read = is_there || unread.iter().all(|problem| problem.path != paths[lacks]);
             // An end that was not written to the second one yet is no damage.
             let record = &both[which][at..at + len];
             if is_read && (both[lacks].is_empty() || !is_begun(both[lacks].get(at..).unwrap_or_default(), record)) {
@@ -146,6 +154,11 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
         folded.bytes.extend_from_slice(&both[which][at..at + len]);
         at += len;
         folded.end = at as u64;
+    }
+    // What follows may have been acknowledged, and no copy says what it is.
+    if let [Some(offset), Some(_)] = read.each_ref().map(|read| read.refused_in(at..usize::MAX)) {
+        let text = format!("{}, offset {offset}: neither it nor its copy can be read", paths[0].display());
+        return Err(Error::new(ErrorKind::Io, text));
     }
     if let Some(folded) = &mut folded {
         folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);

@@ -223,3 +223,33 @@ fn a_snapshot_has_an_extent_from_the_key_on_that_it_counted_from() {
         }
     }
 }
+
+#[test]
+fn sectors_that_cannot_be_read_in_both_files_cost_no_edit_unless_they_are_the_same() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    for n in 1..60 {
+        opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+    }
+    let path = |name: &str| Path::new(DIR).join(format!("00000001.{name}"));
+    let sectors = env.read_file(&path("edits")).unwrap().len().div_ceil(512);
+    assert!(sectors > 3);
+    for (main, copied) in (0..sectors).flat_map(|main| (0..sectors).map(move |copied| (main, copied))) {
+        let disk = env.copy();
+        disk.spoil(&path("edits"), main as u64 * 512).unwrap();
+        disk.spoil(&path("copy"), copied as u64 * 512).unwrap();
+        let shared: Arc<dyn Env> = Arc::new(disk.clone());
+        match Journal::open(&shared, Path::new(DIR), [3; 16], false, State::default) {
+            Ok(again) => {
+                assert_eq!((again.state.covered, again.problems.len()), (SeqNo(59), 2), "{main}, {copied}");
+                assert!(open(&disk).problems.is_empty());
+            }
+            // A record may reach from the one into the other.
+            Err(e) => {
+                assert!(main.abs_diff(copied) < 2, "{main}, {copied}: {e}");
+                disk.heal_sectors();
+                assert_eq!(open(&disk).state.covered, SeqNo(59), "{main}, {copied}");
+            }
+        }
+    }
+}

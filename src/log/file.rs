@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::bytes::Bytes;
 use crate::env::Env;
 use crate::format::{StoreId, agree};
 use crate::model::SeqNo;
@@ -87,8 +88,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// The store that the header of a log file names, if one is whole.
 pub fn store_of(env: &dyn Env, dir: &Path) -> Result<Option<StoreId>> {
     for number in list(env, dir)? {
-        let path = path_of(dir, number);
-        let bytes = env.read_file(&path).map_err(|e| Error::io(format!("read {}", path.display()), &e))?;
+        let bytes = Bytes::of(env, dir, number)?.0.bytes;
         let store = bytes.get(20..36).and_then(|id| StoreId::try_from(id).ok());
         if let Some(store) = store
             && FileHeader::decode(&bytes, number, &store)?.is_some()

@@ -3,6 +3,7 @@
 //! A record is one atomic batch; each of its cells verifies itself. Must not know the memtable, nor when a file is
 //! covered.
 
+mod bytes;
 mod cell;
 mod file;
 mod nothing;
@@ -13,11 +14,12 @@ mod tail;
 mod whole;
 mod writer;
 
+pub use bytes::Bytes;
 pub use cell::{FoundCell, LogCell, LogValue};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};
-pub use past::{counting, header_of, list_past, past_path, prune, retire};
+pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire};
 pub use record::RECORD_HEADER;
-pub use replay::{Damage, Record, Walk, is_void, read};
+pub use replay::{Damage, Record, Walk, read};
 pub use tail::Tail;
 pub use whole::{Whole, write_whole};
 pub use writer::{Log, Written};

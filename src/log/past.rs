@@ -24,13 +24,32 @@ pub fn list_past(env: &dyn Env, dir: &Path) -> Result<Vec<u64>> {
     Ok(found)
 }
 
-/// A covered file goes, or is of the past from now on. After a power cut it may be what it was before.
-pub fn retire(env: &dyn Env, dir: &Path, number: u64, keep: bool) -> std::io::Result<()> {
+/// What becomes of a covered file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Becomes {
+    Gone,
+    /// It stays for those who follow changes.
+    Past,
+    /// It could not be read as a whole, and another day or another program may: it gets a name by which no store finds
+    /// it, `NNNNNNNN.log.damaged`.
+    Aside,
+}
+
+/// A covered file goes, or has another name from now on. After a power cut it may be what it was before.
+pub fn retire(env: &dyn Env, dir: &Path, number: u64, becomes: Becomes) -> std::io::Result<()> {
     let path = path_of(dir, number);
-    // Order: what is kept is on the disk before. What was flushed from it is there without it, but nobody could tell of it.
-    match keep && env.open(&path).and_then(|file| file.sync()).is_ok() {
-        true => env.rename(&path, &past_path(dir, number)),
-        false => env.remove(&path),
+    match becomes {
+        // Order: what is kept is on the disk before. What was flushed from it is there without it, but nobody could tell
+        // of it.
+        Becomes::Past if env.open(&path).and_then(|file| file.sync()).is_ok() => {
+            env.rename(&path, &past_path(dir, number))
+        }
+        Becomes::Past | Becomes::Gone => env.remove(&path),
+        Becomes::Aside => {
+            let aside = path.with_extension("log.damaged");
+            log::warn!("{} cannot be read as a whole; it is kept as {}", path.display(), aside.display());
+            env.rename(&path, &aside)
+        }
     }
 }
 
@@ -54,12 +73,21 @@ pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, 
     let mut found = Vec::new();
     for number in list(env, dir)?.into_iter().rev() {
         found.push((number, upto));
-        // One that cannot be opened takes nothing over.
-        let header = env.open(&path_of(dir, number)).ok().map(|file| header_of(&*file, number, store));
-        upto = upto.min(header.transpose()?.flatten().map_or(upto, |header| header.before));
+        // One that cannot be opened or read takes nothing over.
+        let header = match env.open(&path_of(dir, number)).ok().map(|file| header_of(&*file, number, store)) {
+            Some(Err(e)) if e.kind == crate::ErrorKind::Io => None,
+            header => header.transpose()?.flatten(),
+        };
+        upto = upto.min(header.map_or(upto, |header| header.before));
     }
     found.reverse();
     Ok(found)
+}
+
+/// The greatest number of an edit that a file names: it was on the disk when the file was begun.
+pub fn last_edit(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<u64> {
+    let edit = |number| Some(header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()??.edit);
+    Ok(list(env, dir)?.into_iter().filter_map(edit).max().unwrap_or_default())
 }
 
 /// The header of a file; `None`: it has none that is whole.

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use super::bytes::Bytes;
 use super::cell::{FoundCell, take_cell};
-use super::file::{FileHeader, HEADER, path_of};
+use super::file::{FileHeader, HEADER};
 use super::record::{MAGIC, Place, RECORD_HEADER, RecordHeader};
+use crate::Result;
 use crate::env::Env;
 use crate::format::StoreId;
 use crate::model::SeqNo;
-use crate::{Error, Result};
 
 /// A record that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Record {
 }
 
 /// Bytes that are no whole record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     pub offset: u64,
     /// Where the next whole header is; `None`: nowhere.
@@ -32,6 +33,8 @@ pub struct Damage {
     pub cells: Vec<FoundCell>,
     /// Whether a cell of it cannot even be named.
     pub nameless: bool,
+    /// The first byte that the disk does not give.
+    pub unreadable: Option<u64>,
 }
 
 /// A file of the log in memory: at most a memtable's cells and one batch.
@@ -40,28 +43,20 @@ pub struct Walk<'a> {
     pub header: FileHeader,
     /// The header was damaged; what stands there instead is as much as the records say.
     pub is_headless: bool,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     at: usize,
-}
-
-/// Whether nothing was ever written to a file.
-pub fn is_void(env: &dyn Env, dir: &Path, number: u64) -> Result<bool> {
-    let path = path_of(dir, number);
-    let bytes = env.read_file(&path).map_err(|e| Error::io(format!("read {}", path.display()), &e))?;
-    Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
 /// Reads a file; `None`: it was never begun, or neither its header nor a record of it is whole.
 pub fn read<'a>(env: &dyn Env, dir: &Path, store: &'a StoreId, number: u64) -> Result<Option<Walk<'a>>> {
-    let path = path_of(dir, number);
-    let bytes = env.read_file(&path).map_err(|e| Error::io(format!("read {}", path.display()), &e))?;
-    Walk::of(bytes, number, store)
+    Walk::of(Bytes::of(env, dir, number)?, number, store)
 }
 
 impl<'a> Walk<'a> {
     /// A walk over the bytes of a file.
-    pub fn of(bytes: Vec<u8>, number: u64, store: &'a StoreId) -> Result<Option<Self>> {
-        let decoded = FileHeader::decode(&bytes, number, store)?;
+    pub fn of(bytes: impl Into<Bytes>, number: u64, store: &'a StoreId) -> Result<Option<Self>> {
+        let bytes = bytes.into();
+        let decoded = FileHeader::decode(&bytes.0.bytes, number, store)?;
         let is_headless = decoded.is_none();
         let header = decoded.unwrap_or(FileHeader { number, before: SeqNo(0), edit: 0 });
         let mut walk = Self { store, header, is_headless, bytes, at: HEADER as usize };
@@ -91,22 +86,27 @@ impl<'a> Walk<'a> {
     }
 
     fn header_at(&self, at: usize) -> Option<RecordHeader> {
-        RecordHeader::decode(self.bytes.get(at..)?, self.place(at))
+        RecordHeader::decode(self.bytes.0.bytes.get(at..)?, self.place(at))
     }
 
     /// The next record, or what stands there instead; `None` at the end.
     pub fn next_found(&mut self) -> Option<std::result::Result<Record, Damage>> {
         let at = self.at;
-        if at >= self.bytes.len() {
+        if at >= self.bytes.0.bytes.len() {
             return None;
         }
         let Some(header) = self.header_at(at) else { return self.headless(at).map(Err) };
         let end = at + RECORD_HEADER + header.length as usize;
         let (cells, nameless) = self.cells(at, &header);
         if nameless || cells.iter().any(|cell| !cell.whole) {
-            let from = if end <= self.bytes.len() { end } else { at + RECORD_HEADER };
+            let from = if end <= self.bytes.0.bytes.len() { end } else { at + RECORD_HEADER };
             let damage = self.damage(at, from, Some(header.seq))?;
-            return Some(Err(Damage { cells, nameless, ..damage }));
+            if from == end {
+                // What stands behind it and is no record may have been another.
+                self.at = end;
+            }
+            let unreadable = self.bytes.0.refused_in(at..self.at);
+            return Some(Err(Damage { cells, nameless, unreadable, ..damage }));
         }
         self.at = end;
         Some(Ok(Record { offset: at as u64, seq: header.seq, synced: header.synced, cells }))
@@ -115,13 +115,15 @@ impl<'a> Walk<'a> {
     /// What stands where no record's header is: its cells name themselves.
     fn headless(&mut self, at: usize) -> Option<Damage> {
         let damage = self.damage(at, at + 1, None)?;
-        let end = damage.resume.map_or(self.bytes.len(), |resume| resume as usize);
+        let end = damage.resume.map_or(self.bytes.0.bytes.len(), |resume| resume as usize);
         let (mut cells, mut next) = (Vec::new(), at + RECORD_HEADER);
-        while let Some((cell, len)) = self.bytes.get(next..end).and_then(|inside| take_cell(inside, self.place(next))) {
+        while let Some((cell, len)) =
+            self.bytes.0.bytes.get(next..end).and_then(|inside| take_cell(inside, self.place(next)))
+        {
             cells.push(cell);
             next += len;
         }
-        let rest = self.bytes.get(next.min(end)..end).unwrap_or_default();
+        let rest = self.bytes.0.bytes.get(next.min(end)..end).unwrap_or_default();
         let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
         Some(Damage { nameless: cells.is_empty() || !is_all, cells, ..damage })
     }
@@ -132,7 +134,7 @@ impl<'a> Walk<'a> {
         let end = at + RECORD_HEADER + header.length as usize;
         let mut next = at + RECORD_HEADER;
         for _ in 0..header.count {
-            let inside = self.bytes.get(next..end.min(self.bytes.len())).unwrap_or_default();
+            let inside = self.bytes.0.bytes.get(next..end.min(self.bytes.0.bytes.len())).unwrap_or_default();
             let Some((cell, len)) = take_cell(inside, self.place(next)) else { return (cells, true) };
             cells.push(cell);
             next += len;
@@ -142,16 +144,15 @@ impl<'a> Walk<'a> {
 
     /// What is damaged from `at` on; where a record begins again, no earlier than `from`.
     fn damage(&mut self, at: usize, from: usize, seq: Option<SeqNo>) -> Option<Damage> {
-        let rest = self.bytes.get(from..).unwrap_or_default();
+        let rest = self.bytes.0.bytes.get(from..).unwrap_or_default();
         let starts = rest.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);
         let resume = starts.map(|(n, _)| from + n).find(|&start| self.header_at(start).is_some());
-        self.at = resume.unwrap_or(self.bytes.len());
-        let nothing_there = resume.is_none() && seq.is_none() && self.bytes[at..].iter().all(|&byte| byte == 0);
+        self.at = resume.unwrap_or(self.bytes.0.bytes.len());
         // Room that was taken ahead.
-        if nothing_there {
+        if resume.is_none() && seq.is_none() && self.bytes.is_blank(at) {
             return None;
         }
-        let resume = resume.map(|start| start as u64);
-        Some(Damage { offset: at as u64, resume, seq, cells: Vec::new(), nameless: true })
+        let (resume, unreadable) = (resume.map(|start| start as u64), self.bytes.0.refused_in(at..self.at));
+        Some(Damage { offset: at as u64, resume, seq, cells: Vec::new(), nameless: true, unreadable })
     }
 }

@@ -51,7 +51,7 @@ fn a_file_that_is_covered_during_a_sync_is_not_missed() {
     let covered = || {
         log.make_spare(2)?;
         log.roll(1, |_| ())?;
-        log.remove_covered(seq, false);
+        log.remove_covered(seq, Becomes::Gone);
         Ok(())
     };
     log.sync_to(seq, &covered).unwrap();
@@ -86,7 +86,7 @@ fn records_come_back_over_several_files() {
         assert_eq!(records[3].cells[0].value.len(), 100);
         assert_eq!(records[3].cells[0].tags, tags);
     }
-    log.remove_covered(SeqNo(10), false);
+    log.remove_covered(SeqNo(10), Becomes::Gone);
     assert_eq!(list(&env, Path::new(DIR)).unwrap(), [2]);
 }
 
@@ -129,5 +129,57 @@ proptest! {
         let header = FileHeader { number: 1, before: SeqNo(0), edit: 1 }.encode(&STORE);
         bytes.splice(0..0, header);
         walked(bytes, 1);
+    }
+}
+
+/// Forty records in one file, on the disk.
+fn forty(env: &SimEnv) {
+    let (log, tags) = (begun(env), Tags::default());
+    for n in 0..40u8 {
+        log.append(&[cell(&[n], &[n; 90], &tags)], |_| ()).unwrap();
+    }
+    log.sync_to(log.written(), &|| Ok(())).unwrap();
+}
+
+#[test]
+fn a_sector_that_cannot_be_read_costs_the_records_that_it_touches() {
+    let env = SimEnv::new();
+    forty(&env);
+    let (bytes, path) = (bytes_of(&env, 1), path_of(Path::new(DIR), 1));
+    let (all, _) = walked(bytes.clone(), 1);
+    let ends = all.iter().skip(1).map(|record| record.offset).chain([bytes.len() as u64]);
+    let places: Vec<(u64, u64)> = all.iter().map(|record| record.offset).zip(ends).collect();
+    for sector in (0..bytes.len() as u64).step_by(512) {
+        let env = SimEnv::new();
+        forty(&env);
+        env.spoil(&path, sector).unwrap();
+        let found = Bytes::of(&env, Path::new(DIR), 1).unwrap();
+        assert_eq!((found.length(), found.refused()), (bytes.len() as u64, Some(sector)));
+        let mut walk = Walk::of(found, 1, &STORE).unwrap().unwrap();
+        let found: Vec<_> = std::iter::from_fn(|| walk.next_found()).collect();
+        let whole: Vec<&Record> = found.iter().flatten().collect();
+        for (record, (begin, end)) in all.iter().zip(&places) {
+            let is_apart = *end <= sector || sector + 512 <= *begin;
+            assert_eq!(whole.contains(&record), is_apart, "sector {sector}, record at {begin}");
+        }
+        let refused = found.iter().filter_map(|found| found.as_ref().err()?.unreadable);
+        assert_eq!(refused.min(), Some(sector.max(HEADER)), "sector {sector}");
+        env.heal_sectors();
+        assert_eq!(bytes_of(&env, 1), bytes);
+    }
+}
+
+#[test]
+fn a_read_that_fails_once_costs_nothing_and_a_disk_that_is_gone_has_lost_nothing() {
+    let env = SimEnv::new();
+    forty(&env);
+    let bytes = bytes_of(&env, 1);
+    // To open it, and the read.
+    for look in 1..=2 {
+        env.fail_look(look, crate::env::FailMode::Once, libc::EIO);
+        assert_eq!(Bytes::of(&env, Path::new(DIR), 1).unwrap().0.bytes, bytes);
+        env.fail_look(look, crate::env::FailMode::Forever, libc::EIO);
+        assert_eq!(Bytes::of(&env, Path::new(DIR), 1).err().unwrap().kind, crate::ErrorKind::Io);
+        env.heal();
     }
 }

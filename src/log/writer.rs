@@ -12,7 +12,7 @@ use crate::env::sync::{Condvar, Mutex};
 use super::cell::LogCell;
 use super::file::{FileHeader, HEADER, path_of};
 use super::nothing::Nothing;
-use super::past::retire;
+use super::past::{Becomes, retire};
 use super::record::Place;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};
@@ -34,6 +34,8 @@ struct Active {
     dirty: Vec<(u64, Arc<dyn EnvFile>)>,
     /// Complete files, oldest first, each with the last number in it.
     complete: Vec<(u64, SeqNo)>,
+    /// Those of them that the disk does not give as a whole.
+    unreadable: Vec<u64>,
     /// A file that was made ahead.
     spare: Option<(u64, Arc<dyn EnvFile>)>,
     buffer: Vec<u8>,
@@ -111,7 +113,6 @@ impl Log {
         complete: Vec<(u64, SeqNo)>,
     ) -> Self {
         let Whole { header, file, end, last: last_record } = whole;
-        let first = header.number;
         let active = Active {
             number: header.number,
             file,
@@ -120,6 +121,7 @@ impl Log {
             last_record,
             dirty: Vec::new(),
             complete,
+            unreadable: Vec::new(),
             spare: None,
             buffer: Vec::new(),
         };
@@ -127,7 +129,7 @@ impl Log {
             env,
             dir: dir.to_owned(),
             store,
-            first,
+            first: header.number,
             active: Mutex::new(active),
             syncing: Mutex::new(false),
             sync_ended: Condvar::new(),
@@ -138,6 +140,11 @@ impl Log {
             poison: Mutex::new(None),
             waiting: AtomicUsize::new(0),
         }
+    }
+
+    /// Complete files that could not be read as a whole: none of them is removed.
+    pub fn keep(&self, unreadable: Vec<u64>) {
+        self.active.lock().unreadable = unreadable;
     }
 
     /// Of what is never written to.
@@ -369,16 +376,18 @@ impl Log {
         Error::new(ErrorKind::Poisoned, reason)
     }
 
-    /// Removes complete files that have nothing beyond `covered`, or keeps them as past ones; what cannot be done now is
+    /// Complete files that have nothing beyond `covered` become what is said; what cannot be done now is
     /// tried again.
-    pub fn remove_covered(&self, covered: SeqNo, keep: bool) {
-        let gone: Vec<u64> = {
+    pub fn remove_covered(&self, covered: SeqNo, becomes: Becomes) {
+        let gone: Vec<(u64, Becomes)> = {
             let active = self.active.lock();
-            active.complete.iter().filter(|(_, last)| *last <= covered).map(|(number, _)| *number).collect()
+            let becomes = |number| if active.unreadable.contains(&number) { Becomes::Aside } else { becomes };
+            let gone = active.complete.iter().filter(|(_, last)| *last <= covered);
+            gone.map(|(number, _)| (*number, becomes(*number))).collect()
         };
-        for number in gone {
+        for (number, becomes) in gone {
             let path = path_of(&self.dir, number);
-            match retire(&*self.env, &self.dir, number, keep) {
+            match retire(&*self.env, &self.dir, number, becomes) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => log::warn!("remove {}: {e}", path.display()),
                 _ => {
                     let mut active = self.active.lock();

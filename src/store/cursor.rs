@@ -23,7 +23,7 @@ use super::layout::Run;
 use super::memtable::{MemCell, MemValue};
 use crate::Result;
 use crate::format::key::{self, common};
-use crate::model::{FamilyId, Generation, SeqNo, StoredCell};
+use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tombstone};
 use crate::segment::{Extent, ExtentCursor, Reading};
 
 /// Most cells that are copied out of a memtable at once.
@@ -129,11 +129,22 @@ impl Cursor {
     /// Errors: what was lost may have been newer.
     pub fn first_of(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
         let cursor = Self::first_found(snapshot, family, row, column)?;
-        let seq = cursor.key().and_then(key::decode_suffix).map(|(_, _, seq)| seq);
         match snapshot.doubt {
-            Some(upto) if seq.is_none_or(|seq| seq <= upto) => Err(in_doubt(upto)),
+            Some(upto) if !cursor.is_settled(upto) => Err(in_doubt(upto)),
             _ => Ok(cursor),
         }
+    }
+
+    /// Whether the cell in front was written behind a number and hides for good what was there before.
+    fn is_settled(&self, upto: SeqNo) -> bool {
+        let Some((_, kind, seq)) = self.key().and_then(key::decode_suffix) else { return false };
+        let hides = match kind {
+            // What was below one that expires shows again.
+            CellKind::Put => self.cell().is_some_and(|cell| cell.tags().ttl_ms.is_none()),
+            CellKind::Tombstone(Tombstone::Column | Tombstone::Family) => true,
+            CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
+        };
+        seq > upto && hides
     }
 
     fn first_found(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {

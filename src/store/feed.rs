@@ -15,7 +15,7 @@ use super::engine::Engine;
 use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
 use crate::env::EnvFile;
 use crate::env::sync::Mutex;
-use crate::log::{FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
+use crate::log::{Becomes, FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
 use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
 use crate::{Error, ErrorKind, Result};
 
@@ -302,7 +302,8 @@ impl Engine {
     pub fn retire_log(&self, covered: SeqNo) {
         let most = self.retained();
         self.feed.keeps.fetch_or(most > 0, Ordering::AcqRel);
-        self.log.remove_covered(covered, most > 0);
+        let becomes = if most > 0 { Becomes::Past } else { Becomes::Gone };
+        self.log.remove_covered(covered, becomes);
         self.prune_past(most);
     }
 

@@ -35,6 +35,16 @@ impl Engine {
         self.flush_all()
     }
 
+    /// Once all memtables are flushed and nobody writes: what the log has is in extents, or is lost for good.
+    pub fn cover_log(&self) -> Result<()> {
+        let (tables, last) = (self.tables(), self.log.written());
+        if tables.active.is_empty() && tables.frozen.is_empty() {
+            self.change(|_| Ok(Item::Covered(last).into()), |layout| self.show(layout, |_| None))?;
+            self.retire_log(last);
+        }
+        Ok(())
+    }
+
     /// As [`Engine::flush_frozen`]; the caller holds `flushing`.
     pub fn flush_all(&self) -> Result<()> {
         while let Some(oldest) = self.tables().frozen.first().cloned() {
@@ -50,7 +60,7 @@ impl Engine {
         self.log.check_poison()?;
         #[cfg(test)]
         if self.breaks(super::Broken::FreesLogFirst) {
-            self.log.remove_covered(frozen.last, false);
+            self.log.remove_covered(frozen.last, crate::log::Becomes::Gone);
         }
         if self.retained() > 0 {
             // Order: followers read of the log what nobody else needs of it any more.

@@ -62,7 +62,8 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
     let progress = reserve::use_up(&*env, &dir, || Progress::open(&env, &dir))?;
-    let is_short = progress.seen.edit > opened.state.edit;
+    let begun = crate::log::last_edit(&*env, &dir.join("log"), &identity.store)?;
+    let lost_end = progress.seen.lost_end(opened.state.edit, begun);
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
@@ -70,16 +71,14 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     #[cfg(test)]
     let structure = structure.breaking(options.broken);
     let structure = Arc::new(structure);
-    if is_short {
-        damages.add(&format!(
-            "the journal in {} ends with edit {}, though edit {} was on the disk once; nothing is written. Restore the \
-             store from a backup",
-            edits.display(),
-            state.edit,
-            progress.seen.edit
-        ));
-    } else {
-        structure.sweep()?;
+    match &lost_end {
+        Some(text) => {
+            progress.note_lost_end().map_err(|e| io("note the progress of", e))?;
+            let edits = edits.display();
+            damages
+                .add(&format!("the journal in {edits}: {text}; nothing is written. Restore the store from a backup"));
+        }
+        None => structure.sweep()?,
     }
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
@@ -89,7 +88,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let met = Arc::new(Met::new(&*env, &dir));
     let parts = Made { options, hash_key: identity.hash_key, structure, blobs, progress, met, sizes, damages };
     let engine = parts.engine(recovered);
-    if is_short {
+    if lost_end.is_some() {
         engine.log.set_poison("the journal has lost its end; restore the store from a backup".to_owned());
     }
     Ok((engine, lock))

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::env::sync::Mutex;
-use crate::env::{Env, EnvFile};
+use crate::env::{Env, EnvFile, is_unreadable};
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
@@ -25,12 +25,28 @@ pub struct Noted {
     pub synced: SeqNo,
 }
 
+/// In place of an edit: the journal has lost its end, and what it had is not known any more.
+const LOST_END: u64 = u64::MAX;
+
+impl Noted {
+    /// What a journal that ends with an edit has lost, if it has; `named`: an edit that was on the disk, too.
+    pub fn lost_end(&self, end: u64, named: u64) -> Option<String> {
+        match self.edit.max(named) {
+            upto if upto <= end => None,
+            LOST_END => Some("it has lost its end".to_owned()),
+            upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once")),
+        }
+    }
+}
+
 /// See the module.
 pub struct Progress {
     /// `None`: nothing is noted.
     file: Option<Arc<dyn EnvFile>>,
     /// What an earlier process has noted.
     pub seen: Noted,
+    /// It may have noted more: a part of it cannot be read.
+    pub is_unreadable: bool,
     now: Mutex<Noted>,
 }
 
@@ -44,16 +60,17 @@ impl Progress {
             let seen = read(&*file);
             (file, seen)
         } else {
-            (make(&**env, &path).map_err(io)?, None)
+            (make(&**env, &path).map_err(io)?, [Ok(None), Ok(None)])
         };
-        let seen = seen.unwrap_or_default();
-        Ok(Self { file: Some(file), seen, now: Mutex::new(seen) })
+        let is_unreadable = seen.iter().any(Result::is_err);
+        let seen = latest(seen);
+        Ok(Self { file: Some(file), seen, is_unreadable, now: Mutex::new(seen) })
     }
 
     /// What was noted, without a change; nothing where there is no such file.
     pub fn look(env: &dyn Env, store: &Path) -> std::io::Result<Noted> {
         match env.open(&store.join("progress")) {
-            Ok(file) => Ok(read(&*file).unwrap_or_default()),
+            Ok(file) => Ok(latest(read(&*file))),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Noted::default()),
             Err(e) => Err(e),
         }
@@ -61,7 +78,7 @@ impl Progress {
 
     /// For what is never written to.
     pub fn of_snapshot() -> Self {
-        Self { file: None, seen: Noted::default(), now: Mutex::default() }
+        Self { file: None, seen: Noted::default(), is_unreadable: false, now: Mutex::default() }
     }
 
     /// An edit is on the disk.
@@ -72,6 +89,19 @@ impl Progress {
     /// The log is on the disk up to a number.
     pub fn note_synced(&self, seq: SeqNo) {
         self.note(|now| now.synced = now.synced.max(seq));
+    }
+
+    /// What the journal has lost stays known, whatever is added to what is left of it.
+    pub fn note_lost_end(&self) -> std::io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut now = self.now.lock();
+        now.edit = LOST_END;
+        // At both places: one may be where the disk keeps nothing any more.
+        for _ in 0..2 {
+            now.turn += 1;
+            file.write_at(&encode(*now), now.turn % 2 * OTHER)?;
+        }
+        file.sync()
     }
 
     fn note(&self, change: impl FnOnce(&mut Noted)) {
@@ -109,14 +139,25 @@ fn encode(noted: Noted) -> [u8; BYTES] {
     out
 }
 
-fn read(file: &dyn EnvFile) -> Option<Noted> {
-    [0, OTHER].into_iter().filter_map(|place| read_at(file, place)).max_by_key(|noted| noted.turn)
+/// What stands at the two places; `Err`: the disk does not give it.
+type Places = [std::io::Result<Option<Noted>>; 2];
+
+fn latest(places: Places) -> Noted {
+    places.into_iter().filter_map(|place| place.ok()?).max_by_key(|noted| noted.turn).unwrap_or_default()
 }
 
-fn read_at(file: &dyn EnvFile, place: u64) -> Option<Noted> {
+fn read(file: &dyn EnvFile) -> Places {
+    [0, OTHER].map(|place| read_at(file, place))
+}
+
+fn read_at(file: &dyn EnvFile, place: u64) -> std::io::Result<Option<Noted>> {
     let mut bytes = [0; BYTES];
-    file.read_at(&mut bytes, place).ok()?;
+    match file.read_at(&mut bytes, place).or_else(|_| file.read_at(&mut bytes, place)) {
+        Err(e) if is_unreadable(&e) => return Err(e),
+        Err(_) => return Ok(None),
+        Ok(()) => {}
+    }
     let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
     let noted = Noted { turn: number(0), edit: number(8), synced: SeqNo(number(16)) };
-    (encode(noted) == bytes).then_some(noted)
+    Ok((encode(noted) == bytes).then_some(noted))
 }

@@ -17,7 +17,7 @@ use super::structure::Structure;
 use crate::blob::{Blobs, Root};
 use crate::env::Env;
 use crate::format::{StoreId, key};
-use crate::log::{self as cells, Damage, FileHeader, FoundCell, Log, LogCell, Record, write_whole};
+use crate::log::{self as cells, Becomes, Bytes, Damage, FileHeader, FoundCell, HEADER, Log, LogCell, Record, Walk};
 use crate::model::{FamilyId, SeqNo};
 use crate::{Error, Result};
 
@@ -33,8 +33,11 @@ pub struct Recovered {
 
 /// A file of the log, read.
 struct Read {
-    header: FileHeader,
+    number: u64,
+    /// The number of the last record before it; `None`: nothing of it can be read.
+    before: Option<SeqNo>,
     is_headless: bool,
+    is_unreadable: bool,
     path: PathBuf,
     found: Vec<std::result::Result<Record, Damage>>,
 }
@@ -52,8 +55,8 @@ struct Files {
 /// Tells of a file that makes no sense. One of which nothing is needed may have been removed before a power cut, which
 /// brought its name back and not its contents.
 fn tell_damaged(files: &Files, (number, text): (u64, String), covered: SeqNo, damages: &mut Damages) {
-    let later = files.read.iter().map(|file| file.header).filter(|header| header.number > number);
-    match later.map(|header| header.before).min() {
+    let later = files.read.iter().filter(|file| file.number > number);
+    match later.filter_map(|file| file.before).min() {
         Some(upto) if upto <= covered => log::info!("{text}; nothing of it is needed"),
         _ => damages.add(&text),
     }
@@ -65,17 +68,26 @@ fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, da
     let mut files = Files::default();
     for number in cells::list(env, dir)? {
         let path = cells::path_of(dir, number);
-        match cells::read(env, dir, store, number) {
+        // What it has may be there all the same: nothing that was acknowledged is said to be absent.
+        let bytes = Bytes::of(env, dir, number)?;
+        let (is_void, hides, unreadable) = (bytes.is_void(), bytes.may_hide_records(), bytes.refused());
+        let is_unreadable = unreadable.is_some();
+        match Walk::of(bytes, number, store) {
             Ok(Some(mut walk)) => {
-                let (header, is_headless) = (walk.header, walk.is_headless);
+                let (before, is_headless) = (Some(walk.header.before), walk.is_headless);
                 if is_headless {
                     damages.add(&format!("{}: its header is damaged; its records are used", path.display()));
                 }
                 let found = std::iter::from_fn(|| walk.next_found()).collect();
-                files.read.push(Read { header, is_headless, path, found });
+                files.read.push(Read { number, before, is_headless, is_unreadable, path, found });
             }
             // Made ahead, or its header was never on the disk.
-            Ok(None) if cells::is_void(env, dir, number)? => files.empty.push(number),
+            Ok(None) if is_void => files.empty.push(number),
+            Ok(None) if hides => {
+                let damage = Damage { offset: HEADER, unreadable, nameless: true, ..Damage::default() };
+                let (before, found) = (None, vec![Err(damage)]);
+                files.read.push(Read { number, before, is_headless: true, is_unreadable, path, found });
+            }
             // It is left for whoever can make something of it.
             Ok(None) => {
                 told.push((number, format!("{}: it is no file of this log, or damaged all over", path.display())));
@@ -85,7 +97,6 @@ fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, da
                 told.push((number, e.message));
                 files.damaged.push(number);
             }
-            // What it has may be there all the same: nothing that was acknowledged is said to be absent.
             Err(e) => return Err(e),
         }
     }
@@ -97,6 +108,12 @@ fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, da
 fn known_synced(files: &[Read]) -> SeqNo {
     let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
     records.map(|record| record.synced).max().unwrap_or_default()
+}
+
+/// The greatest number of a record that is whole.
+fn greatest_whole(files: &[Read]) -> SeqNo {
+    let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
+    records.map(|record| record.seq).max().unwrap_or_default()
 }
 
 fn greatest(files: &[Read]) -> SeqNo {
@@ -134,24 +151,25 @@ pub struct Loss {
 /// Follows the files. `synced`: known to have been on the disk; `damaged`: numbers of files that make no sense.
 fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> Replay {
     let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
-    let befores: Vec<SeqNo> = files.iter().map(|file| file.header.before).collect();
+    let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
+    let mut met_unreadable = false;
     'files: for (at, file) in files.into_iter().enumerate() {
-        let later = &befores[at + 1..];
+        let later: Vec<SeqNo> = befores[at + 1..].iter().flatten().copied().collect();
         let takes_over = later.iter().min().copied().unwrap_or(SeqNo(u64::MAX));
+        let before = file.before.unwrap_or(replay.last);
         // All of it is in a later file.
-        if takes_over <= file.header.before {
+        if takes_over <= before {
             continue;
         }
         // Without a header, numbers that are missing may never have been written.
-        let tells_gaps = !file.is_headless || damaged.iter().any(|number| *number < file.header.number);
-        if file.header.before > replay.last && tells_gaps {
-            if file.header.before > synced {
+        let tells_gaps = !file.is_headless || damaged.iter().any(|number| *number < file.number);
+        if before > replay.last && tells_gaps {
+            if before > synced && !met_unreadable {
                 // What came before was never known to be on the disk, and neither is this.
                 break;
             }
             let text = format!("{}: what was written before it is gone", file.path.display());
-            let (after, upto) = (replay.last, file.header.before);
-            replay.lost.push(Loss { after, upto, text, is_named: false });
+            replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false });
         }
         for found in file.found {
             match found {
@@ -163,6 +181,11 @@ fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> R
                 }
                 // What follows is in a later file.
                 Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
+                // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what follows.
+                Err(damage) if damage.unreadable.is_some() => {
+                    met_unreadable = true;
+                    take_rest(&mut replay, &file.path, damage, SeqNo(u64::MAX));
+                }
                 Err(damage) if replay.last < synced => take_rest(&mut replay, &file.path, damage, synced),
                 Err(_) => break 'files,
             }
@@ -173,7 +196,7 @@ fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> R
 
 /// What is left of a record that was on the disk.
 fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
-    let Damage { offset, seq, cells, nameless, resume } = damage;
+    let Damage { offset, seq, cells, nameless, resume, unreadable } = damage;
     let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(synced);
     let names: Vec<String> = cells
         .iter()
@@ -185,18 +208,45 @@ fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
         (false, false) => format!("the values of {} are damaged", names.join(", ")),
         _ => "a record is damaged".to_owned(),
     };
+    let why = unreadable.map(|at| format!(": byte {at} cannot be read")).unwrap_or_default();
     let place = format!("{}, offset {offset}", path.display());
+    let what = format!("{what}{why}");
     // Where no record follows, cells of it may be missing at its end.
     if nameless || !names.is_empty() || resume.is_none() {
         replay.lost.push(Loss { after: replay.last, upto, text: format!("{place}: {what}"), is_named: !nameless });
     } else {
-        replay.made_good.push(format!("{place}: the header of a record is damaged; its cells are used"));
+        replay.made_good.push(format!("{place}: the header of a record is damaged{why}; its cells are used"));
     }
     // Without a header, any number before that of the next record keeps the order.
     let seq = if nameless { seq } else { Some(upto) };
     if let Some(seq) = seq.filter(|seq| *seq > replay.last) {
         replay.records.push(Record { offset, seq, synced: SeqNo(0), cells });
         replay.last = seq;
+    }
+}
+
+/// A file of the log that was replayed.
+struct Old {
+    number: u64,
+    before: Option<SeqNo>,
+    is_unreadable: bool,
+}
+
+impl Old {
+    fn of(file: &Read) -> Self {
+        Self { number: file.number, before: file.before, is_unreadable: file.is_unreadable }
+    }
+
+    /// What becomes of it at once, as a new file has everything behind `before`; `None`: it counts until that is covered.
+    fn becomes(&self, (before, covered): (SeqNo, SeqNo), retains: bool) -> Option<Becomes> {
+        let is_covered = before <= covered;
+        let begins = self.before.unwrap_or(SeqNo(0));
+        match (is_covered || begins >= before, self.is_unreadable) {
+            (false, _) => None,
+            (true, true) => Some(Becomes::Aside),
+            (true, false) if is_covered && begins < before && retains => Some(Becomes::Past),
+            (true, false) => Some(Becomes::Gone),
+        }
     }
 }
 
@@ -211,14 +261,18 @@ pub fn recover(
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
     let state = Arc::clone(&structure.layout().state);
     let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
-    let old: Vec<(FileHeader, PathBuf)> = files.iter().map(|file| (file.header, file.path.clone())).collect();
+    let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
+    // What was noted last may have been about all that is there.
+    let synced = if progress.is_unreadable { synced.max(greatest_whole(&files)) } else { synced };
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
     let mut replay = follow(files, &damaged, state.covered, synced);
     end_at_missing_chunks(&mut replay, blobs, synced, damages);
     tell_lost(options, &mut replay, synced, damages)?;
+    // Order: what is written from now on has greater numbers than what may be lost.
+    let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
     let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
     let memtable = Memtable::default();
     for record in &replay.records {
@@ -230,30 +284,30 @@ pub fn recover(
     // Order: what may not be on the disk is, before anything is acknowledged that builds on it.
     let before = synced.min(replay.last).max(state.covered);
     let header = FileHeader { number: structure.next_number()?, before, edit: state.edit };
-    let whole = write_whole(&**env, &dir, &store, (header, SeqNo(u64::MAX)), &mut |add| {
+    let whole = cells::write_whole(&**env, &dir, &store, (header, SeqNo(u64::MAX)), &mut |add| {
         for record in replay.records.iter().filter(|record| record.seq > before) {
             let cells: Vec<LogCell<'_>> = record.cells.iter().map(FoundCell::to_write).collect();
             add(record.seq, &cells)?;
         }
         Ok(())
     })?;
-    let mut complete = Vec::new();
+    let io = |number| move |e| Error::io(format!("remove log file {number}"), &e);
     for number in empty {
-        let path = cells::path_of(&dir, number);
-        env.remove(&path).map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
+        env.remove(&cells::path_of(&dir, number)).map_err(io(number))?;
     }
-    for (FileHeader { number, before: begins, .. }, path) in old {
-        // What is covered by extents or by the new file is not read again.
-        let is_covered = before <= state.covered;
-        if is_covered || begins >= before {
-            let keep = is_covered && begins < before && state.catalogue.settings.changes_retain() > 0;
-            let retired = cells::retire(&**env, &dir, number, keep);
-            retired.map_err(|e| Error::io(format!("remove {}", path.display()), &e))?;
-        } else {
-            complete.push((number, before));
+    let retains = state.catalogue.settings.changes_retain() > 0;
+    let (mut complete, mut unreadable) = (Vec::new(), Vec::new());
+    for old in old {
+        match old.becomes((before, state.covered), retains) {
+            Some(becomes) => cells::retire(&**env, &dir, old.number, becomes).map_err(io(old.number))?,
+            None => {
+                complete.push((old.number, before));
+                unreadable.extend(old.is_unreadable.then_some(old.number));
+            }
         }
     }
     let log = Log::open(Arc::clone(env), &dir, store, (whole, greatest), complete);
+    log.keep(unreadable);
     let doubt = lost::in_doubt(&**env, &options.path)?;
     Ok(Recovered { memtable, log, last: greatest, doubt })
 }

@@ -175,7 +175,7 @@ impl Structure {
         let refused = |error| Unsaved { error, is_unknown: false };
         let edit = edit(&before).map_err(refused)?;
         check(&before, &edit).map_err(refused)?;
-        self.open_added(&edit).map_err(refused)?;
+        self.open_added(&before.state, &edit).map_err(refused)?;
         let after = Arc::new(committing.journal.commit(&before.state, &edit)?);
         if edit.items.iter().any(|item| matches!(item, Item::Catalogue(_))) {
             self.cache.set_families(caching(&after.catalogue));
@@ -198,19 +198,26 @@ impl Structure {
     }
 
     /// Opens what an edit adds, before it counts: what cannot be opened for the moment would be an error to each read until
-    /// the next start. Damage is, in any case.
-    fn open_added(&self, edit: &Edit) -> Result<()> {
+    /// the next start, and what was just written and is not as it was must not take the place of what it was made of. The
+    /// damage of a file that counted before is an error in any case.
+    fn open_added(&self, before: &State, edit: &Edit) -> Result<()> {
         for item in &edit.items {
             let Item::Add { reference, .. } = item else { continue };
             if self.files.lock().contains_key(&reference.file) {
                 continue;
             }
-            if let Err(e) = &self.file(reference.file).segment
-                && e.kind != ErrorKind::Corrupt
-            {
-                self.files.lock().remove(&reference.file);
-                return Err(e.clone());
-            }
+            let file = self.file(reference.file);
+            let Err(e) = &file.segment else { continue };
+            let refused = match e.kind {
+                ErrorKind::Corrupt if before.files().contains(&reference.file) => continue,
+                ErrorKind::Corrupt => {
+                    let path = self.path(reference.file);
+                    Error::new(ErrorKind::Io, format!("what was written to {} is not there", path.display()))
+                }
+                _ => e.clone(),
+            };
+            self.files.lock().remove(&reference.file);
+            return Err(refused);
         }
         Ok(())
     }

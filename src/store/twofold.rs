@@ -5,7 +5,7 @@
 use std::io::ErrorKind as Io;
 use std::path::{Path, PathBuf};
 
-use crate::env::Env;
+use crate::env::{Env, is_unreadable};
 use crate::{Error, ErrorKind, Result};
 
 /// What was read, and what is wrong with the two files.
@@ -41,22 +41,27 @@ pub fn load<T>(env: &dyn Env, path: &Path, parse: &dyn Fn(&[u8]) -> Result<T>) -
     let (first, second) = (read(env, path)?, read(env, &copy)?);
     let (first, odd) = first.map_or_else(|odd| (None, Some(Err(odd))), |first| (first, None));
     let (second, why) = match second {
-        Err(odd) if first.is_some() => (None, odd.message),
-        second => (second?, "it is missing".to_owned()),
+        Err(odd) if first.is_some() => (None, Some(odd)),
+        second => (second?, None),
     };
     let judged = odd.or_else(|| first.as_deref().map(parse));
     let bad = match judged {
         Some(Ok(value)) => {
             let bytes = first.unwrap_or_default();
             let same = second.as_ref() == Some(&bytes);
-            let text = if second.is_none() { why } else { "it is damaged or old".to_owned() };
+            let text = match (second, why) {
+                (Some(_), _) => "it is damaged or old".to_owned(),
+                (None, Some(why)) => why.message,
+                (None, None) => "it is missing".to_owned(),
+            };
             let problems = if same { Vec::new() } else { vec![(copy, text)] };
             return Ok(Some(Loaded { value, bytes, problems }));
         }
         Some(Err(e)) => Some(e),
         None => None,
     };
-    let Some(bytes) = second else { return bad.map_or(Ok(None), Err) };
+    // One that cannot be read now may be whole: nobody makes both anew.
+    let Some(bytes) = second else { return why.filter(|e| e.kind == ErrorKind::Io).or(bad).map_or(Ok(None), Err) };
     match (parse(&bytes), bad) {
         (Ok(value), bad) => {
             let text = bad.map_or_else(|| "it is missing".to_owned(), |e| e.message);
@@ -67,13 +72,15 @@ pub fn load<T>(env: &dyn Env, path: &Path, parse: &dyn Fn(&[u8]) -> Result<T>) -
     }
 }
 
-/// The inner error is of a file that is none of ours: no regular one, or far too large.
+/// The inner error is of a file that is none of ours, no regular one or far too large, or that the disk does not give.
 fn read(env: &dyn Env, path: &Path) -> Result<Result<Option<Vec<u8>>>> {
     let failed = |e: &std::io::Error| Error::io(format!("read {}", path.display()), e);
-    match env.read_file(path) {
+    let again = |e: std::io::Error| if is_unreadable(&e) { env.read_file(path) } else { Err(e) };
+    match env.read_file(path).or_else(again) {
         Ok(bytes) => Ok(Ok(Some(bytes))),
         Err(e) if e.kind() == Io::NotFound => Ok(Ok(None)),
         Err(e) if e.kind() == Io::InvalidData => Ok(Err(Error::new(ErrorKind::Corrupt, failed(&e).message))),
+        Err(e) if is_unreadable(&e) => Ok(Err(failed(&e))),
         Err(e) => Err(failed(&e)),
     }
 }
@@ -116,6 +123,17 @@ mod tests {
             env.remove(&broken).unwrap();
             let loaded = load(&env, path, &parse).unwrap().unwrap();
             assert_eq!(loaded.problems[0].0, broken);
+            mend(&env, &loaded).unwrap();
+            assert!(load(&env, path, &parse).unwrap().unwrap().problems.is_empty());
+        }
+        for unreadable in [path.to_owned(), copy_of(path)] {
+            env.spoil(&unreadable, 0).unwrap();
+            let loaded = load(&env, path, &parse).unwrap().unwrap();
+            assert_eq!((loaded.value.as_slice(), &loaded.problems[0].0), (b"good".as_slice(), &unreadable));
+            let other = if unreadable == path { copy_of(path) } else { path.to_owned() };
+            env.damage(&other, |bytes| bytes[0] ^= 1).unwrap();
+            assert_eq!(load(&env, path, &parse).err().unwrap().kind, ErrorKind::Io);
+            env.damage(&other, |bytes| bytes[0] ^= 1).unwrap();
             mend(&env, &loaded).unwrap();
             assert!(load(&env, path, &parse).unwrap().unwrap().problems.is_empty());
         }

@@ -68,6 +68,10 @@ impl Faults {
         self.bad.insert((node, offset / SECTOR));
     }
 
+    pub(super) fn heal_sectors(&mut self) {
+        self.bad.clear();
+    }
+
     /// No more faults; sectors that have gone bad stay so.
     pub(super) fn end(&mut self) {
         self.plan = None;
@@ -139,8 +143,8 @@ impl Faults {
 
     /// Whether a read meets a bad sector.
     pub(super) fn read(&self, node: usize, offset: u64, len: usize) -> io::Result<()> {
-        let (first, last) = (offset / SECTOR, (offset + len as u64) / SECTOR);
-        if self.bad.range((node, first)..=(node, last)).next().is_some() {
+        let (first, behind) = (offset / SECTOR, (offset + len as u64).div_ceil(SECTOR));
+        if self.bad.range((node, first)..(node, behind.max(first))).next().is_some() {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
         Ok(())

@@ -260,6 +260,11 @@ impl SimEnv {
         Ok(())
     }
 
+    /// Sectors that had gone bad can be read again.
+    pub fn heal_sectors(&self) {
+        self.state.lock().faults.heal_sectors();
+    }
+
     /// How often a fault of the plan has struck, and how often in silence.
     pub fn faults_met(&self) -> (u64, u64) {
         self.state.lock().faults.met()

@@ -7,7 +7,7 @@ use super::walk::Checker;
 use super::{Known, damage, note};
 use crate::env::Env;
 use crate::format::StoreId;
-use crate::log::{self, Damage, FoundCell, Log, Record, Walk, Written};
+use crate::log::{self, Bytes, Damage, FoundCell, Log, Record, Walk, Written};
 use crate::model::{SeqNo, to_string_binary};
 use crate::{Result, error};
 
@@ -33,12 +33,20 @@ impl Checker<'_> {
         };
         for (number, upto) in log::counting(env, dir, store)? {
             let path = log::path_of(dir, number).display().to_string();
-            match log::read(env, dir, store, number) {
+            let bytes = match Bytes::of(env, dir, number) {
+                Ok(bytes) => bytes,
+                Err(e) => {
+                    self.damage(path, None, e.message)?;
+                    continue;
+                }
+            };
+            let (is_void, unreadable) = (bytes.is_void(), bytes.refused());
+            match Walk::of(bytes, number, store) {
                 Ok(Some(walk)) => last = last.max(self.records(path, walk, owed(upto))?.min(upto)),
-                Ok(None) if log::is_void(env, dir, number)? => {}
+                Ok(None) if is_void => {}
                 // Nothing of it is needed: a power cut has brought back the name of one that was removed.
                 Ok(None) if upto <= known.0 => {}
-                Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
+                Ok(None) => self.damage(path, unreadable, nothing_whole(unreadable))?,
                 Err(e) => self.damage(path, None, e.message)?,
             }
         }
@@ -62,12 +70,13 @@ impl Checker<'_> {
             let Some(bytes) = self.written(env, &file, covered)? else { continue };
             let all = log.has_begun(file.number) && !is_poisoned;
             let owed = if all { Owed::Everything } else { Owed::UpTo(covered(), upto) };
+            let unreadable = bytes.refused();
             match Walk::of(bytes, file.number, store) {
                 Ok(Some(walk)) => {
                     upto = upto.min(walk.header.before);
                     self.records(path, walk, owed)?;
                 }
-                Ok(None) => self.damage(path, None, "it is no file of this log, or damaged all over".to_owned())?,
+                Ok(None) => self.damage(path, unreadable, nothing_whole(unreadable))?,
                 Err(e) => self.damage(path, None, e.message)?,
             }
         }
@@ -75,21 +84,21 @@ impl Checker<'_> {
     }
 
     /// What is written of a file; `None`: it cannot be read, which is told, or has gone.
-    fn written(&mut self, env: &dyn Env, file: &Written, covered: &dyn Fn() -> SeqNo) -> Result<Option<Vec<u8>>> {
+    fn written(&mut self, env: &dyn Env, file: &Written, covered: &dyn Fn() -> SeqNo) -> Result<Option<Bytes>> {
         let shown = || file.path.display().to_string();
-        let mut bytes = match env.read_file(&file.path) {
+        let mut bytes = match Bytes::at(env, &file.path) {
             Ok(bytes) => bytes,
             // All of it is in extents.
             Err(_) if file.last <= covered() => return Ok(None),
-            Err(e) => return self.damage(shown(), None, format!("it cannot be read: {e}")).map(|()| None),
+            Err(e) => return self.damage(shown(), None, e.message).map(|()| None),
         };
-        let end = file.end.unwrap_or(bytes.len() as u64);
-        if (bytes.len() as u64) < end {
-            let text = format!("it has {} bytes, and {end} were written", bytes.len());
+        let end = file.end.unwrap_or(bytes.length());
+        if bytes.length() < end {
+            let text = format!("it has {} bytes, and {end} were written", bytes.length());
             self.damage(shown(), None, text)?;
         }
         // Behind it somebody writes.
-        bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+        bytes.truncate(end);
         Ok(Some(bytes))
     }
 
@@ -111,7 +120,8 @@ impl Checker<'_> {
                 Err(broken) if owed.has(&broken, last, found.peek().and_then(number_of)) => {
                     self.summary.damages += 1;
                     let cell = damaged_cells(&broken.cells, broken.nameless);
-                    let text = "a record is not whole".to_owned();
+                    let why = broken.unreadable.map(|at| format!(": byte {at} cannot be read")).unwrap_or_default();
+                    let text = format!("a record is not whole{why}");
                     (self.tell)(damage(path.clone(), Some(broken.offset), cell, text))?;
                 }
                 Err(broken) if matches!(owed, Owed::Synced(_)) => {
@@ -141,9 +151,18 @@ impl Owed {
                 last.max(covered) < upto.min(next.map_or(upto, |next| SeqNo(next.0.saturating_sub(1))))
             }
             (Self::Synced((covered, synced)), _) => {
-                found.seq.is_some_and(|seq| seq <= synced && seq > covered) || found.resume.is_some()
+                let is_refused = found.unreadable.is_some() && found.seq.is_none_or(|seq| seq > covered);
+                found.seq.is_some_and(|seq| seq <= synced && seq > covered) || found.resume.is_some() || is_refused
             }
         }
+    }
+}
+
+/// What is told of a file of which no record is whole.
+fn nothing_whole(unreadable: Option<u64>) -> String {
+    match unreadable {
+        Some(at) => format!("byte {at} cannot be read, and no record of it is whole"),
+        None => "it is no file of this log, or damaged all over".to_owned(),
     }
 }
 

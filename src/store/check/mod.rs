@@ -89,7 +89,11 @@ impl From<Checker<'_>> for Looked {
 }
 
 /// How far journal and log once reached; tells of a journal that does not any more.
-fn check_progress(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path, state: &State) -> Result<Noted> {
+fn check_progress(
+    checker: &mut Checker<'_>,
+    (env, dir, store): (&dyn Env, &Path, &StoreId),
+    state: &State,
+) -> Result<Noted> {
     let noted = match Progress::look(env, dir) {
         Ok(noted) => noted,
         Err(e) => {
@@ -97,8 +101,8 @@ fn check_progress(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path, state: &
             Noted::default()
         }
     };
-    if noted.edit > state.edit {
-        let text = format!("it ends with edit {}, though edit {} was on the disk once", state.edit, noted.edit);
+    let named = crate::log::last_edit(env, &dir.join("log"), store)?;
+    if let Some(text) = noted.lost_end(state.edit, named) {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
     Ok(noted)
@@ -134,7 +138,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
         }
     };
     tell_odd_files(&mut checker, &**env, dir)?;
-    let noted = check_progress(&mut checker, &**env, dir, &state)?;
+    let noted = check_progress(&mut checker, (&**env, dir, &store), &state)?;
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
     let open = |number: u64| {

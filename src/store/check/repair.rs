@@ -49,6 +49,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
             return Ok(repaired);
         }
     }
+    let before = logs_aside(&*env, &dir)?;
     // Opening makes whole what has a second copy.
     let (engine, lock) = open::open(options)?;
     engine.log.check_poison()?;
@@ -57,6 +58,14 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     repaired.cells = engine.layout().cells();
     engine.sync_log()?;
     drop(engine);
+    let aside = logs_aside(&*env, &dir)?;
+    repaired.done.extend(aside.difference(&before).map(|name| {
+        let path = dir.join("log").join(name);
+        format!(
+            "a file of the log could not be read as a whole; it is kept as {}, which no store reads",
+            path.display()
+        )
+    }));
     lost::acknowledge_chunks(&*env, &dir, chunks)?;
     let lost = lost::acknowledge(&*env, &dir)?;
     repaired.done.extend(lost.iter().map(|one| {
@@ -75,6 +84,12 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     repaired.after = Some(after);
     drop(lock);
     Ok(repaired)
+}
+
+/// Names of files of the log that could not be read as a whole and were kept.
+fn logs_aside(env: &dyn Env, dir: &Path) -> Result<BTreeSet<String>> {
+    let names = env.list(&dir.join("log")).map_err(|e| open::io(&dir.join("log"), "list", &e))?;
+    Ok(names.into_iter().filter(|name| name.ends_with(".log.damaged")).collect())
 }
 
 /// Segments that are damaged are written anew; the log is emptied, and its damage goes with it.
@@ -96,6 +111,8 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
     }
     let before = engine.layout().state.files();
     engine.flush()?;
+    // A file of the log of which no cell is left has filled no memtable that could cover it.
+    engine.cover_log()?;
     // What the log has lost stands there as cells without values.
     let mut flushed = engine.layout().state.files();
     flushed.retain(|number| !before.contains(number));

@@ -98,6 +98,19 @@ fn bytes_that_came_or_went_are_an_error_or_reported() {
     assert!(tally.tried > 100 && tally.intact > 0 && tally.unreadable > 0, "{tally:?}");
 }
 
+/// Where no cell of the log is left there is nothing to flush, and the log goes all the same.
+#[test]
+fn a_log_without_a_whole_cell_is_told_of_once() {
+    let (image, good) = image();
+    let names = image.names();
+    let log = names.iter().filter(|name| name.ends_with(".log")).max().unwrap();
+    let first_cell = crate::log::HEADER as usize + crate::log::RECORD_HEADER;
+    let (mut tally, mut damaged) = (Tally::default(), image.clone());
+    *damaged.file(log) = shifted(image.bytes(log), first_cell + 9, 1);
+    tally.judge_repaired("a byte put in", &damaged, &good);
+    tally.assert_good();
+}
+
 #[test]
 fn without_checksums_flipped_bits_give_other_values() {
     let (image, good) = image();
@@ -211,6 +224,45 @@ fn a_damaged_version_that_nothing_keeps_goes_and_its_damage_with_it() {
             let disk: Arc<dyn crate::env::Env> = Arc::new(env.clone());
             let checked = super::super::check::check(&disk, "/store".as_ref(), &mut |_| Ok(())).unwrap();
             assert_eq!(checked.damages, 0, "{flavour} {way} {deletes}");
+        }
+    }
+}
+
+/// The two copies of the journal are cut at the same place, and the note of how far it had come is gone or not.
+#[test]
+fn a_journal_that_ends_before_an_edit_that_was_on_the_disk_is_told_of_by_every_open_and_loses_no_more() {
+    use crate::env::Env;
+    for is_noted in [true, false] {
+        let env = SimEnv::new();
+        let store = open(&env);
+        create(&store, FILES);
+        let edits = |name: &str| format!("/store/edits/00000001.{name}");
+        let early = env_bytes(&env, edits("edits").as_ref()).len();
+        put(&store, "r", "q", b"flushed");
+        store.flush(None).unwrap();
+        put(&store, "r", "q", b"in the log");
+        store.flush(None).unwrap();
+        put(&store, "r", "q", b"in the next file of the log");
+        store.sync().unwrap();
+        env.crash(CrashMode::ProcessOnly);
+        drop(store);
+        for name in ["edits", "copy"] {
+            env.damage(edits(name).as_ref(), |bytes| bytes.truncate(early)).unwrap();
+        }
+        if !is_noted {
+            env.damage("/store/progress".as_ref(), |bytes| bytes.fill(0)).unwrap();
+        }
+        let segments = env.list("/store/segments".as_ref()).unwrap();
+        for _ in 0..6 {
+            let store = open(&env);
+            assert!(store.status().unwrap().last_error.unwrap().contains("nothing is written"));
+            assert!(
+                mutate(&store, "r", Mutation::Put(vec![put_cell("q", b"more", Time::Now)]), Durability::SyncWal)
+                    .is_err()
+            );
+            drop(store);
+            env.crash(CrashMode::LoseUnsynced);
+            assert_eq!(env.list("/store/segments".as_ref()).unwrap(), segments);
         }
     }
 }

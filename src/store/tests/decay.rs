@@ -4,22 +4,24 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::rig::{Image, Shown, image, large, shown, spread};
+use super::rig::{self, Image, Shown, image, large, shown, spread};
 use super::*;
 use crate::env::Env;
+use crate::store::check;
 
 /// Bytes that are lost together.
 const SECTOR: usize = 512;
 const PROGRESS: &str = "/store/progress";
+const LOG: &str = "/store/log/";
 
 #[derive(Default)]
 struct Tally {
     tried: usize,
     intact: usize,
     unreadable: usize,
-    /// Stores that do not open.
-    refused: usize,
     wrong: Vec<String>,
+    /// Of stores that were repaired.
+    repaired: rig::Tally,
 }
 
 /// Opens the store twice, as the first open writes what it has found.
@@ -29,8 +31,7 @@ fn judge(tally: &mut Tally, (what, env): (&str, &SimEnv), good: &Shown) {
         let store = match Store::open(options(env)) {
             Ok(store) => store,
             Err(e) => {
-                assert!(matches!(e.kind, ErrorKind::Io | ErrorKind::Corrupt), "{what}: {e}");
-                tally.refused += 1;
+                tally.wrong.push(format!("{what}: {e}"));
                 return;
             }
         };
@@ -68,20 +69,176 @@ fn try_all(image: &Image, good: &Shown, what: &str) {
         let (name, at) = &all[n];
         let env = image.machine();
         env.spoil(Path::new(name), *at as u64).unwrap();
-        judge(tally, (&format!("{name}, byte {at}"), &env), good);
+        let what = format!("{name}, byte {at}");
+        judge(tally, (&what, &env), good);
+        if name.starts_with(LOG) {
+            // As it was found, and as opens have left it.
+            let fresh = image.machine();
+            fresh.spoil(Path::new(name), *at as u64).unwrap();
+            for env in [fresh, env] {
+                tally.repaired.judge_repaired_machine(&what, &env, good);
+                assert!(takes_changes(&env), "{what}");
+            }
+        }
     });
     let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum::<usize>();
     let (tried, unreadable) = (sum(|tally| tally.tried), sum(|tally| tally.unreadable));
     println!(
         "sectors that cannot be read, {what}: {tried} tried, {} opens without a loss, {unreadable} versions unreadable, \
-         {} stores do not open; {} s",
+         {} s",
         sum(|tally| tally.intact),
-        sum(|tally| tally.refused),
         began.elapsed().as_secs()
     );
     let wrong: Vec<&String> = tallies.iter().flat_map(|tally| &tally.wrong).collect();
     assert!(wrong.is_empty(), "{} wrong: {:#?}", wrong.len(), &wrong[..wrong.len().min(20)]);
     assert!(tried > 20 && unreadable > 0);
+    tallies.iter().for_each(|tally| tally.repaired.assert_good());
+    assert!(sum(|tally| tally.repaired.tried as usize) > 1);
+}
+
+/// Whether what is written to a store is there after a stop, and nothing is told of the store.
+fn takes_changes(env: &SimEnv) -> bool {
+    let store = open(env);
+    put(&store, "row one", "since", b"the repair");
+    store.sync().unwrap();
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let store = open(env);
+    let is_there = value(&store, "row one", "since").is_some_and(|value| value == b"the repair");
+    is_there && store.status().unwrap().last_error.is_none() && store.check(&mut |_| Ok(())).unwrap().damages == 0
+}
+
+/// The columns of a store whose log alone has them, one record each.
+const MANY: usize = 24;
+
+fn name(n: usize) -> String {
+    format!("q{n:02}")
+}
+
+fn content(n: usize) -> Vec<u8> {
+    format!("<content of {n:02}>").repeat(7 + n % 3 * 20).into_bytes()
+}
+
+/// A store that has stopped with its power, or as a process alone.
+fn stopped(by: CrashMode) -> SimEnv {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    (0..MANY).for_each(|n| drop(put(&store, "r", &name(n), b"older")));
+    store.flush(None).unwrap();
+    (0..MANY).for_each(|n| drop(put(&store, "r", &name(n), &content(n))));
+    if by != CrashMode::ProcessOnly {
+        store.sync().unwrap();
+    }
+    env.crash(by);
+    env
+}
+
+/// The newest file of the log, and its bytes.
+fn log_file(env: &SimEnv) -> (String, Vec<u8>) {
+    let names = env.list(LOG.as_ref()).unwrap();
+    let path = format!("{LOG}{}", names.iter().filter(|name| name.ends_with(".log")).max().unwrap());
+    let bytes = env.read_file(path.as_ref()).unwrap();
+    (path, bytes)
+}
+
+/// Whether a sector has no byte of a column's record.
+fn is_apart(bytes: &[u8], sector: usize, n: usize) -> bool {
+    let value = content(n);
+    let at = bytes.windows(value.len()).position(|part| part == value).unwrap();
+    sector >= at + value.len() || sector + SECTOR <= at - 100
+}
+
+fn read(store: &Store, n: usize) -> Result<Option<Vec<u8>>, ErrorKind> {
+    let newest = store.newest(&column("r", &name(n)), TimeRange::ALL).map_err(|e| e.kind)?;
+    newest.map(|cell| store.read_value(&cell, 0, usize::MAX).map_err(|e| e.kind)).transpose()
+}
+
+#[test]
+fn of_a_sector_of_the_log_that_cannot_be_read_its_own_records_are_lost_and_told() {
+    for by in [CrashMode::LoseUnsynced, CrashMode::ProcessOnly] {
+        let (path, bytes) = log_file(&stopped(by));
+        let mut losses = 0;
+        for sector in (0..bytes.len()).step_by(SECTOR) {
+            let env = stopped(by);
+            env.spoil(path.as_ref(), sector as u64).unwrap();
+            let what = format!("{by:?}, sector at {sector} of {}", bytes.len());
+            for _ in 0..2 {
+                let store = open(&env);
+                for n in 0..MANY {
+                    let is_new = read(&store, n).is_ok_and(|read| read == Some(content(n)));
+                    assert!(is_new || read(&store, n).is_err(), "{what}: {n} is {:?}", read(&store, n));
+                }
+                assert!(
+                    store.status().unwrap().last_error.is_some() || store.check(&mut |_| Ok(())).unwrap().damages > 0
+                );
+            }
+            env.crash(CrashMode::LoseUnsynced);
+            let repaired = check::repair(options(&env), &mut |_| Ok(())).unwrap();
+            assert_eq!(repaired.after.unwrap().damages, 0, "{what}: {:?}", repaired.done);
+            let told = repaired.done.iter().any(|text| text.starts_with("lost of"));
+            let store = open(&env);
+            for n in 0..MANY {
+                let found = read(&store, n);
+                let is_there = found == Ok(Some(content(n)));
+                assert!(is_there || told && !is_apart(&bytes, sector, n), "{what}: {n} is {found:?}");
+                losses += usize::from(!is_there);
+            }
+        }
+        assert!(losses > 10, "{losses}");
+    }
+}
+
+#[test]
+fn a_check_tells_where_the_log_cannot_be_read() {
+    let env = stopped(CrashMode::LoseUnsynced);
+    let (path, _) = log_file(&env);
+    env.spoil(path.as_ref(), 1024).unwrap();
+    let mut told = Vec::new();
+    let disk: Arc<dyn Env> = Arc::new(env.clone());
+    check::check(&disk, "/store".as_ref(), &mut |event| {
+        if let crate::model::CheckEvent::Finding(finding) = event {
+            told.push(finding.to_string());
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(told.iter().any(|text| text.contains(&path) && text.contains("byte 1024 cannot be read")), "{told:?}");
+}
+
+#[test]
+fn a_log_that_cannot_be_read_for_a_moment_has_lost_nothing() {
+    let looks = {
+        let env = stopped(CrashMode::LoseUnsynced);
+        let before = env.looks();
+        drop(open(&env));
+        env.looks() - before
+    };
+    for (at, mode) in (1..=looks).flat_map(|at| [(at, FailMode::Once), (at, FailMode::Forever)]) {
+        let env = stopped(CrashMode::LoseUnsynced);
+        env.fail_look(at, mode, libc::EIO);
+        drop(Store::open(options(&env)));
+        env.crash(CrashMode::LoseUnsynced);
+        let store = open(&env);
+        for n in 0..MANY {
+            assert_eq!(read(&store, n), Ok(Some(content(n))), "look {at} of {looks} failed, {mode:?}");
+        }
+        assert_eq!(store.status().unwrap().last_error, None, "look {at} of {looks} failed, {mode:?}");
+    }
+}
+
+#[test]
+fn a_file_of_the_log_that_cannot_be_read_as_a_whole_is_kept_as_it_was() {
+    let env = stopped(CrashMode::LoseUnsynced);
+    let (path, bytes) = log_file(&env);
+    env.spoil(path.as_ref(), 1024).unwrap();
+    let store = open(&env);
+    store.flush(None).unwrap();
+    store.close().unwrap();
+    check::repair(options(&env), &mut |_| Ok(())).unwrap();
+    open(&env).close().unwrap();
+    env.heal_sectors();
+    assert_eq!(env.read_file(format!("{path}.damaged").as_ref()).unwrap(), bytes);
 }
 
 #[test]

@@ -188,9 +188,12 @@ impl Tally {
 
     /// As [`Tally::judge`], after a repair.
     pub fn judge_repaired(&mut self, what: &str, image: &Image, good: &Shown) {
-        let env = image.machine();
+        self.judge_repaired_machine(what, &image.machine(), good);
+    }
+
+    pub fn judge_repaired_machine(&mut self, what: &str, env: &SimEnv, good: &Shown) {
         let (mut told, mut noted) = (false, false);
-        match check::repair(options(&env), &mut |_| Ok(())) {
+        match check::repair(options(env), &mut |_| Ok(())) {
             Ok(repaired) => {
                 told = repaired.done.iter().any(|text| text.starts_with("lost of"));
                 // What a repair has told of is a note from then on.
@@ -203,7 +206,7 @@ impl Tally {
             Err(e) => assert!(matches!(e.kind, ErrorKind::Corrupt | ErrorKind::NewerFormat), "{what}: {e}"),
         }
         let silent = self.silent.len();
-        self.judge_machine(what, &env, good, told);
+        self.judge_machine(what, env, good, told);
         if noted {
             self.silent.truncate(silent);
         }

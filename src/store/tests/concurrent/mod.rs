@@ -68,6 +68,16 @@ impl Run {
     fn open(&self) -> Option<Open> {
         self.world.stop.store(false, Ordering::Relaxed);
         match Store::open(self.setting.options(&self.world.env.process())) {
+            Ok(store) if has_lost_its_end(&store) => {
+                // It has said so, answers by what is left, and is good for a look before a backup is put back.
+                assert!(self.world.damaged.load(Ordering::Relaxed), "{:?}", store.status().unwrap().last_error);
+                let made = store.alter(CatalogueChange::CreateTable(schema(FILES)), Origin(0));
+                assert_eq!(made.unwrap_err().kind, ErrorKind::Poisoned);
+                drop(store);
+                let again = Store::open(self.setting.options(&self.world.env.process()));
+                assert!(again.is_ok_and(|store| has_lost_its_end(&store)), "and does not forget it");
+                None
+            }
             Ok(store) => Some(Arc::new(store)),
             Err(e) => {
                 assert!(self.world.damaged.load(Ordering::Relaxed), "it cannot be opened: {e}");
@@ -202,6 +212,12 @@ impl Run {
         assert!(excused || found.is_empty() && checked.is_ok(), "a check after a start: {checked:?} {found:?}");
         self.world.known().oracle.prune();
     }
+}
+
+/// Whether a store says that its journal ends too early.
+fn has_lost_its_end(store: &Store) -> bool {
+    let poison = store.engine.log.poison();
+    poison.is_some_and(|text| text.starts_with("the journal has lost its end"))
 }
 
 /// What one seed has shown.

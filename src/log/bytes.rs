@@ -1,0 +1,63 @@
+//! The bytes of a file of the log, as far as the disk gives them; what it does not give is damage.
+
+use std::path::Path;
+
+use super::file::{HEADER, path_of};
+use super::record::MAGIC;
+use crate::env::{Env, Partial};
+use crate::{Error, Result};
+
+/// See the module.
+#[derive(Default)]
+pub struct Bytes(pub(super) Partial);
+
+impl From<Vec<u8>> for Bytes {
+    fn from(all: Vec<u8>) -> Self {
+        Self(all.into())
+    }
+}
+
+impl Bytes {
+    /// Of the file with a number.
+    pub fn of(env: &dyn Env, dir: &Path, number: u64) -> Result<Self> {
+        Self::at(env, &path_of(dir, number))
+    }
+
+    /// Of the file at a path.
+    pub fn at(env: &dyn Env, path: &Path) -> Result<Self> {
+        Partial::read(env, path).map(Self).map_err(|e| Error::io(format!("read {}", path.display()), &e))
+    }
+
+    pub fn length(&self) -> u64 {
+        self.0.bytes.len() as u64
+    }
+
+    /// Leaves out what is behind the first so many.
+    pub fn truncate(&mut self, len: u64) {
+        self.0.truncate(len);
+    }
+
+    /// The first byte that cannot be read.
+    pub fn refused(&self) -> Option<u64> {
+        self.0.refused_in(0..usize::MAX)
+    }
+
+    /// Whether nothing was ever written from an offset on.
+    pub(super) fn is_blank(&self, from: usize) -> bool {
+        let rest = self.0.bytes.get(from..).unwrap_or_default();
+        let is_refused = |at: usize| self.0.refused_in(at..at + 1).is_some();
+        // What is written is written from its beginning on.
+        self.0.refused_in(from..from + MAGIC.len()).is_none()
+            && rest.iter().enumerate().all(|(n, byte)| *byte == 0 || is_refused(from + n))
+    }
+
+    /// Whether nothing was ever written to the file.
+    pub fn is_void(&self) -> bool {
+        self.is_blank(0)
+    }
+
+    /// Whether records may have been in it of which nothing can be read.
+    pub fn may_hide_records(&self) -> bool {
+        self.length() > HEADER && self.refused().is_some()
+    }
+}
