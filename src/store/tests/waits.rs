@@ -42,6 +42,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_delete_waits_for_what_a_compaction_gives_back() {
+    static TRIED: AtomicU64 = AtomicU64::new(0);
     simulated(|_, store| {
         let made = Arc::new(AtomicBool::new(false));
         let later = Arc::clone(&made);
@@ -53,10 +54,14 @@ fn a_delete_waits_for_what_a_compaction_gives_back() {
         compaction.unwrap().join().unwrap();
         done.unwrap();
         assert!((SECOND..4 * SECOND).contains(&waited), "it waited {waited:?}");
-        assert!((10..200).contains(&tried), "it was tried {tried} times");
+        // Where the clock leaps there is time for few tries.
+        assert!((2..200).contains(&tried), "it was tried {tried} times");
+        TRIED.fetch_add(tried, Ordering::Relaxed);
         let (waited, tried, done) = delete_until(store, &made);
         assert!(done.is_ok() && tried == 1 && waited < SECOND, "there is room: {waited:?}, {tried}");
     });
+    let tried = TRIED.load(Ordering::Relaxed);
+    assert!(tried > 10 * SEEDS, "it was tried {tried} times for {SEEDS} seeds");
 }
 
 #[test]
