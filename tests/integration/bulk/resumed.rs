@@ -32,7 +32,8 @@ fn killed_and_resumed(stored: &Stored, first: &[&str], kept: &Path) -> ExitStatu
                 return status;
             }
             let has_kept = std::fs::read(kept).ok().is_some_and(|now| before.as_ref() != Some(&now));
-            if runs < 4 && (has_kept && began.elapsed() > Duration::from_millis(300 * runs)) {
+            // The first time as soon as there is something to go on from.
+            if runs < 4 && has_kept && began.elapsed() > Duration::from_millis(100 * (runs - 1)) {
                 child.kill().unwrap();
                 child.wait().unwrap();
                 break;
