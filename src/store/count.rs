@@ -104,12 +104,15 @@ impl Engine {
         let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
         let is_within = |facts: &ExtentFacts| *facts.first_key >= *from && *facts.last_key < **end;
         let mut walks = Vec::new();
+        let mut rows = 0;
         for family in table.families.values() {
             let mut cursor = Cursor::in_memory(snapshot, family.id, from, end.clone(), FEW)?;
             for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
                 let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
                 let run = Run::of(others.collect());
-                if run.facts().any(|facts| is_within(facts) && facts.rows > most) {
+                // Each is a step at least.
+                rows += run.facts().filter(|facts| is_within(facts)).map(|facts| facts.rows).sum::<u64>();
+                if rows > most {
                     return Ok(None);
                 }
                 if !run.extents.is_empty() {

@@ -82,7 +82,7 @@ impl Cursor {
         cursor.looks = Looks::counted_by(&snapshot.looks);
         for table in snapshot.tables.of(family) {
             let next = Some(from.to_vec());
-            let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first };
+            let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first, first };
             lane.fill(&cursor.end, read_point);
             cursor.add(Lane::Memory(Box::new(lane)));
         }
@@ -139,8 +139,10 @@ impl Cursor {
     fn is_settled(&self, upto: SeqNo) -> bool {
         let Some((_, kind, seq)) = self.key().and_then(key::decode_suffix) else { return false };
         let hides = match kind {
-            // What was below one that expires shows again.
-            CellKind::Put => self.cell().is_some_and(|cell| cell.tags().ttl_ms.is_none()),
+            // What was below one that expires shows again; one that was restored with its end hides nothing.
+            CellKind::Put => {
+                self.cell().map(|cell| cell.tags()).is_some_and(|t| t.ttl_ms.is_none() && t.ended_at.is_none())
+            }
             CellKind::Tombstone(Tombstone::Column | Tombstone::Family) => true,
             CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
         };

@@ -84,8 +84,8 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `judged`, `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`, `room`,
-/// `flushing`, `compacting`, the structure's, the log's.
+/// See the module. Lock order: `judged`, `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`,
+/// `room`, `flushing`, `compacting`, the structure's, the log's.
 pub struct Engine {
     pub options: StoreOptions,
     pub hash_key: [u8; 16],

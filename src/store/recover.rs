@@ -146,6 +146,24 @@ pub struct Loss {
     text: String,
     /// Whether it is known which columns it was about.
     is_named: bool,
+    /// Whether `upto` is the least that was lost: the next record that is whole tells.
+    is_open: bool,
+}
+
+impl Replay {
+    /// A whole record follows what was lost: how many records stood there is known by its number.
+    fn close_loss(&mut self, next: SeqNo) {
+        let Some(loss) = self.lost.last_mut().filter(|loss| loss.is_open) else { return };
+        loss.is_open = false;
+        loss.upto = loss.upto.max(SeqNo(next.0.saturating_sub(1)));
+    }
+
+    /// No record follows: what was lost may have been as late as anything that is stored.
+    fn end_loss(&mut self, greatest: SeqNo) {
+        if let Some(loss) = self.lost.last_mut().filter(|loss| loss.is_open) {
+            loss.upto = loss.upto.max(greatest);
+        }
+    }
 }
 
 /// Follows the files. `synced`: known to have been on the disk; `damaged`: numbers of files that make no sense.
@@ -169,9 +187,12 @@ fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> R
                 break;
             }
             let text = format!("{}: what was written before it is gone", file.path.display());
-            replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false });
+            replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false, is_open: false });
         }
         for found in file.found {
+            if let Ok(record) = &found {
+                replay.close_loss(record.seq);
+            }
             match found {
                 Ok(record) if record.seq > takes_over => continue 'files,
                 Ok(record) if record.seq <= replay.last => {}
@@ -213,7 +234,8 @@ fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
     let what = format!("{what}{why}");
     // Where no record follows, cells of it may be missing at its end.
     if nameless || !names.is_empty() || resume.is_none() {
-        replay.lost.push(Loss { after: replay.last, upto, text: format!("{place}: {what}"), is_named: !nameless });
+        let (after, text) = (replay.last, format!("{place}: {what}"));
+        replay.lost.push(Loss { after, upto, text, is_named: !nameless, is_open: nameless && seq.is_none() });
     } else {
         replay.made_good.push(format!("{place}: the header of a record is damaged{why}; its cells are used"));
     }
@@ -269,6 +291,7 @@ pub fn recover(
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
     let mut replay = follow(files, &damaged, state.covered, synced);
+    replay.end_loss(greatest);
     end_at_missing_chunks(&mut replay, blobs, synced, damages);
     tell_lost(options, &mut replay, synced, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
@@ -338,9 +361,9 @@ fn tell_lost(options: &StoreOptions, replay: &mut Replay, synced: SeqNo, damages
     if replay.last < synced {
         let text =
             format!("the log ends with number {}, though up to {} it was on the disk once", replay.last.0, synced.0);
-        replay.lost.push(Loss { after: replay.last, upto: synced, text, is_named: false });
+        replay.lost.push(Loss { after: replay.last, upto: synced, text, is_named: false, is_open: false });
     }
-    for Loss { after, upto, text, is_named } in &replay.lost {
+    for Loss { after, upto, text, is_named, is_open: _ } in &replay.lost {
         let known = lost::read(env, dir)?;
         if !known.iter().any(|one| one.explains(*after, *upto)) {
             damages.add(&format!("{text}. Restore what is missing from a backup"));

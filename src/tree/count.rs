@@ -47,7 +47,8 @@ impl Tree {
             Mark::All | Mark::Upto(_) => From::Start,
         };
         let answer = self.answer(key, question, table)?;
-        if matches!(mark.as_ref(), Mark::All)
+        if question.pick() == Pick::All
+            && matches!(mark.as_ref(), Mark::All)
             && let Some(count) = answer.count_rows()?
         {
             return Ok(count);

@@ -88,7 +88,11 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
 
 /// Names of files of the log that could not be read as a whole and were kept.
 fn logs_aside(env: &dyn Env, dir: &Path) -> Result<BTreeSet<String>> {
-    let names = env.list(&dir.join("log")).map_err(|e| open::io(&dir.join("log"), "list", &e))?;
+    let names = match env.list(&dir.join("log")) {
+        // Opening makes it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(|e| open::io(&dir.join("log"), "list", &e))?,
+    };
     Ok(names.into_iter().filter(|name| name.ends_with(".log.damaged")).collect())
 }
 

@@ -22,6 +22,8 @@ pub(super) struct MemoryLane {
     /// Where the next page starts; `None`: there is none.
     pub(super) next: Option<Vec<u8>>,
     pub(super) size: usize,
+    /// Cells of a page after a jump: what lies here and there is not copied at large.
+    pub(super) first: usize,
 }
 
 impl MemoryLane {
@@ -67,6 +69,7 @@ impl MemoryLane {
             && next.as_slice() < target
         {
             *next = target.to_vec();
+            self.size = self.first;
         }
     }
 }

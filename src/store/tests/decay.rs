@@ -281,3 +281,40 @@ fn a_large_value_that_cannot_be_read_hides_no_other_and_no_older_one_shows() {
         }
     }
 }
+
+/// A store of which one sector of the log has two puts of a column, and the number of what was loaded between them; the log's
+/// file, and where that sector is; whether records follow. `None`: those records lie in two sectors.
+fn written_between(pad: usize, after: usize) -> Option<(SimEnv, String, u64)> {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "x", "q", &vec![b'.'; pad]);
+    put(&store, "r", "q", b"<second>");
+    let mut load = store.bulk_load(&table()).unwrap().unwrap();
+    let loaded = put_cell("q", b"<third>", Time::At(store.now().next()));
+    assert!(load.put(&b"r".to_vec(), vec![loaded]).unwrap().is_none());
+    load.commit().unwrap();
+    put(&store, "r", "q", b"<fourth>");
+    (0..2 * after).for_each(|_| drop(put(&store, "y", "q", &[b'.'; SECTOR])));
+    store.sync().unwrap();
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let (path, bytes) = log_file(&env);
+    let sector_of = |value: &[u8]| bytes.windows(value.len()).position(|part| part == value).map(|at| at / SECTOR);
+    let (second, fourth) = (sector_of(b"<second>")?, sector_of(b"<fourth>")?);
+    (second == fourth).then_some((env, path, (second * SECTOR) as u64))
+}
+
+#[test]
+fn of_several_records_in_a_lost_sector_none_is_taken_for_older_than_what_was_loaded_between_them() {
+    let mut tried = 0;
+    let all = (0..SECTOR).step_by(32).flat_map(|pad| [written_between(pad, 0), written_between(pad, 1)]);
+    for (env, path, sector) in all.flatten() {
+        env.spoil(path.as_ref(), sector).unwrap();
+        let store = open(&env);
+        let newest = store.newest(&column("r", "q"), TimeRange::ALL).map_err(|e| e.kind);
+        assert_eq!(newest.unwrap_err(), ErrorKind::Corrupt, "<fourth> is lost, and it was the newest");
+        tried += 1;
+    }
+    assert!(tried > 4, "{tried}");
+}
