@@ -166,8 +166,9 @@ impl Replay {
     }
 }
 
-/// Follows the files. `synced`: known to have been on the disk; `damaged`: numbers of files that make no sense.
-fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> Replay {
+/// Follows the files. `synced`: known to have been on the disk; `greatest`: that anything stored has; `damaged`: numbers of
+/// files that make no sense.
+fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, (synced, greatest): (SeqNo, SeqNo)) -> Replay {
     let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
     let mut met_unreadable = false;
@@ -212,6 +213,7 @@ fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, synced: SeqNo) -> R
             }
         }
     }
+    replay.end_loss(greatest);
     replay
 }
 
@@ -290,8 +292,7 @@ pub fn recover(
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
-    let mut replay = follow(files, &damaged, state.covered, synced);
-    replay.end_loss(greatest);
+    let mut replay = follow(files, &damaged, state.covered, (synced, greatest));
     end_at_missing_chunks(&mut replay, blobs, synced, damages);
     tell_lost(options, &mut replay, synced, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
