@@ -59,9 +59,7 @@ impl Delimited {
             }),
         }
     }
-}
 
-impl Delimited {
     fn take(&mut self, cell: &Cell) {
         if !cell.kind.is_put() {
             return;

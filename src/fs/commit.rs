@@ -75,7 +75,11 @@ impl Fs {
                 drop(state);
                 self.key_arrived(&file.node.key().place)
             }
-            Handle::Text(text) => self.apply_text(&text),
+            Handle::Text(text) => {
+                // Of a long write(2) the kernel tells how much was taken before, and not all look at the next one.
+                let refused = *text.refused.lock();
+                refused.map_or_else(|| self.apply_text(&text), |kind| Err(not_stored(kind)))
+            }
             Handle::Dir(_) => Ok(()),
         }
     }

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// See the module.
 #[derive(Default)]
-pub struct Bytes(pub(super) Partial);
+pub struct Bytes(Partial);
 
 impl From<Vec<u8>> for Bytes {
     fn from(all: Vec<u8>) -> Self {
@@ -28,8 +28,18 @@ impl Bytes {
         Partial::read(env, path).map(Self).map_err(|e| Error::io(format!("read {}", path.display()), &e))
     }
 
+    /// All of them, with a filler where the disk gives none.
+    pub(super) fn all(&self) -> &[u8] {
+        &self.0.bytes
+    }
+
     pub fn length(&self) -> u64 {
         self.0.bytes.len() as u64
+    }
+
+    /// The first byte in a range that cannot be read.
+    pub(super) fn refused_in(&self, within: std::ops::Range<usize>) -> Option<u64> {
+        self.0.refused_in(within)
     }
 
     /// Leaves out what is behind the first so many.
@@ -44,7 +54,7 @@ impl Bytes {
 
     /// Whether nothing was ever written from an offset on.
     pub(super) fn is_blank(&self, from: usize) -> bool {
-        let rest = self.0.bytes.get(from..).unwrap_or_default();
+        let rest = self.all().get(from..).unwrap_or_default();
         let is_refused = |at: usize| self.0.refused_in(at..at + 1).is_some();
         // What is written is written from its beginning on.
         self.0.refused_in(from..from + MAGIC.len()).is_none()

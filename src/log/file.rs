@@ -88,10 +88,11 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// The store that the header of a log file names, if one is whole.
 pub fn store_of(env: &dyn Env, dir: &Path) -> Result<Option<StoreId>> {
     for number in list(env, dir)? {
-        let bytes = Bytes::of(env, dir, number)?.0.bytes;
+        let bytes = Bytes::of(env, dir, number)?;
+        let bytes = bytes.all();
         let store = bytes.get(20..36).and_then(|id| StoreId::try_from(id).ok());
         if let Some(store) = store
-            && FileHeader::decode(&bytes, number, &store)?.is_some()
+            && FileHeader::decode(bytes, number, &store)?.is_some()
         {
             return Ok(Some(store));
         }

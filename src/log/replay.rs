@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
     /// A walk over the bytes of a file.
     pub fn of(bytes: impl Into<Bytes>, number: u64, store: &'a StoreId) -> Result<Option<Self>> {
         let bytes = bytes.into();
-        let decoded = FileHeader::decode(&bytes.0.bytes, number, store)?;
+        let decoded = FileHeader::decode(bytes.all(), number, store)?;
         let is_headless = decoded.is_none();
         let header = decoded.unwrap_or(FileHeader { number, before: SeqNo(0), edit: 0 });
         let mut walk = Self { store, header, is_headless, bytes, at: HEADER as usize };
@@ -86,26 +86,26 @@ impl<'a> Walk<'a> {
     }
 
     fn header_at(&self, at: usize) -> Option<RecordHeader> {
-        RecordHeader::decode(self.bytes.0.bytes.get(at..)?, self.place(at))
+        RecordHeader::decode(self.bytes.all().get(at..)?, self.place(at))
     }
 
     /// The next record, or what stands there instead; `None` at the end.
     pub fn next_found(&mut self) -> Option<std::result::Result<Record, Damage>> {
         let at = self.at;
-        if at >= self.bytes.0.bytes.len() {
+        if at >= self.bytes.all().len() {
             return None;
         }
         let Some(header) = self.header_at(at) else { return self.headless(at).map(Err) };
         let end = at + RECORD_HEADER + header.length as usize;
         let (cells, nameless) = self.cells(at, &header);
         if nameless || cells.iter().any(|cell| !cell.whole) {
-            let from = if end <= self.bytes.0.bytes.len() { end } else { at + RECORD_HEADER };
+            let from = if end <= self.bytes.all().len() { end } else { at + RECORD_HEADER };
             let damage = self.damage(at, from, Some(header.seq))?;
             if from == end {
                 // What stands behind it and is no record may have been another.
                 self.at = end;
             }
-            let unreadable = self.bytes.0.refused_in(at..self.at);
+            let unreadable = self.bytes.refused_in(at..self.at);
             return Some(Err(Damage { cells, nameless, unreadable, ..damage }));
         }
         self.at = end;
@@ -115,15 +115,15 @@ impl<'a> Walk<'a> {
     /// What stands where no record's header is: its cells name themselves.
     fn headless(&mut self, at: usize) -> Option<Damage> {
         let damage = self.damage(at, at + 1, None)?;
-        let end = damage.resume.map_or(self.bytes.0.bytes.len(), |resume| resume as usize);
+        let end = damage.resume.map_or(self.bytes.all().len(), |resume| resume as usize);
         let (mut cells, mut next) = (Vec::new(), at + RECORD_HEADER);
         while let Some((cell, len)) =
-            self.bytes.0.bytes.get(next..end).and_then(|inside| take_cell(inside, self.place(next)))
+            self.bytes.all().get(next..end).and_then(|inside| take_cell(inside, self.place(next)))
         {
             cells.push(cell);
             next += len;
         }
-        let rest = self.bytes.0.bytes.get(next.min(end)..end).unwrap_or_default();
+        let rest = self.bytes.all().get(next.min(end)..end).unwrap_or_default();
         let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
         Some(Damage { nameless: cells.is_empty() || !is_all, cells, ..damage })
     }
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         let end = at + RECORD_HEADER + header.length as usize;
         let mut next = at + RECORD_HEADER;
         for _ in 0..header.count {
-            let inside = self.bytes.0.bytes.get(next..end.min(self.bytes.0.bytes.len())).unwrap_or_default();
+            let inside = self.bytes.all().get(next..end.min(self.bytes.all().len())).unwrap_or_default();
             let Some((cell, len)) = take_cell(inside, self.place(next)) else { return (cells, true) };
             cells.push(cell);
             next += len;
@@ -144,15 +144,15 @@ impl<'a> Walk<'a> {
 
     /// What is damaged from `at` on; where a record begins again, no earlier than `from`.
     fn damage(&mut self, at: usize, from: usize, seq: Option<SeqNo>) -> Option<Damage> {
-        let rest = self.bytes.0.bytes.get(from..).unwrap_or_default();
+        let rest = self.bytes.all().get(from..).unwrap_or_default();
         let starts = rest.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);
         let resume = starts.map(|(n, _)| from + n).find(|&start| self.header_at(start).is_some());
-        self.at = resume.unwrap_or(self.bytes.0.bytes.len());
+        self.at = resume.unwrap_or(self.bytes.all().len());
         // Room that was taken ahead.
         if resume.is_none() && seq.is_none() && self.bytes.is_blank(at) {
             return None;
         }
-        let (resume, unreadable) = (resume.map(|start| start as u64), self.bytes.0.refused_in(at..self.at));
+        let (resume, unreadable) = (resume.map(|start| start as u64), self.bytes.refused_in(at..self.at));
         Some(Damage { offset: at as u64, resume, seq, cells: Vec::new(), nameless: true, unreadable })
     }
 }

@@ -177,7 +177,7 @@ fn a_read_that_fails_once_costs_nothing_and_a_disk_that_is_gone_has_lost_nothing
     // To open it, and the read.
     for look in 1..=2 {
         env.fail_look(look, crate::env::FailMode::Once, libc::EIO);
-        assert_eq!(Bytes::of(&env, Path::new(DIR), 1).unwrap().0.bytes, bytes);
+        assert_eq!(Bytes::of(&env, Path::new(DIR), 1).unwrap().all(), bytes);
         env.fail_look(look, crate::env::FailMode::Forever, libc::EIO);
         assert_eq!(Bytes::of(&env, Path::new(DIR), 1).err().unwrap().kind, crate::ErrorKind::Io);
         env.heal();

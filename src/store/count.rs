@@ -25,6 +25,30 @@ const LEAST_STEPS: u64 = 4096;
 /// A look at a row that is known, in such steps.
 const LOOK: u64 = 16;
 
+/// What is counted: the rows that show something of a range of times, from a key on and before another.
+struct Asked {
+    from: Vec<u8>,
+    end: End,
+    range: TimeRange,
+}
+
+impl Asked {
+    fn has(&self, (first, last): (&[u8], &[u8])) -> bool {
+        first >= self.from.as_slice() && last < &*self.end
+    }
+
+    /// Whether all of an extent counts, and is nothing but puts of the times that are asked for, which no cell of it hides and
+    /// which have not expired.
+    fn shows_all_rows(&self, extent: &RunExtent, family: &FamilySchema, now: Timestamp) -> bool {
+        extent.facts().is_some_and(|facts| {
+            let is_whole = extent.first_key() == facts.first_key && self.has((&facts.first_key, &facts.last_key));
+            let of_range =
+                [facts.least_timestamp, facts.greatest_timestamp].iter().all(|t| self.range.contains(*t, None));
+            is_whole && of_range && facts.has_plain_puts() && first_stays(&family.rules, now, facts.least_timestamp)
+        })
+    }
+}
+
 /// Extents of a family whose keys do not overlap and whose rows all show.
 struct Known<'t> {
     family: &'t FamilySchema,
@@ -41,27 +65,18 @@ impl Engine {
         if !is_of_whole_rows(scan) || snapshot.doubt.is_some() {
             return Ok(None);
         }
-        let (from, end) = range_of(scan);
-        let families = table.families.values();
-        let range = scan.read.time_range;
-        let known = families.filter_map(|family| self.known(&snapshot, family, (&from, &end, range)));
+        let asked = asked_of(scan);
+        let known = table.families.values().filter_map(|family| self.known(&snapshot, family, &asked));
         match known.max_by_key(|known| known.rows) {
-            Some(known) => self.count_beside(&known, table, &snapshot, (&from, &end, range)),
+            Some(known) => self.count_beside(&known, table, &snapshot, &asked),
             None => Ok(None),
         }
     }
 
-    fn known<'t>(
-        &self,
-        snapshot: &Snapshot,
-        family: &'t FamilySchema,
-        (from, end, range): (&[u8], &[u8], TimeRange),
-    ) -> Option<Known<'t>> {
+    fn known<'t>(&self, snapshot: &Snapshot, family: &'t FamilySchema, asked: &Asked) -> Option<Known<'t>> {
         let now = self.now();
-        let is_within = |extent: &RunExtent| extent.first_key() >= from && extent.last_key() < end;
         let extents = snapshot.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
-        let shown = extents.filter(|extent| is_within(extent) && shows_all_rows(extent, family, (now, range)));
-        let run = Run::of(disjoint(shown.collect())?);
+        let run = Run::of(disjoint(extents.filter(|extent| asked.shows_all_rows(extent, family, now)).collect())?);
         let shared = run.extents.windows(2).filter(|pair| shares_row(&pair[0], &pair[1])).count() as u64;
         Some(Known { family, rows: run.sum(|facts| facts.rows) - shared, run })
     }
@@ -72,22 +87,22 @@ impl Engine {
         known: &Known<'_>,
         table: &TableSchema,
         snapshot: &Snapshot,
-        (from, end, range): (&[u8], &End, TimeRange),
+        asked: &Asked,
     ) -> Result<Option<u64>> {
         let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
-        let Some(mut beside) = self.beside(known, table, snapshot, (from, end, range, most))? else { return Ok(None) };
-        let mut shown = Cursor::of_runs(known.family.id, &[], from, end.clone())?;
-        shown = shown.with_run(&known.run, from, Reading::Point)?;
+        let Some(mut beside) = self.beside((known, most), table, snapshot, asked)? else { return Ok(None) };
+        let mut shown = Cursor::of_runs(known.family.id, &[], &asked.from, asked.end.clone())?;
+        shown = shown.with_run(&known.run, &asked.from, Reading::Point)?;
         let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
         while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
             shown.seek(place.prefix())?;
             if shown.key().is_none_or(|key| key >= place.end()) {
                 steps += 1;
-                count += u64::from(self.row_shows(&mut beside, &place, (range, Versions::Live))?);
+                count += u64::from(self.row_shows(&mut beside, &place, (asked.range, Versions::Live))?);
                 continue;
             }
             steps += LOOK;
-            count -= u64::from(!self.row_is_there(snapshot, table, (place.prefix(), range))?);
+            count -= u64::from(!self.row_is_there(snapshot, table, (place.prefix(), asked.range))?);
             beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(place.end()))?;
         }
         Ok((steps < most).then_some(count))
@@ -96,30 +111,30 @@ impl Engine {
     /// What is stored in a range beside what is known; `None`: that has more rows than `most`.
     fn beside(
         &self,
-        known: &Known<'_>,
+        (known, most): (&Known<'_>, u64),
         table: &TableSchema,
         snapshot: &Snapshot,
-        (from, end, range, most): (&[u8], &End, TimeRange, u64),
+        asked: &Asked,
     ) -> Result<Option<Vec<FamilyWalk>>> {
         let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
-        let is_within = |facts: &ExtentFacts| *facts.first_key >= *from && *facts.last_key < **end;
+        let is_within = |facts: &&ExtentFacts| asked.has((&facts.first_key, &facts.last_key));
         let mut walks = Vec::new();
         let mut rows = 0;
         for family in table.families.values() {
-            let mut cursor = Cursor::in_memory(snapshot, family.id, from, end.clone(), FEW)?;
+            let mut cursor = Cursor::in_memory(snapshot, family.id, &asked.from, asked.end.clone(), FEW)?;
             for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
                 let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
                 let run = Run::of(others.collect());
                 // Each is a step at least.
-                rows += run.facts().filter(|facts| is_within(facts)).map(|facts| facts.rows).sum::<u64>();
+                rows += run.facts().filter(is_within).map(|facts| facts.rows).sum::<u64>();
                 if rows > most {
                     return Ok(None);
                 }
                 if !run.extents.is_empty() {
-                    cursor = cursor.with_run(&run, from, Reading::Walk)?;
+                    cursor = cursor.with_run(&run, &asked.from, Reading::Walk)?;
                 }
             }
-            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, range) });
+            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, asked.range) });
         }
         Ok(Some(walks))
     }
@@ -142,7 +157,19 @@ impl Engine {
 
 /// Whether a row is in the answer if anything of it shows.
 fn is_of_whole_rows(scan: &Scan) -> bool {
-    let Scan { start_inclusive, stop_inclusive, reversed, limit, batch, read, by, .. } = scan;
+    let Scan {
+        table: _,
+        start: _,
+        start_inclusive,
+        stop: _,
+        stop_inclusive,
+        reversed,
+        limit,
+        batch,
+        tells: _,
+        read,
+        by,
+    } = scan;
     // How much of a row is wanted decides nothing.
     let all = ReadSpec {
         time_range: read.time_range,
@@ -154,20 +181,11 @@ fn is_of_whole_rows(scan: &Scan) -> bool {
     is_range && limit.is_none() && batch.is_none() && by.is_none() && *read == all
 }
 
-/// The keys of a scan's rows: from the first, before the second.
-fn range_of(scan: &Scan) -> (Vec<u8>, End) {
+/// What a scan of whole rows asks for.
+fn asked_of(scan: &Scan) -> Asked {
     let from = if scan.start.is_empty() { Vec::new() } else { key::row_prefix(&scan.start) };
     let end = if scan.stop.is_empty() { FAR.into() } else { key::row_prefix(&scan.stop).into() };
-    (from, end)
-}
-
-/// Whether all of it counts, and is nothing but puts of the range that no cell of it hides and that have not expired.
-fn shows_all_rows(extent: &RunExtent, family: &FamilySchema, (now, range): (Timestamp, TimeRange)) -> bool {
-    extent.facts().is_some_and(|facts| {
-        let is_whole = extent.first_key() == facts.first_key;
-        let is_within = [facts.least_timestamp, facts.greatest_timestamp].iter().all(|t| range.contains(*t, None));
-        is_whole && is_within && facts.has_plain_puts() && first_stays(&family.rules, now, facts.least_timestamp)
-    })
+    Asked { from, end, range: scan.read.time_range }
 }
 
 /// The larger ones of these whose keys do not overlap, ascending; `None`: there are none.

@@ -23,7 +23,7 @@ pub(super) struct PlainRow {
     row: Piece,
     /// The cell that is shown, and whether it has no tags.
     cell: Piece,
-    is_plain: bool,
+    is_untagged: bool,
 }
 
 /// Who takes the cells, and how values are read that the cells do not carry.
@@ -38,7 +38,7 @@ impl Default for PlainRow {
         let (timestamp, kind, tags) = (Timestamp::ZERO, CellKind::Put, Tags::default());
         let cell = Piece::Cell(Cell { family, qualifier, timestamp, kind, tags, value });
         let row = Piece::Row(RowKey::new());
-        Self { place: RowPlace::default(), column: Vec::new(), shown: false, row, cell, is_plain: true }
+        Self { place: RowPlace::default(), column: Vec::new(), shown: false, row, cell, is_untagged: true }
     }
 }
 
@@ -157,8 +157,8 @@ impl PlainRow {
             cell.timestamp = timestamp;
             cell.value.clear();
             cell.value.extend_from_slice(value);
-            if !self.is_plain {
-                (cell.tags, self.is_plain) = (Tags::default(), true);
+            if !self.is_untagged {
+                (cell.tags, self.is_untagged) = (Tags::default(), true);
             }
         }
         (taker.emit)(&self.cell)?;
@@ -180,7 +180,7 @@ impl PlainRow {
         }
         cursor.load_value(&mut cell.value)?;
         key::set_qualifier(cursor.key().unwrap_or_default(), row_len, &mut cell.qualifier);
-        (cell.timestamp, cell.tags, self.is_plain) = (timestamp, tags, false);
+        (cell.timestamp, cell.tags, self.is_untagged) = (timestamp, tags, false);
         (taker.emit)(&self.cell)
     }
 

@@ -3,11 +3,14 @@
 //! A file of the log counts up to where a later one takes over. What nobody has ever known to be on the disk ends at the
 //! first record that is not whole; what was known to be there and is gone is told.
 
+mod follow;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use self::follow::{Loss, Replay, follow};
 use super::StoreOptions;
 use super::damage::Damages;
 use super::lost;
@@ -31,6 +34,9 @@ pub struct Recovered {
     pub doubt: Option<SeqNo>,
 }
 
+/// A record, or what stands in its place.
+type Found = std::result::Result<Record, Damage>;
+
 /// A file of the log, read.
 struct Read {
     number: u64,
@@ -39,7 +45,7 @@ struct Read {
     is_headless: bool,
     is_unreadable: bool,
     path: PathBuf,
-    found: Vec<std::result::Result<Record, Damage>>,
+    found: Vec<Found>,
 }
 
 /// The files of the log, oldest first.
@@ -123,130 +129,6 @@ fn greatest(files: &[Read]) -> SeqNo {
         Err(damage) => damage.seq,
     });
     numbers.max().unwrap_or_default()
-}
-
-/// What counts of the log.
-pub struct Replay {
-    /// Records that are in no extent, ascending.
-    pub records: Vec<Record>,
-    /// The last number of a record that counts, or that is covered.
-    pub last: SeqNo,
-    /// What was on the disk once and is gone.
-    pub lost: Vec<Loss>,
-    /// Damage by which nothing is lost.
-    pub made_good: Vec<String>,
-}
-
-/// A part of the log that was on the disk once and is gone.
-pub struct Loss {
-    /// The numbers behind `after` up to `upto`.
-    after: SeqNo,
-    upto: SeqNo,
-    /// Where it was, for people.
-    text: String,
-    /// Whether it is known which columns it was about.
-    is_named: bool,
-    /// Whether `upto` is the least that was lost: the next record that is whole tells.
-    is_open: bool,
-}
-
-impl Replay {
-    /// A whole record follows what was lost: how many records stood there is known by its number.
-    fn close_loss(&mut self, next: SeqNo) {
-        let Some(loss) = self.lost.last_mut().filter(|loss| loss.is_open) else { return };
-        loss.is_open = false;
-        loss.upto = loss.upto.max(SeqNo(next.0.saturating_sub(1)));
-    }
-
-    /// No record follows: what was lost may have been as late as anything that is stored.
-    fn end_loss(&mut self, greatest: SeqNo) {
-        if let Some(loss) = self.lost.last_mut().filter(|loss| loss.is_open) {
-            loss.upto = loss.upto.max(greatest);
-        }
-    }
-}
-
-/// Follows the files. `synced`: known to have been on the disk; `greatest`: that anything stored has; `damaged`: numbers of
-/// files that make no sense.
-fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, (synced, greatest): (SeqNo, SeqNo)) -> Replay {
-    let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
-    let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
-    let mut met_unreadable = false;
-    'files: for (at, file) in files.into_iter().enumerate() {
-        let later: Vec<SeqNo> = befores[at + 1..].iter().flatten().copied().collect();
-        let takes_over = later.iter().min().copied().unwrap_or(SeqNo(u64::MAX));
-        let before = file.before.unwrap_or(replay.last);
-        // All of it is in a later file.
-        if takes_over <= before {
-            continue;
-        }
-        // Without a header, numbers that are missing may never have been written.
-        let tells_gaps = !file.is_headless || damaged.iter().any(|number| *number < file.number);
-        if before > replay.last && tells_gaps {
-            if before > synced && !met_unreadable {
-                // What came before was never known to be on the disk, and neither is this.
-                break;
-            }
-            let text = format!("{}: what was written before it is gone", file.path.display());
-            replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false, is_open: false });
-        }
-        for found in file.found {
-            if let Ok(record) = &found {
-                replay.close_loss(record.seq);
-            }
-            match found {
-                Ok(record) if record.seq > takes_over => continue 'files,
-                Ok(record) if record.seq <= replay.last => {}
-                Ok(record) => {
-                    replay.last = record.seq;
-                    replay.records.push(record);
-                }
-                // What follows is in a later file.
-                Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
-                // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what follows.
-                Err(damage) if damage.unreadable.is_some() => {
-                    met_unreadable = true;
-                    take_rest(&mut replay, &file.path, damage, SeqNo(u64::MAX));
-                }
-                Err(damage) if replay.last < synced => take_rest(&mut replay, &file.path, damage, synced),
-                Err(_) => break 'files,
-            }
-        }
-    }
-    replay.end_loss(greatest);
-    replay
-}
-
-/// What is left of a record that was on the disk.
-fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
-    let Damage { offset, seq, cells, nameless, resume, unreadable } = damage;
-    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(synced);
-    let names: Vec<String> = cells
-        .iter()
-        .filter(|cell| !cell.whole)
-        .take(3)
-        .map(|cell| format!("{}:{}", cell.row.escape_ascii(), cell.qualifier.escape_ascii()))
-        .collect();
-    let what = match (nameless, names.is_empty()) {
-        (false, false) => format!("the values of {} are damaged", names.join(", ")),
-        _ => "a record is damaged".to_owned(),
-    };
-    let why = unreadable.map(|at| format!(": byte {at} cannot be read")).unwrap_or_default();
-    let place = format!("{}, offset {offset}", path.display());
-    let what = format!("{what}{why}");
-    // Where no record follows, cells of it may be missing at its end.
-    if nameless || !names.is_empty() || resume.is_none() {
-        let (after, text) = (replay.last, format!("{place}: {what}"));
-        replay.lost.push(Loss { after, upto, text, is_named: !nameless, is_open: nameless && seq.is_none() });
-    } else {
-        replay.made_good.push(format!("{place}: the header of a record is damaged{why}; its cells are used"));
-    }
-    // Without a header, any number before that of the next record keeps the order.
-    let seq = if nameless { seq } else { Some(upto) };
-    if let Some(seq) = seq.filter(|seq| *seq > replay.last) {
-        replay.records.push(Record { offset, seq, synced: SeqNo(0), cells });
-        replay.last = seq;
-    }
 }
 
 /// A file of the log that was replayed.

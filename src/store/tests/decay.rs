@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::rig::{self, Image, Shown, image, large, shown, spread};
 use super::*;
-use crate::env::Env;
+use crate::env::{Env, Fault, FaultPlan};
 use crate::store::check;
 
 /// Bytes that are lost together.
@@ -317,4 +317,34 @@ fn of_several_records_in_a_lost_sector_none_is_taken_for_older_than_what_was_loa
         tried += 1;
     }
     assert!(tried > 4, "{tried}");
+}
+
+#[test]
+fn a_segment_that_never_came_to_the_disk_takes_the_place_of_nothing() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "r", "q", b"older");
+    store.flush(None).unwrap();
+    put(&store, "r", "q", b"newer");
+    for is_flush in [true, false] {
+        let step = || match is_flush {
+            true => store.flush(None),
+            false => store.compact(&table(), None, crate::backend::CompactionKind::Major),
+        };
+        env.plan_faults(FaultPlan { seed: 1, one_in: 1, faults: vec![Fault::WriteLost], lasting: false });
+        assert_eq!(step().unwrap_err().kind, ErrorKind::Io);
+        env.heal();
+        assert_eq!(value(&store, "r", "q").unwrap(), b"newer");
+        step().unwrap();
+        assert_eq!(value(&store, "r", "q").unwrap(), b"newer");
+    }
+    // Of the log the disk has lost something too, and that is told.
+    let told = |event| {
+        if let CheckEvent::Finding(finding) = event {
+            assert!(!finding.file.ends_with(".seg"), "{finding}");
+        }
+        Ok(())
+    };
+    store.check(&mut { told }).unwrap();
 }

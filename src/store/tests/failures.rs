@@ -379,34 +379,3 @@ fn what_was_named_and_not_synced_is_by_the_next_process() {
         }
     }
 }
-
-#[test]
-fn a_segment_that_never_came_to_the_disk_takes_the_place_of_nothing() {
-    use crate::env::{Fault, FaultPlan};
-    let env = SimEnv::new();
-    let store = open(&env);
-    create(&store, FILES);
-    put(&store, "r", "q", b"older");
-    store.flush(None).unwrap();
-    put(&store, "r", "q", b"newer");
-    for is_flush in [true, false] {
-        let step = || match is_flush {
-            true => store.flush(None),
-            false => store.compact(&table(), None, crate::backend::CompactionKind::Major),
-        };
-        env.plan_faults(FaultPlan { seed: 1, one_in: 1, faults: vec![Fault::WriteLost], lasting: false });
-        assert_eq!(step().unwrap_err().kind, ErrorKind::Io);
-        env.heal();
-        assert_eq!(value(&store, "r", "q").unwrap(), b"newer");
-        step().unwrap();
-        assert_eq!(value(&store, "r", "q").unwrap(), b"newer");
-    }
-    // Of the log the disk has lost something too, and that is told.
-    let told = |event| {
-        if let CheckEvent::Finding(finding) = event {
-            assert!(!finding.file.ends_with(".seg"), "{finding}");
-        }
-        Ok(())
-    };
-    store.check(&mut { told }).unwrap();
-}
