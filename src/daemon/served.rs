@@ -120,86 +120,80 @@ fn begin(store: &Arc<Store>, directory: &Path) -> Result<Listening> {
     listen(directory, control, None)
 }
 
-/// Calls of the store, in groups, each passed on as it is.
+/// Calls of the store, each passed on as it is.
 macro_rules! pass_on {
-    ($($group:ident { $(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)* })*) => {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
         impl Backend for Served {
-            $($(fn $name(&self, $($argument: $type),*) -> $answer {
+            $(fn $name(&self, $($argument: $type),*) -> $answer {
                 self.store.$name($($argument),*)
-            })*)*
+            })*
         }
     };
 }
 
 pass_on! {
-    reads {
-        fn catalogue() -> Result<Arc<Catalogue>>;
-        fn get(get: &Get) -> Result<RowResult>;
-        fn get_pieces(get: &Get, take: TakePiece<'_>) -> Result<()>;
-        fn scan(scan: &Scan) -> Result<Rows<'_>>;
-        fn scan_pieces(scan: &Scan, take: TakePiece<'_>) -> Result<()>;
-        fn newest(column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;
-        fn read_value(cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
-        fn filled(cell: &CellInfo) -> Result<u64>;
-        fn list_rows(listing: &RowListing) -> Result<Vec<RowKey>>;
-        fn count_rows(scan: &Scan) -> Result<Option<u64>>;
-        fn list_families(table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
-        fn list_columns(
-            table: &TableName, row: &[u8], family: &str, after: Option<&[u8]>, range: TimeRange, limit: usize
-        ) -> Result<Vec<(Qualifier, CellInfo)>>;
-        fn list_versions(of: &ColumnKey, which: Versions, before: Option<Timestamp>, limit: usize) -> Result<Vec<CellInfo>>;
-        fn last_columns(
-            place: (&TableName, &[u8], &str), before: &[u8], range: TimeRange, limit: usize
-        ) -> Result<Option<Vec<Qualifier>>>;
-        fn draw_piece(table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>>;
-        fn may_expire(table: &TableName) -> Result<bool>;
-        fn list_history(
-            table: &TableName, row: &[u8], family: &str, from: Option<&HistoryFrom>, limit: usize
-        ) -> Result<Vec<(Qualifier, CellInfo)>>;
-        fn list_around(column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
-        fn kept_attributes(column: &ColumnKey) -> Result<FileAttributes>;
-    }
-    writes {
-        fn alter(change: CatalogueChange, origin: Origin) -> Result<()>;
-        fn mutate(mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
-        fn mutate_rows(rows: ManyRows) -> Result<()>;
-        fn bulk_load(table: &TableName) -> Result<Option<Box<dyn BulkLoad>>>;
-        fn draft(table: &TableName, family: &str, base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>>;
-        fn rename_cell(rename: &RenameCell) -> Result<CellInfo>;
-        fn moves_directories() -> bool;
-        fn rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
-        fn leave(directory: &Directory) -> Result<()>;
-        fn set_attributes(column: &ColumnKey, cell: &CellInfo, change: &AttributeChange, origin: Origin)
-            -> Result<CellInfo>;
-        fn value_limit() -> u64;
-        fn value_limit_is() -> &'static str;
-        fn is_prompt() -> bool;
-        fn check_room() -> Result<()>;
-    }
-    whole {
-        fn sync() -> Result<()>;
-        fn flush(table: Option<&TableName>) -> Result<()>;
-        fn compact(table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
-        fn purge(scope: &PurgeScope) -> Result<()>;
-        fn snapshots() -> Result<Vec<SnapshotInfo>>;
-        fn create_snapshot(name: &str, table: Option<&TableName>) -> Result<()>;
-        fn delete_snapshot(name: &str) -> Result<()>;
-        fn snapshot(name: &str) -> Result<Arc<dyn Backend>>;
-        fn restore(restoration: &Restoration, origin: Origin) -> Result<()>;
-        fn status() -> Result<Status>;
-        fn check(tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary>;
-        fn table_numbers(table: &TableName) -> Result<Vec<FamilyNumbers>>;
-        fn table_columns(table: &TableName) -> Result<Vec<FamilyColumns>>;
-        fn columns_page(page: &ColumnsPage) -> Result<Vec<ColumnNumbers>>;
-        fn regions(table: &TableName) -> Result<Option<Vec<Region>>>;
-        fn cluster_numbers() -> Result<Option<ClusterNumbers>>;
-        fn change_regions(change: &RegionChange) -> Result<bool>;
-        fn changes(query: &ChangesQuery) -> Result<ChangesPage>;
-        fn now() -> Timestamp;
-        fn moment(table: &TableName) -> Result<Timestamp>;
-        fn hash_key() -> [u8; 16];
-        fn subscribe(subscriber: Subscriber) -> ();
-    }
+    fn catalogue() -> Result<Arc<Catalogue>>;
+    fn alter(change: CatalogueChange, origin: Origin) -> Result<()>;
+    fn get(get: &Get) -> Result<RowResult>;
+    fn get_pieces(get: &Get, take: TakePiece<'_>) -> Result<()>;
+    fn scan(scan: &Scan) -> Result<Rows<'_>>;
+    fn scan_pieces(scan: &Scan, take: TakePiece<'_>) -> Result<()>;
+    fn mutate(mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated>;
+    fn mutate_rows(rows: ManyRows) -> Result<()>;
+    fn bulk_load(table: &TableName) -> Result<Option<Box<dyn BulkLoad>>>;
+    fn draft(table: &TableName, family: &str, base: Option<&CellInfo>) -> Result<Option<Box<dyn Draft>>>;
+    fn newest(column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;
+    fn read_value(cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
+    fn filled(cell: &CellInfo) -> Result<u64>;
+    fn list_rows(listing: &RowListing) -> Result<Vec<RowKey>>;
+    fn count_rows(scan: &Scan) -> Result<Option<u64>>;
+    fn list_families(table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
+    fn list_columns(
+        table: &TableName, row: &[u8], family: &str, after: Option<&[u8]>, range: TimeRange, limit: usize
+    ) -> Result<Vec<(Qualifier, CellInfo)>>;
+    fn list_versions(of: &ColumnKey, which: Versions, before: Option<Timestamp>, limit: usize) -> Result<Vec<CellInfo>>;
+    fn last_columns(
+        place: (&TableName, &[u8], &str), before: &[u8], range: TimeRange, limit: usize
+    ) -> Result<Option<Vec<Qualifier>>>;
+    fn draw_piece(table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>>;
+    fn may_expire(table: &TableName) -> Result<bool>;
+    fn list_history(
+        table: &TableName, row: &[u8], family: &str, from: Option<&HistoryFrom>, limit: usize
+    ) -> Result<Vec<(Qualifier, CellInfo)>>;
+    fn list_around(column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
+    fn rename_cell(rename: &RenameCell) -> Result<CellInfo>;
+    fn moves_directories() -> bool;
+    fn rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
+    fn leave(directory: &Directory) -> Result<()>;
+    fn kept_attributes(column: &ColumnKey) -> Result<FileAttributes>;
+    fn set_attributes(column: &ColumnKey, cell: &CellInfo, change: &AttributeChange, origin: Origin)
+        -> Result<CellInfo>;
+    fn sync() -> Result<()>;
+    fn flush(table: Option<&TableName>) -> Result<()>;
+    fn compact(table: &TableName, family: Option<&str>, kind: CompactionKind) -> Result<()>;
+    fn purge(scope: &PurgeScope) -> Result<()>;
+    fn snapshots() -> Result<Vec<SnapshotInfo>>;
+    fn create_snapshot(name: &str, table: Option<&TableName>) -> Result<()>;
+    fn delete_snapshot(name: &str) -> Result<()>;
+    fn snapshot(name: &str) -> Result<Arc<dyn Backend>>;
+    fn restore(restoration: &Restoration, origin: Origin) -> Result<()>;
+    fn status() -> Result<Status>;
+    fn check(tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary>;
+    fn table_numbers(table: &TableName) -> Result<Vec<FamilyNumbers>>;
+    fn table_columns(table: &TableName) -> Result<Vec<FamilyColumns>>;
+    fn columns_page(page: &ColumnsPage) -> Result<Vec<ColumnNumbers>>;
+    fn regions(table: &TableName) -> Result<Option<Vec<Region>>>;
+    fn cluster_numbers() -> Result<Option<ClusterNumbers>>;
+    fn change_regions(change: &RegionChange) -> Result<bool>;
+    fn value_limit() -> u64;
+    fn value_limit_is() -> &'static str;
+    fn is_prompt() -> bool;
+    fn check_room() -> Result<()>;
+    fn changes(query: &ChangesQuery) -> Result<ChangesPage>;
+    fn now() -> Timestamp;
+    fn moment(table: &TableName) -> Result<Timestamp>;
+    fn hash_key() -> [u8; 16];
+    fn subscribe(subscriber: Subscriber) -> ();
 }
 
 impl Drop for Served {

@@ -101,7 +101,7 @@ fn mount_a_check_is_a_directory_of_small_files() {
     let wrong = fs::File::create(dir.join("age/length")).unwrap().write_all(b"many\n");
     assert_eq!(errno(wrong), libc::EINVAL);
     // Where a shell looks; a line that may go on is judged when it is known to be whole.
-    assert_eq!(written(&dir.join("age/type"), b"i64\n"), (libc::EINVAL, 0));
+    assert_eq!(written(&dir.join("age/type"), b"i64\n"), (libc::EINVAL, libc::EINVAL));
     assert_eq!(written(&dir.join("age/type"), b"i64"), (0, libc::EINVAL));
     let said = errors(&fixture);
     assert!(said.contains("nothing is changed") && said.contains("row r1, f:age: `old` is no whole number"), "{said}");
