@@ -121,6 +121,10 @@ impl Env for CarelessEnv {
         self.inner.lock(path, holder)
     }
 
+    fn boot(&self, dir: &Path) -> Option<String> {
+        self.inner.boot(dir)
+    }
+
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
         self.inner.disk_space(path)
     }

@@ -116,6 +116,11 @@ pub trait Env: Send + Sync {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
+    /// What tells this run of the machine, and the device of a directory, from all others: what was written in it is read
+    /// back as it was written, whoever is killed meanwhile. `None`: that is not known.
+    fn boot(&self, _dir: &Path) -> Option<String> {
+        None
+    }
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace>;
     /// Where the filesystem of a directory takes no changes: the same files, of which every change stays in memory.
     fn over_read_only(&self, _dir: &Path) -> io::Result<Option<Arc<dyn Env>>> {

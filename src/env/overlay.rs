@@ -145,6 +145,10 @@ impl Env for OverlayEnv {
         self.base.lock_to_read(path)
     }
 
+    fn boot(&self, dir: &Path) -> Option<String> {
+        self.base.boot(dir)
+    }
+
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
         self.base.disk_space(path)
     }

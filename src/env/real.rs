@@ -362,6 +362,12 @@ impl Env for RealEnv {
         Ok(Box::new(RealLock { file, env: self.clone(), dir }))
     }
 
+    fn boot(&self, dir: &Path) -> Option<String> {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let device = fs::metadata(&*self.directory(dir).ok()?).ok()?.dev();
+        Some(format!("{} {device}", id.trim()))
+    }
+
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
         let stat = nix::sys::statvfs::statvfs(&*self.directory(path)?).map_err(io::Error::from)?;
         let unit = stat.fragment_size();

@@ -35,6 +35,8 @@ pub struct Damage {
     pub nameless: bool,
     /// The first byte that the disk does not give.
     pub unreadable: Option<u64>,
+    /// The file ends within it, as it does where a write was not done to its end.
+    pub is_cut: bool,
 }
 
 /// A file of the log in memory: at most a memtable's cells and one batch.
@@ -106,7 +108,8 @@ impl<'a> Walk<'a> {
                 self.at = end;
             }
             let unreadable = self.bytes.refused_in(at..self.at);
-            return Some(Err(Damage { cells, nameless, unreadable, ..damage }));
+            let is_cut = end > self.bytes.all().len();
+            return Some(Err(Damage { cells, nameless, unreadable, is_cut, ..damage }));
         }
         self.at = end;
         Some(Ok(Record { offset: at as u64, seq: header.seq, synced: header.synced, cells }))
@@ -125,7 +128,8 @@ impl<'a> Walk<'a> {
         }
         let rest = self.bytes.all().get(next.min(end)..end).unwrap_or_default();
         let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
-        Some(Damage { nameless: cells.is_empty() || !is_all, cells, ..damage })
+        let is_cut = self.bytes.all().len() - at < RECORD_HEADER;
+        Some(Damage { nameless: cells.is_empty() || !is_all, cells, is_cut, ..damage })
     }
 
     /// The cells of a record, and whether some cannot be named.
@@ -153,6 +157,6 @@ impl<'a> Walk<'a> {
             return None;
         }
         let (resume, unreadable) = (resume.map(|start| start as u64), self.bytes.refused_in(at..self.at));
-        Some(Damage { offset: at as u64, resume, seq, cells: Vec::new(), nameless: true, unreadable })
+        Some(Damage { offset: at as u64, resume, seq, nameless: true, unreadable, ..Damage::default() })
     }
 }

@@ -11,6 +11,7 @@ use super::blob_names::BlobNames;
 use super::damage::{Damages, Met};
 use super::engine::{Engine, Parts, STRIPES, SignalState, Signals};
 use super::layout::Layout;
+use super::lock::Taken;
 use super::memtable::Memtables;
 use super::pace::Hurry;
 use super::progress::Progress;
@@ -44,7 +45,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     // Order: before anything is made there.
     identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
-    let lock = lock::take(&*env, &dir)?;
+    let Taken { guard: lock, is_of_this_boot } = lock::take(&*env, &dir)?;
     refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     for name in DIRECTORIES {
@@ -83,8 +84,11 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
-    let recovered =
-        reserve::use_up(&*env, &dir, || recover::recover(&options, &structure, &blobs, &progress, &mut damages))?;
+    let recovered = reserve::use_up(&*env, &dir, || {
+        recover::recover(&options, &structure, &blobs, (&progress, is_of_this_boot), &mut damages)
+    })?;
+    // Order: what a power cut has left of the log is read before.
+    lock::note_boot(&*env, &dir);
     let met = Arc::new(Met::new(&*env, &dir));
     let parts = Made { options, hash_key: identity.hash_key, structure, blobs, progress, met, sizes, damages };
     let engine = parts.engine(recovered);

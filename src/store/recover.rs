@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use self::follow::{Loss, Replay, follow};
+use self::follow::{Known, Loss, Replay, follow};
 use super::StoreOptions;
 use super::damage::Damages;
 use super::lost;
@@ -116,10 +116,17 @@ fn known_synced(files: &[Read]) -> SeqNo {
     records.map(|record| record.synced).max().unwrap_or_default()
 }
 
-/// The greatest number of a record that is whole.
+/// The greatest number of a record that is whole. What stands in a file behind the number from which a later one has all
+/// was left out by the start that made that one.
 fn greatest_whole(files: &[Read]) -> SeqNo {
-    let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
-    records.map(|record| record.seq).max().unwrap_or_default()
+    let mut takes_over = SeqNo(u64::MAX);
+    let mut greatest = SeqNo(0);
+    for file in files.iter().rev() {
+        let records = file.found.iter().filter_map(|found| found.as_ref().ok()).map(|record| record.seq);
+        greatest = records.filter(|seq| *seq <= takes_over).fold(greatest, SeqNo::max);
+        takes_over = file.before.map_or(takes_over, |before| takes_over.min(before));
+    }
+    greatest
 }
 
 fn greatest(files: &[Read]) -> SeqNo {
@@ -156,12 +163,12 @@ impl Old {
     }
 }
 
-/// Makes memtable and log.
+/// Makes memtable and log. `is_as_written`: see [`Known`].
 pub fn recover(
     options: &StoreOptions,
     structure: &Arc<Structure>,
     blobs: &Blobs,
-    progress: &Progress,
+    (progress, is_as_written): (&Progress, bool),
     damages: &mut Damages,
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
@@ -170,13 +177,14 @@ pub fn recover(
     let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
     // What was noted last may have been about all that is there.
-    let synced = if progress.is_unreadable { synced.max(greatest_whole(&files)) } else { synced };
+    let counts_all = progress.is_unreadable || is_as_written;
+    let owed = if counts_all { synced.max(greatest_whole(&files)) } else { synced };
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
-    let greatest = greatest(&files).max(synced).max(state.covered).max(stored.unwrap_or_default());
-    let mut replay = follow(files, &damaged, state.covered, (synced, greatest));
-    end_at_missing_chunks(&mut replay, blobs, synced, damages);
-    tell_lost(options, &mut replay, synced, damages)?;
+    let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
+    let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, is_as_written });
+    end_at_missing_chunks(&mut replay, blobs, owed, damages);
+    tell_lost(options, &mut replay, owed, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
     let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
     let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
@@ -219,7 +227,7 @@ pub fn recover(
 }
 
 /// A record whose chunks never came to the disk ends the log there, as a torn record does.
-fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, synced: SeqNo, damages: &mut Damages) {
+fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, owed: SeqNo, damages: &mut Damages) {
     let mut is_whole = |record: &Record| {
         let roots = record.cells.iter().filter(|cell| cell.root.is_some());
         roots.map(|cell| Root::decode(&cell.value)).all(|root| match root.map(|root| blobs.is_whole(&root, &|_| 0)) {
@@ -231,20 +239,20 @@ fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, synced: SeqNo, dama
             None => false,
         })
     };
-    let first = replay.records.partition_point(|record| record.seq <= synced);
+    let first = replay.records.partition_point(|record| record.seq <= owed);
     if let Some(at) = replay.records[first..].iter().position(|record| !is_whole(record)) {
         replay.records.truncate(first + at);
-        replay.last = replay.records.last().map_or(synced.min(replay.last), |record| record.seq);
+        replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
     }
 }
 
-fn tell_lost(options: &StoreOptions, replay: &mut Replay, synced: SeqNo, damages: &mut Damages) -> Result<()> {
+fn tell_lost(options: &StoreOptions, replay: &mut Replay, owed: SeqNo, damages: &mut Damages) -> Result<()> {
     let (env, dir) = (&*options.env, &options.path);
     replay.made_good.iter().for_each(|text| damages.add(text));
-    if replay.last < synced {
+    if replay.last < owed {
         let text =
-            format!("the log ends with number {}, though up to {} it was on the disk once", replay.last.0, synced.0);
-        replay.lost.push(Loss { after: replay.last, upto: synced, text, is_named: false, is_open: false });
+            format!("the log ends with number {}, though up to {} it was on the disk once", replay.last.0, owed.0);
+        replay.lost.push(Loss { after: replay.last, upto: owed, text, is_named: false, is_open: false });
     }
     for Loss { after, upto, text, is_named, is_open: _ } in &replay.lost {
         let known = lost::read(env, dir)?;

@@ -136,6 +136,10 @@ impl Env for SimEnv {
         Ok(guard)
     }
 
+    fn boot(&self, _dir: &Path) -> Option<String> {
+        Some(format!("simulated {}", self.state.lock().boots))
+    }
+
     fn disk_space(&self, _path: &Path) -> io::Result<DiskSpace> {
         sync::point();
         let state = self.state.lock();

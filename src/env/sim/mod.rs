@@ -67,6 +67,8 @@ struct State {
     random: u64,
     /// Grows with each crash; files and locks of an earlier life are dead.
     life: u64,
+    /// Grows with each crash but those of the process alone.
+    boots: u64,
 }
 
 #[derive(Clone, Default)]
@@ -212,6 +214,7 @@ impl SimEnv {
         if mode == CrashMode::ProcessOnly {
             return;
         }
+        state.boots += 1;
         if let CrashMode::KeepSome { seed } = mode {
             state.random = seed;
         }

@@ -47,9 +47,29 @@ impl Replay {
     }
 }
 
-/// Follows the files. `synced`: known to have been on the disk; `greatest`: that anything stored has; `damaged`: numbers of
-/// files that make no sense.
-pub(super) fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, (synced, greatest): (SeqNo, SeqNo)) -> Replay {
+/// What is known of a log before it is followed.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// In extents.
+    pub(super) covered: SeqNo,
+    /// Up to where what is gone was there once.
+    pub(super) owed: SeqNo,
+    /// The greatest number that anything stored has.
+    pub(super) greatest: SeqNo,
+    /// Nothing but a kill has ended what wrote it: all that was written is there, but a record that was being written.
+    pub(super) is_as_written: bool,
+}
+
+impl Known {
+    /// Whether damage behind a record is of something that was there.
+    fn was_there(&self, damage: &Damage, last: SeqNo) -> bool {
+        last < self.owed || self.is_as_written && !damage.is_cut
+    }
+}
+
+/// Follows the files. `damaged`: numbers of files that make no sense.
+pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
+    let Known { covered, owed, greatest, is_as_written } = known;
     let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
     let mut met_unreadable = false;
@@ -64,7 +84,7 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, (synced,
         // Without a header, numbers that are missing may never have been written.
         let tells_gaps = !file.is_headless || damaged.iter().any(|number| *number < file.number);
         if before > replay.last && tells_gaps {
-            if before > synced && !met_unreadable {
+            if before > owed && !met_unreadable {
                 // What came before was never known to be on the disk, and neither is this.
                 break;
             }
@@ -90,7 +110,10 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], covered: SeqNo, (synced,
                     met_unreadable = true;
                     take_rest(&mut replay, &file.path, damage, SeqNo(u64::MAX));
                 }
-                Err(damage) if replay.last < synced => take_rest(&mut replay, &file.path, damage, synced),
+                Err(damage) if known.was_there(&damage, replay.last) => {
+                    let upto = if is_as_written { SeqNo(u64::MAX) } else { owed };
+                    take_rest(&mut replay, &file.path, damage, upto);
+                }
                 Err(damage) => {
                     tell_torn(&file.path, &damage, all);
                     break 'files;
@@ -116,9 +139,9 @@ fn tell_torn(path: &Path, damage: &Damage, behind: impl Iterator<Item = Found>) 
 }
 
 /// What is left of a record that was on the disk.
-fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, synced: SeqNo) {
-    let Damage { offset, seq, cells, nameless, resume, unreadable } = damage;
-    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(synced);
+fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, owed: SeqNo) {
+    let Damage { offset, seq, cells, nameless, resume, unreadable, is_cut: _ } = damage;
+    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(owed);
     let names: Vec<String> = cells
         .iter()
         .filter(|cell| !cell.whole)

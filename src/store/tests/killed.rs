@@ -1,0 +1,157 @@
+//! A process that was killed leaves the log as it wrote it: what is not whole there is damage, also where nothing was synced.
+//! After a power cut the same bytes may be what the disk had not got to.
+
+use super::rig::{Image, large};
+use super::*;
+use crate::env::Env;
+
+/// The values of three columns, each of which hides one that is in a segment.
+const NEW: [&[u8]; 3] = [b"newer 0", b"newer 1", b"newer 2"];
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// The machine after its store's process was killed, with what was put last in the log alone, not synced.
+fn killed_after(puts: &[(&str, &[u8])]) -> Image {
+    let env = SimEnv::new();
+    let store = open(&env.process());
+    create(&store, &[]);
+    NAMES.iter().for_each(|name| drop(put(&store, "r", name, b"older")));
+    store.close().unwrap();
+    let store = open(&env.process());
+    for (name, value) in puts {
+        let new = Mutation::Put(vec![put_cell(name, value, Time::AfterNewest)]);
+        mutate(&store, "r", new, Durability::AsyncWal).unwrap();
+    }
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    Image::of(&env)
+}
+
+fn killed() -> Image {
+    let puts: Vec<_> = NAMES.into_iter().zip(NEW).collect();
+    killed_after(&puts)
+}
+
+fn log_of(image: &Image) -> String {
+    image.names().into_iter().filter(|name| name.ends_with(".log")).max().unwrap()
+}
+
+/// What each column shows after an open, and after another.
+fn shown(env: &SimEnv) -> Vec<Vec<Result<Vec<u8>, ErrorKind>>> {
+    let look = |store: &Store, name: &str| {
+        let cell = store.newest(&column("r", name), TimeRange::ALL)?.unwrap();
+        store.read_value(&cell, 0, usize::MAX)
+    };
+    let open_once = |_| {
+        let store = open(&env.process());
+        let all = NAMES.iter().map(|name| look(&store, name).map_err(|e| e.kind)).collect();
+        env.crash(CrashMode::ProcessOnly);
+        all
+    };
+    (0..2).map(open_once).collect()
+}
+
+#[test]
+fn no_flipped_bit_of_what_was_not_synced_shows_an_older_value() {
+    let image = killed();
+    let log = log_of(&image);
+    assert!(
+        shown(&image.machine()).iter().flatten().zip(NEW.iter().cycle()).all(|(got, new)| got.as_deref() == Ok(new))
+    );
+    let (mut whole, mut refused) = (0, 0);
+    for at in 0..image.bytes(&log).len() {
+        let mut damaged = image.clone();
+        damaged.file(&log)[at] ^= 1 << (at % 8);
+        let env = damaged.machine();
+        for (got, new) in shown(&env).into_iter().flatten().zip(NEW.iter().cycle()) {
+            match got {
+                Ok(value) => {
+                    assert_eq!(value.escape_ascii().to_string(), new.escape_ascii().to_string(), "byte {at}");
+                    whole += 1;
+                }
+                Err(ErrorKind::Corrupt) => refused += 1,
+                Err(other) => panic!("byte {at}: {other:?}"),
+            }
+        }
+    }
+    assert!(whole > 0 && refused > 0, "{whole} {refused}");
+}
+
+/// The process may have been killed within a write, of which nobody was told that it was done.
+#[test]
+fn a_record_that_was_being_written_is_left_out_without_a_word() {
+    let image = killed();
+    let log = log_of(&image);
+    let last = image.bytes(&log).windows(4).rposition(|four| four == b"cRec").unwrap();
+    for len in last..image.bytes(&log).len() {
+        let mut cut = image.clone();
+        cut.file(&log).truncate(len);
+        let env = cut.machine();
+        let store = open(&env);
+        assert_eq!(value(&store, "r", "b").unwrap(), NEW[1], "cut to {len}");
+        assert_eq!(value(&store, "r", "c").unwrap(), b"older", "cut to {len}");
+        assert_eq!(store.status().unwrap().last_error, None, "cut to {len}");
+        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0, "cut to {len}");
+    }
+}
+
+/// Chunks that a record refers to were written before it.
+#[test]
+fn a_large_value_whose_chunks_are_damaged_hides_the_older_one() {
+    let mut image = killed_after(&[("a", &large(1)), ("b", b"small")]);
+    let blob = image.names().into_iter().filter(|name| name.ends_with(".blob")).max().unwrap();
+    let middle = image.bytes(&blob).len() / 2;
+    image.file(&blob)[middle] ^= 1;
+    let store = open(&image.machine());
+    let read = store.newest(&column("r", "a"), TimeRange::ALL);
+    let read = read.and_then(|cell| store.read_value(&cell.unwrap(), 0, usize::MAX));
+    assert_eq!(read.map_err(|e| e.kind), Err(ErrorKind::Corrupt));
+    assert_eq!(value(&store, "r", "b").unwrap(), b"small");
+}
+
+#[test]
+fn what_a_power_cut_has_torn_ends_the_log() {
+    let mut image = killed();
+    let log = log_of(&image);
+    let second = image.bytes(&log).windows(4).enumerate().filter(|(_, four)| four == b"cRec").nth(1).unwrap().0;
+    image.file(&log)[second + 40] ^= 1;
+    let env = image.machine();
+    env.crash(CrashMode::LoseUnsynced);
+    // Killed before the log was read: what is found then is what the power cut has left.
+    env.fail_call(12, FailMode::Forever, libc::EIO);
+    assert!(Store::open(options(&env.process())).is_err());
+    env.crash(CrashMode::ProcessOnly);
+    for shown in shown(&env) {
+        assert_eq!(shown, [Ok(NEW[0].to_vec()), Ok(b"older".to_vec()), Ok(b"older".to_vec())]);
+    }
+    let log = env.read_file("/store/LOCK".as_ref()).unwrap();
+    assert!(log.ends_with(b"boot simulated 1\n"));
+}
+
+/// The file that a power cut has torn stays until its cells are in segments; what stands behind the torn record in it does
+/// not count, whoever is killed next.
+#[test]
+fn a_kill_after_a_power_cut_brings_nothing_back_from_behind_the_torn_end() {
+    let env = SimEnv::new();
+    let store = open(&env.process());
+    create(&store, &[]);
+    put(&store, "r", "a", b"synced");
+    for name in ["b", "c"] {
+        let new = Mutation::Put(vec![put_cell(name, b"not synced", Time::AfterNewest)]);
+        mutate(&store, "r", new, Durability::AsyncWal).unwrap();
+    }
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    let mut image = Image::of(&env);
+    let log = log_of(&image);
+    let second = image.bytes(&log).windows(4).enumerate().filter(|(_, four)| four == b"cRec").nth(1).unwrap().0;
+    image.file(&log)[second + 40] ^= 1;
+    let env = image.machine();
+    env.crash(CrashMode::LoseUnsynced);
+    for _ in 0..3 {
+        let store = open(&env.process());
+        assert_eq!(value(&store, "r", "a").unwrap(), b"synced");
+        assert_eq!([value(&store, "r", "b"), value(&store, "r", "c")], [None, None]);
+        assert_eq!(store.status().unwrap().last_error, None);
+        env.crash(CrashMode::ProcessOnly);
+    }
+}
