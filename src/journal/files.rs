@@ -35,6 +35,15 @@ pub struct Problem {
     pub text: String,
 }
 
+/// What is known of a journal before it is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// Nothing else of the store was ever made, so that a journal that has no beginning was never finished.
+    pub is_young: bool,
+    /// An edit that was on the disk.
+    pub owed: u64,
+}
+
 /// What was found in a store's directory.
 pub struct Opened {
     pub journal: Journal,
@@ -199,23 +208,35 @@ fn furthest(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<(Folded
     }
 }
 
+/// Keeps a file and its copy where no store reads them.
+fn set_aside(env: &dyn Env, dir: &Path, file: u64) -> Result<()> {
+    for extension in [MAIN, COPY] {
+        let path = path_of(dir, file, extension);
+        match env.rename(&path, &path.with_extension(format!("{extension}.damaged"))) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            renamed => renamed.map_err(|e| io("keep aside", &path, &e))?,
+        }
+    }
+    env.sync_dir(dir).map_err(|e| io("sync", dir, &e))
+}
+
 impl Journal {
     /// What the journal in a directory says, without a change; `None`: there is none.
     pub fn look(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<(State, Vec<Problem>)>> {
         Ok(furthest(env, dir, store)?.map(|(folded, _)| (folded.state, folded.problems)))
     }
 
-    /// Opens the journal, or begins one with `initial`; makes its two copies alike. `is_young`: nothing else of the store
-    /// was ever made, so that a journal that has no beginning was never finished.
+    /// Opens the journal, or begins one with `initial`; makes its two copies alike. Files that end before an edit that was
+    /// on the disk are kept aside, `NNNNNNNN.edits.damaged` and `NNNNNNNN.copy.damaged`, and the state ends as they do.
     pub fn open(
         env: &Arc<dyn Env>,
         dir: &Path,
         store: StoreId,
-        is_young: bool,
+        known: Found,
         initial: impl FnOnce() -> State,
     ) -> Result<Opened> {
         let found = match furthest(&**env, dir, &store) {
-            Err(e) if e.kind == ErrorKind::Corrupt && is_young => None,
+            Err(e) if e.kind == ErrorKind::Corrupt && known.is_young => None,
             found => found?,
         };
         let Some((folded, others)) = found else {
@@ -254,6 +275,12 @@ impl Journal {
         old.push(folded.file);
         let number = old.iter().max().copied().unwrap_or(0) + 1;
         let mut state = folded.state;
+        if state.edit < known.owed {
+            // Order: the new file says no more than the old ones, so that a start that finds both knows as much.
+            let journal = Self::begin(env, dir, store, (&state, number), Vec::new())?;
+            old.iter().try_for_each(|file| set_aside(&**env, dir, *file))?;
+            return Ok(Opened { journal, state, problems: folded.problems });
+        }
         state.edit += 1;
         let journal = Self::begin(env, dir, store, (&state, number), old)?;
         Ok(Opened { journal, state, problems: folded.problems })

@@ -12,7 +12,7 @@ mod state;
 
 pub use delta::CatalogueDelta;
 pub use edit::{Edit, Item, Reference, SnapshotRecord};
-pub use files::{Journal, Opened, Problem, Unsaved};
+pub use files::{Found, Journal, Opened, Problem, Unsaved};
 pub use state::{BlobRecord, Held, State};
 
 #[cfg(test)]

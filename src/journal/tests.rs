@@ -17,7 +17,7 @@ fn item(n: u64) -> Item {
 fn open(env: &SimEnv) -> Opened {
     let env: Arc<dyn Env> = Arc::new(env.clone());
     env.create_dir(Path::new(DIR)).unwrap();
-    Journal::open(&env, Path::new(DIR), [3; 16], false, State::default).unwrap()
+    Journal::open(&env, Path::new(DIR), [3; 16], Found::default(), State::default).unwrap()
 }
 
 fn covered(n: u64) -> Edit {
@@ -126,7 +126,7 @@ fn a_journal_whose_beginnings_are_both_damaged_is_refused_and_stays() {
     }
     let damaged = paths.each_ref().map(|path| env.read_file(path).unwrap());
     let shared: Arc<dyn Env> = Arc::new(env.clone());
-    let again = Journal::open(&shared, Path::new(DIR), [3; 16], false, || panic!("a new one is begun"));
+    let again = Journal::open(&shared, Path::new(DIR), [3; 16], Found::default(), || panic!("a new one is begun"));
     assert_eq!(again.err().map(|e| e.kind), Some(crate::ErrorKind::Corrupt));
     assert_eq!(paths.each_ref().map(|path| env.read_file(path).unwrap()), damaged);
 }
@@ -239,7 +239,7 @@ fn sectors_that_cannot_be_read_in_both_files_cost_no_edit_unless_they_are_the_sa
         disk.spoil(&path("edits"), main as u64 * 512).unwrap();
         disk.spoil(&path("copy"), copied as u64 * 512).unwrap();
         let shared: Arc<dyn Env> = Arc::new(disk.clone());
-        match Journal::open(&shared, Path::new(DIR), [3; 16], false, State::default) {
+        match Journal::open(&shared, Path::new(DIR), [3; 16], Found::default(), State::default) {
             Ok(again) => {
                 assert_eq!((again.state.covered, again.problems.len()), (SeqNo(59), 2), "{main}, {copied}");
                 assert!(open(&disk).problems.is_empty());
@@ -250,6 +250,30 @@ fn sectors_that_cannot_be_read_in_both_files_cost_no_edit_unless_they_are_the_sa
                 disk.heal_sectors();
                 assert_eq!(open(&disk).state.covered, SeqNo(59), "{main}, {copied}");
             }
+        }
+    }
+}
+
+#[test]
+fn files_that_end_before_an_edit_that_was_on_the_disk_are_kept_aside() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    for n in 1..4 {
+        opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+    }
+    let (edit, mut cut) = (opened.state.edit, Vec::new());
+    for (name, by) in [("edits", 1), ("copy", 2)] {
+        let path = Path::new(DIR).join(format!("00000001.{name}"));
+        env.damage(&path, |bytes| bytes.truncate(bytes.len() - by)).unwrap();
+        cut.push((format!("00000001.{name}.damaged"), env.read_file(&path).unwrap()));
+    }
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let known = Found { is_young: false, owed: edit };
+    for _ in 0..3 {
+        let again = Journal::open(&shared, Path::new(DIR), [3; 16], known, State::default).unwrap();
+        assert_eq!((again.state.covered, again.state.edit), (SeqNo(2), edit - 1));
+        for (name, bytes) in &cut {
+            assert_eq!(&env.read_file(&Path::new(DIR).join(name)).unwrap(), bytes);
         }
     }
 }

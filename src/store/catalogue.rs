@@ -372,12 +372,7 @@ impl Engine {
         edit: impl FnOnce(&Layout) -> Result<Edit>,
         publish: impl FnOnce(&Arc<Layout>) -> T,
     ) -> Result<T> {
-        let done = self.structure.commit(edit, |layout| {
-            let published = publish(layout);
-            self.progress.note_edit(layout.state.edit);
-            published
-        });
-        let done = done.map_err(|unsaved| self.unsaved(unsaved));
+        let done = self.structure.commit(edit, publish).map_err(|unsaved| self.unsaved(unsaved));
         self.structure.collect();
         done
     }

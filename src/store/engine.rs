@@ -93,7 +93,7 @@ pub struct Engine {
     pub values: Values,
     /// Of the store that a snapshot is of, for that too.
     pub structure: Arc<Structure>,
-    pub progress: Progress,
+    pub progress: Arc<Progress>,
     pub catalogue: ArcSwap<Catalogue>,
     /// Held during a change of the catalogue.
     pub altering: Mutex<()>,

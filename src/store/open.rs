@@ -29,7 +29,7 @@ use super::values::Values;
 use super::{Background, StoreOptions, catalogue, identity, lock, reserve};
 use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
-use crate::journal::{Journal, SnapshotRecord, State};
+use crate::journal::{Found, Journal, SnapshotRecord, State};
 use crate::log::Log;
 use crate::model::{Catalogue, Timestamp};
 use crate::{Error, ErrorKind, Result};
@@ -57,18 +57,20 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let initial = || State { catalogue: Arc::new(catalogue::initial()), ..State::default() };
     let is_young = greatest_number(&*env, &dir)? == 0;
     // A store on a full disk opens with what was reserved for that.
-    let opened = reserve::use_up(&*env, &dir, || Journal::open(&env, &edits, identity.store, is_young, initial))?;
+    let progress = Arc::new(reserve::use_up(&*env, &dir, || Progress::open(&env, &dir))?);
+    let begun = crate::log::last_edit(&*env, &dir.join("log"), &identity.store)?;
+    let found = Found { is_young, owed: progress.seen.edit.max(begun) };
+    let opened = reserve::use_up(&*env, &dir, || Journal::open(&env, &edits, identity.store, found, initial))?;
     let mut damages = Damages::default();
     for problem in &opened.problems {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
-    let progress = reserve::use_up(&*env, &dir, || Progress::open(&env, &dir))?;
-    let begun = crate::log::last_edit(&*env, &dir.join("log"), &identity.store)?;
     let lost_end = progress.seen.lost_end(opened.state.edit, begun);
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
-    let structure = Structure::new(&env, &dir, identity.store, (opened.journal, opened.state), (named, cache));
+    let structure =
+        Structure::new(&env, &dir, identity.store, (opened.journal, opened.state, &progress), (named, cache));
     #[cfg(test)]
     let structure = structure.breaking(options.broken);
     let structure = Arc::new(structure);
@@ -212,7 +214,7 @@ struct Made {
     hash_key: [u8; 16],
     structure: Arc<Structure>,
     blobs: Arc<Blobs>,
-    progress: Progress,
+    progress: Arc<Progress>,
     met: Arc<Met>,
     sizes: Sizes,
     damages: Damages,
@@ -297,7 +299,7 @@ pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
         values: Values::new(Arc::clone(&parent.values.blobs)),
         structure: Arc::clone(&parent.structure),
-        progress: Progress::of_snapshot(),
+        progress: Arc::new(Progress::of_snapshot()),
         catalogue: ArcSwap::from_pointee(catalogue),
         altering: Mutex::new(()),
         declaring: RwLock::new(()),

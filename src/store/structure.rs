@@ -17,6 +17,7 @@ use crate::segment::{Cache, Caching, Segment};
 use crate::{Error, ErrorKind, Result};
 
 use super::layout::{File, Layout, Run, RunExtent};
+use super::progress::Progress;
 
 /// Numbers of files that are reserved at once.
 const NUMBERS: u64 = 1024;
@@ -27,6 +28,8 @@ pub struct Structure {
     store: StoreId,
     segments: PathBuf,
     cache: Arc<Cache>,
+    /// Where edits are noted that are on the disk.
+    progress: Arc<Progress>,
     /// Lock 4: one edit at a time.
     journal: Mutex<Committing>,
     /// Lock 6: open segments, as many as the layouts in use have.
@@ -58,7 +61,7 @@ impl Structure {
         env: &Arc<dyn Env>,
         dir: &Path,
         store: StoreId,
-        (journal, state): (Journal, State),
+        (journal, state, progress): (Journal, State, &Arc<Progress>),
         (named, cache_bytes): (u64, u64),
     ) -> Self {
         let structure = Self {
@@ -66,6 +69,7 @@ impl Structure {
             store,
             segments: dir.join("segments"),
             cache: Cache::new(cache_bytes as usize),
+            progress: Arc::clone(progress),
             next: AtomicU64::new(named.max(state.numbers) + 1),
             reserved: AtomicU64::new(0),
             journal: Mutex::new(Committing { journal, layout: Arc::default() }),
@@ -177,6 +181,7 @@ impl Structure {
         check(&before, &edit).map_err(refused)?;
         self.open_added(&before.state, &edit).map_err(refused)?;
         let after = Arc::new(committing.journal.commit(&before.state, &edit)?);
+        self.progress.note_edit(after.edit);
         if edit.items.iter().any(|item| matches!(item, Item::Catalogue(_))) {
             self.cache.set_families(caching(&after.catalogue));
         }

@@ -3,7 +3,7 @@
 //!
 //! A part of the places in `cargo test`; all of them with CELLFS_TORTURE=full.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::rig::{Case, Image, Tally, full, image, judge_all};
@@ -263,6 +263,44 @@ fn a_journal_that_ends_before_an_edit_that_was_on_the_disk_is_told_of_by_every_o
             drop(store);
             env.crash(CrashMode::LoseUnsynced);
             assert_eq!(env.list("/store/segments".as_ref()).unwrap(), segments);
+        }
+    }
+}
+
+/// Whatever the last edit was about, and however little of it is missing.
+#[test]
+fn a_journal_that_lacks_the_last_edit_alone_is_told_of() {
+    use crate::env::Env;
+    let makes: [(&str, fn(&Store)); 3] = [
+        ("a table", |store| create(store, FILES)),
+        ("a blob", |store| drop(put(store, "r", "q", &super::rig::large(1)))),
+        ("a segment", |store| store.flush(None).unwrap()),
+    ];
+    let env = SimEnv::new();
+    let edits = |name: &str| PathBuf::from(format!("/store/edits/00000001.{name}"));
+    for (what, make) in makes {
+        let store = open(&env.process());
+        let before = env_bytes(&env, &edits("edits")).len();
+        make(&store);
+        store.sync().unwrap();
+        env.crash(CrashMode::ProcessOnly);
+        drop(store);
+        for less in [1, 20] {
+            let disk = env.copy();
+            for (name, less) in [("edits", less), ("copy", less + 1)] {
+                disk.damage(&edits(name), |bytes| bytes.truncate(bytes.len() - less)).unwrap();
+                assert!(env_bytes(&disk, &edits(name)).len() > before, "{what}");
+            }
+            let files = |dir: &str| disk.list(dir.as_ref()).unwrap();
+            let kept = [files("/store/segments"), files("/store/blobs")];
+            for _ in 0..3 {
+                let store = open(&disk.process());
+                let told = store.status().unwrap().last_error.unwrap_or_default();
+                assert!(told.contains("nothing is written"), "{what}, {less} bytes: {told}");
+                disk.crash(CrashMode::ProcessOnly);
+                drop(store);
+                assert_eq!([files("/store/segments"), files("/store/blobs")], kept, "{what}");
+            }
         }
     }
 }
