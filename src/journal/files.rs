@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::edit::Edit;
-use super::record::{self, Body, Place};
+use super::fold::{ASIDE, COPY, Folded, MAIN, Problem, furthest, io, numbers, path_of};
+use super::record::{self, Place};
 use super::state::State;
-use crate::env::{Env, EnvFile, Partial};
+use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
 use crate::{Error, ErrorKind, Result};
 
 /// Edits are folded into a new base when they have so many bytes, and more than the base.
 const LEAST: u64 = 1 << 20;
-const MAIN: &str = "edits";
-const COPY: &str = "copy";
 
 /// A commit that was not done.
 #[derive(Debug)]
@@ -25,14 +24,6 @@ pub struct Unsaved {
     pub error: Error,
     /// Whether it may be found at the next start nevertheless.
     pub is_unknown: bool,
-}
-
-/// Something that was not as it was written, and was made good from its other copy.
-#[derive(Clone, Debug)]
-pub struct Problem {
-    pub path: PathBuf,
-    pub offset: u64,
-    pub text: String,
 }
 
 /// What is known of a journal before it is opened.
@@ -49,6 +40,16 @@ pub struct Opened {
     pub journal: Journal,
     pub state: State,
     pub problems: Vec<Problem>,
+    /// The greatest edit that the files show to have been there.
+    pub shown: u64,
+}
+
+/// What a journal says.
+pub struct Seen {
+    pub state: State,
+    pub problems: Vec<Problem>,
+    /// As of [`Opened`].
+    pub shown: u64,
 }
 
 /// See the module. The caller makes one commit at a time.
@@ -66,153 +67,11 @@ pub struct Journal {
     old: Vec<u64>,
 }
 
-fn path_of(dir: &Path, file: u64, extension: &str) -> PathBuf {
-    dir.join(format!("{file:08}.{extension}"))
-}
-
-fn io(what: &str, path: &Path, e: &std::io::Error) -> Error {
-    Error::io(format!("{what} {}", path.display()), e)
-}
-
-/// The numbers of the journal files in a directory, ascending.
-fn numbers(env: &dyn Env, dir: &Path) -> Result<Vec<u64>> {
-    let names = match env.list(dir) {
-        Ok(names) => names,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => return Err(io("list", dir, &e)),
-    };
-    let number = |name: &String| {
-        let (number, extension) = name.split_once('.')?;
-        if extension == MAIN || extension == COPY { number.parse().ok() } else { None }
-    };
-    let mut found: Vec<u64> = names.iter().filter_map(number).collect();
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
-}
-
-/// What one file and its copy say together.
-struct Folded {
-    file: u64,
-    state: State,
-    base: u64,
-    /// Every record up to here is whole in one of them.
-    end: u64,
-    bytes: Vec<u8>,
-    problems: Vec<Problem>,
-    /// Whether both have it all.
-    is_twofold: bool,
-}
-
-/// A file and its copy as far as they can be read, and what of them cannot.
-fn read_both(env: &dyn Env, paths: &[PathBuf; 2]) -> Result<([Partial; 2], Vec<Problem>)> {
-    let read = |path: &PathBuf| match Partial::read(env, path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Partial::default()),
-        read => read.map_err(|e| io("read", path, &e)),
-    };
-    let both = match [read(&paths[0]), read(&paths[1])] {
-        [Err(e), Err(_)] => return Err(e),
-        both => both,
-    };
-    let problem = |(path, read): (&PathBuf, &Result<Partial>)| {
-        let (offset, what) = match read {
-            Ok(read) => (read.refused_in(0..usize::MAX)?, "it cannot be read here".to_owned()),
-            Err(e) => (0, e.message.clone()),
-        };
-        let text = format!("{what}; its other copy is whole and takes its place");
-        Some(Problem { path: path.clone(), offset, text })
-    };
-    let problems = paths.iter().zip(&both).filter_map(problem).collect();
-    // One that cannot be read is as good as one that is not there, while the other can.
-    Ok((both.map(Result::unwrap_or_default), problems))
-}
-
-fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<Folded>> {
-    let paths = [path_of(dir, file, MAIN), path_of(dir, file, COPY)];
-    let (read, unread) = read_both(env, &paths)?;
-    let both = read.each_ref().map(|read| &read.bytes);
-    let mut folded: Option<Folded> = None;
-    let mut at = 0usize;
-    loop {
-        let place = Place { store, file, offset: at as u64 };
-        let found = both.map(|bytes| record::decode(place, bytes.get(at..).unwrap_or_default()));
-        let lacking = found.iter().position(Option::is_none);
-        let which = usize::from(found[0].is_none());
-        let Some((number, body, len)) = found.into_iter().flatten().next() else { break };
-        match (&mut folded, body) {
-            (None, Body::Base(state)) if at == 0 => {
-                let (base, problems) = (len as u64, Vec::new());
-                let state = *state;
-                folded = Some(Folded { file, state, base, end: 0, bytes: Vec::new(), problems, is_twofold: true });
-            }
-            (Some(folded), Body::Edit(edit)) if number == folded.state.edit + 1 => folded.state.fold(&edit),
-            _ => break,
-        }
-        let Some(folded) = &mut folded else { break };
-        if let Some(lacks) = lacking {
-            folded.is_twofold = false;
-            let is_there = !read[lacks].bytes.is_empty() && read[lacks].refused_in(at..at + len).is_none();
-            let is_read = is_there || unread.iter().all(|problem| problem.path != paths[lacks]);
-            // An end that was not written to the second one yet is no damage.
-            let record = &both[which][at..at + len];
-            if is_read && (both[lacks].is_empty() || !is_begun(both[lacks].get(at..).unwrap_or_default(), record)) {
-                let text = "it is damaged; its other copy is whole and takes its place".to_owned();
-                folded.problems.push(Problem { path: paths[lacks].clone(), offset: at as u64, text });
-            }
-        }
-        folded.bytes.extend_from_slice(&both[which][at..at + len]);
-        at += len;
-        folded.end = at as u64;
-    }
-    // What follows may have been acknowledged, and no copy says what it is.
-    if let [Some(offset), Some(_)] = read.each_ref().map(|read| read.refused_in(at..usize::MAX)) {
-        let text = format!("{}, offset {offset}: neither it nor its copy can be read", paths[0].display());
-        return Err(Error::new(ErrorKind::Io, text));
-    }
-    if let Some(folded) = &mut folded {
-        folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);
-        folded.problems.splice(..0, unread);
-    }
-    Ok(folded)
-}
-
-/// Whether these bytes are what may have come of a record in the middle of its write.
-fn is_begun(bytes: &[u8], record: &[u8]) -> bool {
-    bytes.len() <= record.len() && bytes.iter().zip(record).all(|(found, wanted)| found == wanted || *found == 0)
-}
-
-/// The fold that reaches furthest; `None`: there is no journal.
-fn furthest(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<(Folded, Vec<u64>)>> {
-    let found = numbers(env, dir)?;
-    let mut best: Option<Folded> = None;
-    for file in &found {
-        if let Some(folded) = fold(env, dir, store, *file)?
-            && best.as_ref().is_none_or(|best| folded.state.edit > best.state.edit)
-        {
-            best = Some(folded);
-        }
-    }
-    match best {
-        Some(best) => {
-            let others = found.into_iter().filter(|file| *file != best.file).collect();
-            Ok(Some((best, others)))
-        }
-        None if found.is_empty() => Ok(None),
-        None => {
-            let text = format!(
-                "{}: the journal and its copy are both damaged from their beginning on; put back those of a backup",
-                dir.display()
-            );
-            Err(Error::new(ErrorKind::Corrupt, text))
-        }
-    }
-}
-
 /// Keeps a file and its copy where no store reads them.
 fn set_aside(env: &dyn Env, dir: &Path, file: u64) -> Result<()> {
     for extension in [MAIN, COPY] {
         let path = path_of(dir, file, extension);
-        match env.rename(&path, &path.with_extension(format!("{extension}.damaged"))) {
+        match env.rename(&path, &path.with_extension(format!("{extension}.{ASIDE}"))) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             renamed => renamed.map_err(|e| io("keep aside", &path, &e))?,
         }
@@ -222,8 +81,9 @@ fn set_aside(env: &dyn Env, dir: &Path, file: u64) -> Result<()> {
 
 impl Journal {
     /// What the journal in a directory says, without a change; `None`: there is none.
-    pub fn look(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<(State, Vec<Problem>)>> {
-        Ok(furthest(env, dir, store)?.map(|(folded, _)| (folded.state, folded.problems)))
+    pub fn look(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<Seen>> {
+        let found = furthest(env, dir, store)?;
+        Ok(found.map(|(Folded { state, problems, shown, .. }, _)| Seen { state, problems, shown }))
     }
 
     /// Opens the journal, or begins one with `initial`; makes its two copies alike. Files that end before an edit that was
@@ -245,8 +105,10 @@ impl Journal {
             let unfinished = numbers(&**env, dir)?;
             let number = unfinished.last().map_or(1, |last| last + 1);
             let journal = Self::begin(env, dir, store, (&state, number), unfinished)?;
-            return Ok(Opened { journal, state, problems: Vec::new() });
+            return Ok(Opened { journal, shown: state.edit, state, problems: Vec::new() });
         };
+        let Folded { problems, shown, .. } = folded;
+        let lacks_end = folded.state.edit < known.owed.max(shown);
         if folded.is_twofold && others.is_empty() {
             let open = |extension| {
                 let path = path_of(dir, folded.file, extension);
@@ -269,21 +131,21 @@ impl Journal {
                 poison: None,
                 old: Vec::new(),
             };
-            return Ok(Opened { journal, state: folded.state, problems: folded.problems });
+            return Ok(Opened { journal, state: folded.state, problems, shown });
         }
         let mut old = others;
         old.push(folded.file);
         let number = old.iter().max().copied().unwrap_or(0) + 1;
         let mut state = folded.state;
-        if state.edit < known.owed {
+        if lacks_end {
             // Order: the new file says no more than the old ones, so that a start that finds both knows as much.
             let journal = Self::begin(env, dir, store, (&state, number), Vec::new())?;
             old.iter().try_for_each(|file| set_aside(&**env, dir, *file))?;
-            return Ok(Opened { journal, state, problems: folded.problems });
+            return Ok(Opened { journal, state, problems, shown });
         }
         state.edit += 1;
         let journal = Self::begin(env, dir, store, (&state, number), old)?;
-        Ok(Opened { journal, state, problems: folded.problems })
+        Ok(Opened { journal, state, problems, shown })
     }
 
     /// A new file that begins with a state; `old` ones go once it is on the disk.

@@ -6,13 +6,15 @@
 mod delta;
 mod edit;
 mod files;
+mod fold;
 mod named;
 mod record;
 mod state;
 
 pub use delta::CatalogueDelta;
 pub use edit::{Edit, Item, Reference, SnapshotRecord};
-pub use files::{Found, Journal, Opened, Problem, Unsaved};
+pub use files::{Found, Journal, Opened, Seen, Unsaved};
+pub use fold::Problem;
 pub use state::{BlobRecord, Held, State};
 
 #[cfg(test)]

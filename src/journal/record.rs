@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// Bytes before what a record says.
 pub(super) const HEADER: usize = 20;
-const MAGIC: &[u8; 4] = b"cEdt";
+pub(super) const MAGIC: &[u8; 4] = b"cEdt";
 const BASE: u32 = 1 << 31;
 
 /// What a record says.

@@ -277,3 +277,28 @@ fn files_that_end_before_an_edit_that_was_on_the_disk_are_kept_aside() {
         }
     }
 }
+
+#[test]
+fn edits_behind_one_that_both_files_have_lost_show_that_it_was_there() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    let path = |name: &str| Path::new(DIR).join(format!("00000001.{name}"));
+    let mut ends = Vec::new();
+    for n in 1..6 {
+        ends.push(env.read_file(&path("edits")).unwrap().len());
+        opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+    }
+    for (name, at) in [("edits", ends[2] + 3), ("copy", ends[2] + 21)] {
+        env.damage(&path(name), |bytes| bytes[at] ^= 1).unwrap();
+    }
+    let last = opened.state.edit;
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let seen = Journal::look(&*shared, Path::new(DIR), &[3; 16]).unwrap().unwrap();
+    assert_eq!((seen.state.covered, seen.shown), (SeqNo(2), last));
+    let again = open(&env);
+    assert_eq!((again.state.covered, again.shown), (SeqNo(2), last));
+    // What was kept aside tells of it from then on.
+    let again = open(&env);
+    assert_eq!((again.state.covered, again.shown), (SeqNo(2), u64::MAX));
+    assert!(env.exists(&path("edits.damaged")).unwrap() && env.exists(&path("copy.damaged")).unwrap());
+}

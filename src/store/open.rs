@@ -65,7 +65,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     for problem in &opened.problems {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
-    let lost_end = progress.seen.lost_end(opened.state.edit, begun);
+    let lost_end = progress.seen.lost_end(opened.state.edit, begun.max(opened.shown));
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
@@ -401,5 +401,5 @@ pub fn io(dir: &Path, what: &str, source: &std::io::Error) -> Error {
 pub fn was_used(env: &dyn Env, dir: &Path) -> Result<bool> {
     let Some(identity) = identity::find(env, dir)? else { return Ok(false) };
     let found = Journal::look(env, &dir.join("edits"), &identity.value.store)?;
-    Ok(found.is_some_and(|(state, _)| *state.catalogue != catalogue::initial()))
+    Ok(found.is_some_and(|seen| *seen.state.catalogue != catalogue::initial()))
 }

@@ -67,13 +67,21 @@ impl Progress {
         Ok(Self { file: Some(file), seen, is_unreadable, now: Mutex::new(seen) })
     }
 
-    /// What was noted, without a change; nothing where there is no such file.
-    pub fn look(env: &dyn Env, store: &Path) -> std::io::Result<Noted> {
-        match env.open(&store.join("progress")) {
-            Ok(file) => Ok(latest(read(&*file))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Noted::default()),
-            Err(e) => Err(e),
-        }
+    /// What was noted, without a change, and why a part of it cannot be read; nothing where there is no such file.
+    pub fn look(env: &dyn Env, store: &Path) -> std::io::Result<(Noted, Option<std::io::Error>)> {
+        let places = match env.open(&store.join("progress")) {
+            Ok(file) => read(&*file),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => [Ok(None), Ok(None)],
+            Err(e) => return Err(e),
+        };
+        let mut unread = None;
+        let places = places.map(|place| {
+            place.or_else(|e| {
+                unread = Some(e);
+                Ok(None)
+            })
+        });
+        Ok((latest(places), unread))
     }
 
     /// For what is never written to.

@@ -22,7 +22,7 @@ use super::{damage, identity, lock, lost, reserve};
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
-use crate::journal::{Journal, State};
+use crate::journal::{Journal, Seen, State};
 use crate::model::{CheckEvent, CheckSummary, Finding, SeqNo, Severity};
 use crate::segment::{Cache, Segment};
 use crate::{ErrorKind, Result};
@@ -92,17 +92,24 @@ impl From<Checker<'_>> for Looked {
 fn check_progress(
     checker: &mut Checker<'_>,
     (env, dir, store): (&dyn Env, &Path, &StoreId),
-    state: &State,
+    (edit, shown): (u64, u64),
 ) -> Result<Noted> {
+    let path = || dir.join("progress").display().to_string();
     let noted = match Progress::look(env, dir) {
-        Ok(noted) => noted,
+        Ok((noted, unread)) => {
+            if let Some(e) = unread {
+                checker.summary.notes += 1;
+                (checker.tell)(note(path(), None, format!("a part of it cannot be read: {e}")))?;
+            }
+            noted
+        }
         Err(e) => {
-            checker.damage(dir.join("progress").display().to_string(), None, e.to_string())?;
+            checker.damage(path(), None, e.to_string())?;
             Noted::default()
         }
     };
     let named = crate::log::last_edit(env, &dir.join("log"), store)?;
-    if let Some(text) = noted.lost_end(state.edit, named) {
+    if let Some(text) = noted.lost_end(edit, named.max(shown)) {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
     Ok(noted)
@@ -119,18 +126,18 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     tell_problems(&mut checker, identity.problems)?;
     let store = identity.value.store;
     let edits = dir.join("edits");
-    let state = match Journal::look(&**env, &edits, &store) {
-        Ok(Some((state, problems))) => {
+    let (state, shown) = match Journal::look(&**env, &edits, &store) {
+        Ok(Some(Seen { state, problems, shown })) => {
             for problem in problems {
                 checker.damage(problem.path.display().to_string(), Some(problem.offset), problem.text)?;
             }
-            state
+            (state, shown)
         }
         Ok(None) => {
             if let Err(e) = super::open::refuse_without_journal(&**env, dir) {
                 checker.damage(edits.display().to_string(), None, e.message)?;
             }
-            State::default()
+            (State::default(), 0)
         }
         Err(e) => {
             checker.damage(edits.display().to_string(), None, e.message)?;
@@ -138,7 +145,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
         }
     };
     tell_odd_files(&mut checker, &**env, dir)?;
-    let noted = check_progress(&mut checker, (&**env, dir, &store), &state)?;
+    let noted = check_progress(&mut checker, (&**env, dir, &store), (state.edit, shown))?;
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
     let open = |number: u64| {
