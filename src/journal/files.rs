@@ -222,6 +222,9 @@ impl Journal {
     }
 
     fn set_poison(&mut self, error: Error) -> Unsaved {
+        // Whatever was the matter, even a full disk: it is no use to try again.
+        let text = format!("{error}. Whether the change holds is known after a restart");
+        let error = Error::new(ErrorKind::Poisoned, text);
         self.poison = Some(error.clone());
         Unsaved { error, is_unknown: true }
     }

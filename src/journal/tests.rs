@@ -302,3 +302,17 @@ fn edits_behind_one_that_both_files_have_lost_show_that_it_was_there() {
     assert_eq!((again.state.covered, again.shown), (SeqNo(2), u64::MAX));
     assert!(env.exists(&path("edits.damaged")).unwrap() && env.exists(&path("copy.damaged")).unwrap());
 }
+
+/// A disk that stays full refuses the cut, too: who waits for room would wait for ever.
+#[test]
+fn a_journal_that_takes_no_more_says_so_whatever_the_cause_was() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    env.fail_call(1, FailMode::Forever, libc::ENOSPC);
+    let unsaved = opened.journal.commit(&opened.state, &covered(1)).err().unwrap();
+    assert!(unsaved.is_unknown);
+    assert_eq!(unsaved.error.kind, crate::ErrorKind::Poisoned);
+    env.heal();
+    let unsaved = opened.journal.commit(&opened.state, &covered(1)).err().unwrap();
+    assert_eq!((unsaved.is_unknown, unsaved.error.kind), (false, crate::ErrorKind::Poisoned));
+}

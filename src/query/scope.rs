@@ -17,7 +17,11 @@ pub enum Scope {
 pub fn scope(expression: &Expression) -> Scope {
     match expression {
         Expression::AnyOf(parts) | Expression::AllOf(parts) => parts.iter().map(scope).max().unwrap_or(Scope::Cell),
-        Expression::Skip(inner) => scope(inner).max(Scope::Row),
+        // No `max` here: of a call to itself that ends in one, LLVM 21 takes the least value for that of every return.
+        Expression::Skip(inner) => match scope(inner) {
+            Scope::Cell => Scope::Row,
+            wider => wider,
+        },
         Expression::While(_) => Scope::Rows,
         Expression::Call { name, .. } => match name.as_str() {
             "ColumnPrefixFilter"

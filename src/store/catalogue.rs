@@ -316,8 +316,7 @@ impl Engine {
         if self.breaks(super::Broken::ForgetsUnknown) {
             return error;
         }
-        let reason =
-            format!("{error}. Whether the change holds is known after a restart; nothing is acknowledged before");
+        let reason = format!("{error}; nothing is acknowledged before");
         self.log.set_poison(reason.clone());
         Error::new(ErrorKind::Poisoned, reason)
     }
