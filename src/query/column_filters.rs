@@ -1,6 +1,7 @@
 //! Filters that look at families, qualifiers and timestamps, or count columns.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use super::compare::Comparison;
 use super::filter::{Candidate, Decision, Filter, Hint};
@@ -36,7 +37,7 @@ pub(super) struct Family(pub Comparison);
 
 impl Filter for Family {
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        Ok(if self.0.holds(cell.family.as_bytes()) { Decision::Include } else { Decision::NextRow })
+        Ok(if self.0.holds(cell.version.family.as_bytes()) { Decision::Include } else { Decision::NextRow })
     }
 }
 
@@ -87,13 +88,14 @@ impl ColumnPrefixes {
 
 impl Filter for ColumnPrefixes {
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        let qualifier = cell.qualifier().to_vec();
-        let below = self.prefixes.range(..=qualifier.clone()).next_back();
+        let qualifier = cell.qualifier();
+        let upto = (Bound::Unbounded, Bound::Included(qualifier));
+        let below = self.prefixes.range::<[u8], _>(upto).next_back();
         if below.is_some_and(|prefix| qualifier.starts_with(prefix)) {
             return Ok(Decision::Include);
         }
-        let above = std::ops::Bound::Excluded(qualifier);
-        self.hint = self.prefixes.range((above, std::ops::Bound::Unbounded)).next().cloned();
+        let above = (Bound::Excluded(qualifier), Bound::Unbounded);
+        self.hint = self.prefixes.range::<[u8], _>(above).next().cloned();
         Ok(if self.hint.is_some() { Decision::Seek } else { Decision::NextRow })
     }
 
@@ -196,7 +198,7 @@ pub(super) struct Timestamps(pub BTreeSet<i64>);
 
 impl Filter for Timestamps {
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        let t = cell.cell.timestamp.0;
+        let t = cell.version.timestamp.0;
         Ok(if self.0.contains(&t) {
             Decision::Include
         } else if self.0.first().is_none_or(|min| t < *min) {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::Result;
 use crate::model::{StoredCell, Timestamp};
+use crate::query::lent::LentCell;
 
 /// Bytes of values, read when a filter looks at them or a cell is returned.
 pub trait ValueLoader {
@@ -12,29 +13,71 @@ pub trait ValueLoader {
     fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>>;
 }
 
-/// A visible cell that a filter judges; its value is loaded at most once.
-pub(super) struct Candidate<'a> {
+/// Which version of a row it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version<'a> {
     pub family: &'a str,
-    pub cell: &'a StoredCell,
-    pub loader: &'a mut dyn ValueLoader,
-    pub value: Option<Vec<u8>>,
+    pub qualifier: &'a [u8],
+    pub timestamp: Timestamp,
 }
 
-impl Candidate<'_> {
-    pub fn value(&mut self) -> Result<&[u8]> {
-        if self.value.is_none() {
-            let loads = self.cell.kind.is_put();
-            self.value = Some(if loads { self.loader.load(self.cell)? } else { Vec::new() });
-        }
-        Ok(self.value.as_deref().unwrap_or_default())
-    }
-
-    pub fn qualifier(&self) -> &[u8] {
-        &self.cell.qualifier
-    }
-
+impl Version<'_> {
     pub fn is_column(&self, family: &str, qualifier: &[u8]) -> bool {
-        self.family == family && self.cell.qualifier == qualifier
+        self.qualifier == qualifier && self.family == family
+    }
+}
+
+/// A visible cell that a filter judges.
+pub(super) struct Candidate<'a> {
+    pub version: Version<'a>,
+    value: CandidateValue<'a>,
+}
+
+enum CandidateValue<'a> {
+    Lent(&'a [u8]),
+    /// Loaded at most once.
+    Stored {
+        cell: &'a StoredCell,
+        loader: &'a mut dyn ValueLoader,
+        loaded: Option<Vec<u8>>,
+    },
+}
+
+impl<'a> Candidate<'a> {
+    /// One whose value is read once it is looked at.
+    pub fn stored(family: &'a str, cell: &'a StoredCell, loader: &'a mut dyn ValueLoader) -> Self {
+        let version = Version { family, qualifier: &cell.qualifier, timestamp: cell.timestamp };
+        Self { version, value: CandidateValue::Stored { cell, loader, loaded: None } }
+    }
+
+    /// One whose value is at hand.
+    pub fn lent(family: &'a str, cell: &LentCell<'a>) -> Self {
+        let version = Version { family, qualifier: cell.qualifier, timestamp: cell.timestamp };
+        Self { version, value: CandidateValue::Lent(cell.value) }
+    }
+
+    pub fn value(&mut self) -> Result<&[u8]> {
+        match &mut self.value {
+            CandidateValue::Lent(value) => Ok(value),
+            CandidateValue::Stored { cell, loader, loaded } => {
+                if loaded.is_none() {
+                    *loaded = Some(if cell.kind.is_put() { loader.load(cell)? } else { Vec::new() });
+                }
+                Ok(loaded.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
+    /// The value, if it was loaded.
+    pub fn into_loaded(self) -> Option<Vec<u8>> {
+        match self.value {
+            CandidateValue::Lent(_) => None,
+            CandidateValue::Stored { loaded, .. } => loaded,
+        }
+    }
+
+    pub fn qualifier(&self) -> &'a [u8] {
+        self.version.qualifier
     }
 }
 
@@ -50,6 +93,12 @@ pub(super) struct Included {
 }
 
 impl Included {
+    /// Which version it is.
+    pub fn version(&self) -> Version<'_> {
+        let StoredCell { qualifier, timestamp, .. } = &self.cell;
+        Version { family: &self.family, qualifier, timestamp: *timestamp }
+    }
+
     /// A cell of a family that is shown with its value, which was not read yet.
     pub fn whole(family: &str, cell: StoredCell) -> Self {
         Self { family: family.to_owned(), cell, value: None, key_only: false, expires_at: None }
@@ -130,7 +179,8 @@ impl Decision {
     }
 }
 
-/// A filter. Each row: `is_done`, `excludes_key`, `judge` for each cell, `retain`, `excludes_row`, `reset`.
+/// A filter. Each row: `is_done`, `excludes_key`, `judge` for each cell, `keeps` for each that it included,
+/// `excludes_row`, `reset`.
 pub(super) trait Filter: Send {
     /// A new row begins.
     fn reset(&mut self) {}
@@ -175,8 +225,10 @@ pub(super) trait Filter: Send {
         false
     }
 
-    /// Removes cells of a row that was read (filterRowCells).
-    fn retain(&mut self, _cells: &mut Vec<Included>) {}
+    /// Whether a cell stays in a row that was read (filterRowCells).
+    fn keeps(&self, _version: &Version<'_>) -> bool {
+        true
+    }
 
     /// The row is excluded after all (filterRow).
     fn excludes_row(&mut self) -> bool {

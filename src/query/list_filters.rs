@@ -1,6 +1,6 @@
 //! AND and OR (HBase: FilterListWithAND, FilterListWithOR).
 
-use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
+use super::filter::{Candidate, Decision, Direction, Filter, Hint, Version};
 use crate::Result;
 
 type Filters = Vec<Box<dyn Filter>>;
@@ -97,8 +97,8 @@ impl Filter for AllOf {
         self.filters.iter().any(|f| f.judges_rows())
     }
 
-    fn retain(&mut self, cells: &mut Vec<Included>) {
-        self.filters.iter_mut().for_each(|f| f.retain(cells));
+    fn keeps(&self, version: &Version<'_>) -> bool {
+        self.filters.iter().all(|f| f.keeps(version))
     }
 
     fn excludes_row(&mut self) -> bool {
@@ -114,16 +114,18 @@ pub(super) struct AnyOf {
 
 struct Branch {
     filter: Box<dyn Filter>,
-    /// Its last answer, and the family and column that the answer was about.
-    previous: Option<(Decision, String, Vec<u8>)>,
+    /// Its last answer, and the family and column that the answer was about; their buffers are used again.
+    previous: Option<Decision>,
+    family: String,
+    qualifier: Vec<u8>,
     included: bool,
 }
 
 impl Branch {
     /// The answer that follows from an earlier jump, if the cell lies within it.
     fn jumped(&self, cell: &Candidate<'_>, direction: Direction) -> Option<Decision> {
-        let (decision, family, qualifier) = self.previous.as_ref()?;
-        let same_family = family == cell.family;
+        let decision = self.previous.as_ref()?;
+        let same_family = self.family == cell.version.family;
         match decision {
             Decision::Include | Decision::Skip => None,
             Decision::Seek => {
@@ -137,7 +139,7 @@ impl Branch {
                 ahead.then_some(Decision::Seek)
             }
             Decision::NextColumn | Decision::IncludeNextColumn => {
-                (same_family && qualifier == cell.qualifier()).then_some(Decision::NextColumn)
+                (same_family && self.qualifier == cell.qualifier()).then_some(Decision::NextColumn)
             }
             Decision::NextRow => same_family.then_some(Decision::NextRow),
         }
@@ -149,14 +151,17 @@ impl Branch {
             None => self.filter.judge(cell)?,
         };
         self.included = decision.includes();
-        self.previous = Some((decision, cell.family.to_owned(), cell.qualifier().to_vec()));
+        self.previous = Some(decision);
+        cell.version.family.clone_into(&mut self.family);
+        cell.qualifier().clone_into(&mut self.qualifier);
         Ok(decision)
     }
 }
 
 impl AnyOf {
     pub fn new(filters: Filters, direction: Direction) -> Self {
-        let branch = |filter| Branch { filter, previous: None, included: false };
+        let branch =
+            |filter| Branch { filter, previous: None, family: String::new(), qualifier: Vec::new(), included: false };
         Self { branches: filters.into_iter().map(branch).collect(), direction }
     }
 }
@@ -228,8 +233,8 @@ impl Filter for AnyOf {
         self.branches.iter().any(|b| b.filter.judges_rows())
     }
 
-    fn retain(&mut self, cells: &mut Vec<Included>) {
-        self.branches.iter_mut().for_each(|b| b.filter.retain(cells));
+    fn keeps(&self, version: &Version<'_>) -> bool {
+        self.branches.iter().all(|b| b.filter.keeps(version))
     }
 
     fn excludes_row(&mut self) -> bool {

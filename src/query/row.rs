@@ -1,14 +1,18 @@
 //! Puts the results of a get or a scan together, row by row (HBase: RegionScannerImpl, StoreScanner).
 
+mod ask;
+mod lent;
 mod plain;
 
+use self::ask::Asked;
+pub use self::ask::Onward;
 use super::build::build;
-use super::collect::{Batches, FamilyCursor, Showing};
-use super::filter::{Candidate, Decision, Direction, Filter, Hint, Included};
+use super::collect::{Batches, FamilyCursor, Showing, Taker};
+use super::filter::{Direction, Filter, Included};
 use super::parse::{Expression, parse};
 use super::{Argument, ValueLoader};
 use crate::model::{
-    FamilySchema, ReadSpec, RowKey, Scan, StoredCell, TableSchema, TakePiece, Tells, TimeRange, Timestamp, after_prefix,
+    FamilySchema, ReadSpec, RowKey, Scan, TableSchema, TakePiece, Tells, TimeRange, Timestamp, after_prefix,
 };
 use crate::visibility::{CellSource, FamilyReader, ReadRules, View, expiry};
 use crate::{Error, ErrorKind, Result};
@@ -74,11 +78,22 @@ pub struct RowQuery {
     filter: Option<Box<dyn Filter>>,
     expression: Option<Expression>,
     direction: Direction,
-    batch: Option<usize>,
-    tells: Tells,
     rows_left: Option<u64>,
     /// The row that was entered is read for the filter's sake only.
     discards: bool,
+    /// What is in the answer of the row that is read.
+    answer: Batches,
+}
+
+/// A family of a row while it is read.
+pub struct InFamily {
+    at: usize,
+    cursor: FamilyCursor,
+    next_row: Option<RowKey>,
+    /// A cell was stored there, visible or not.
+    found_cells: bool,
+    /// The limit was reached: the filter was not asked about the rest.
+    is_full: bool,
 }
 
 impl RowQuery {
@@ -106,9 +121,9 @@ impl RowQuery {
             let text = "Cannot set batch on a scan using a filter that needs whole rows. Leave the batch limit out";
             return Err(Error::new(ErrorKind::IncompatibleFilter, text));
         }
-        query.batch = scan.batch.map(|n| n.max(1) as usize);
+        query.answer.size = scan.batch.map(|n| n.max(1) as usize);
         query.rows_left = scan.limit;
-        query.tells = scan.tells;
+        query.answer.tells = scan.tells;
         Ok(query)
     }
 
@@ -123,8 +138,8 @@ impl RowQuery {
         let filter = expression.as_ref().map(|e| build(e, direction)).transpose()?;
         let families = families(read, table)?;
         let read = read.clone();
-        let (batch, rows_left, tells) = (None, None, Tells::Values);
-        Ok(Self { read, now, families, filter, expression, direction, batch, tells, rows_left, discards: false })
+        let answer = Batches::new(families.iter().map(|family| family.schema.name.clone()).collect());
+        Ok(Self { read, now, families, filter, expression, direction, rows_left: None, discards: false, answer })
     }
 
     /// The families that are read, ascending by name.
@@ -168,24 +183,25 @@ impl RowQuery {
     }
 
     /// Reads a row that [`Self::enter`] let pass.
-    pub fn read_row<S: CellSource>(&mut self, mut request: RowRequest<'_, S>) -> Result<Step> {
-        let showing = self.showing();
-        let mut batches = Batches::new(request.row, self.batch, (showing, self.tells));
-        self.read_families(Need::Essential, &mut request, &mut batches)?;
-        if showing == Showing::Later && self.passes(&mut batches.held) {
+    pub fn read_row<S: CellSource>(&mut self, request: RowRequest<'_, S>) -> Result<Step> {
+        let RowRequest { row, open, loader, emit } = request;
+        let mut taker = Taker { loader, emit };
+        self.begin(row);
+        self.read_families((Need::Essential, row), open, &mut taker)?;
+        if self.passes() {
             if self.families.iter().any(|f| f.need == Need::Joined) {
-                self.read_families(Need::Joined, &mut request, &mut batches)?;
-                batches.held.sort_by(|a, b| a.family.cmp(&b.family));
+                self.read_families((Need::Joined, row), open, &mut taker)?;
+                self.answer.sort_families();
             }
-            batches.finish(&mut request)?;
-        }
-        if showing == Showing::Now {
-            batches.finish(&mut request)?;
-        }
-        if batches.emitted {
-            self.rows_left = self.rows_left.map(|n| n.saturating_sub(1));
+            self.answer.finish(&mut taker)?;
         }
         Ok(self.after_row())
+    }
+
+    /// Begins a row that [`Self::enter`] let pass.
+    fn begin(&mut self, row: &[u8]) {
+        let showing = self.showing();
+        self.answer.enter(row, showing);
     }
 
     /// What becomes of the cells of the row that was entered, for as much as is known before they are read.
@@ -206,20 +222,44 @@ impl RowQuery {
 
     fn read_families<S: CellSource>(
         &mut self,
-        need: Need,
-        request: &mut RowRequest<'_, S>,
-        batches: &mut Batches<'_>,
+        (need, row): (Need, &[u8]),
+        open: &mut dyn FnMut(&FamilySchema) -> Result<S>,
+        taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
         for at in 0..self.families.len() {
-            let family = &self.families[at];
-            if !family.closed && family.need == need && !family.skips(request.row, self.direction) {
-                self.read_family(at, request, batches)?;
+            if self.families[at].need == need && self.reads_family(at, row) {
+                let source = open(&self.families[at].schema)?;
+                let mut part = self.enter_family(at);
+                self.read_stored(&mut part, source, taker)?;
+                self.leave_family(part);
             }
         }
         Ok(())
     }
 
+    /// Whether anything is wanted of a family in this row.
+    fn reads_family(&self, at: usize, row: &[u8]) -> bool {
+        let family = &self.families[at];
+        !family.closed && !family.skips(row, self.direction)
+    }
+
+    fn enter_family(&self, at: usize) -> InFamily {
+        let cursor = FamilyCursor::new(&self.read, &self.families[at].schema);
+        InFamily { at, cursor, next_row: None, found_cells: false, is_full: false }
+    }
+
+    fn leave_family(&mut self, part: InFamily) {
+        if !part.is_full {
+            let family = &mut self.families[part.at];
+            family.closed = part.found_cells && self.filter.as_ref().is_some_and(|f| f.is_done());
+            family.next_row = part.next_row.or(family.next_row.take());
+        }
+    }
+
     fn after_row(&mut self) -> Step {
+        if self.answer.emitted {
+            self.rows_left = self.rows_left.map(|n| n.saturating_sub(1));
+        }
         if let Some(filter) = &mut self.filter {
             filter.reset();
         }
@@ -228,109 +268,79 @@ impl RowQuery {
         if over { Step::Stop } else { Step::Continue }
     }
 
-    /// What filters of whole rows say.
-    fn passes(&mut self, cells: &mut Vec<Included>) -> bool {
+    /// Whether the row is in the answer, as far as filters of whole rows say: what waits of it, or what was shown at once.
+    fn passes(&mut self) -> bool {
+        match self.answer.showing {
+            Showing::Now => return true,
+            Showing::Never => return false,
+            Showing::Later => {}
+        }
         let Some(filter) = &mut self.filter else { return true };
-        if cells.is_empty() {
+        if self.answer.holds_none() {
             return false;
         }
         if filter.judges_rows() {
-            filter.retain(cells);
+            self.answer.retain(|version| filter.keeps(version));
         }
-        !cells.is_empty() && !filter.excludes_row()
+        !self.answer.holds_none() && !filter.excludes_row()
     }
 
-    fn read_family<S: CellSource>(
+    /// Reads cells of a family by the rules in full: all of the row, or those of one column; from where to read on.
+    fn read_stored<S: CellSource>(
         &mut self,
-        at: usize,
-        request: &mut RowRequest<'_, S>,
-        batches: &mut Batches<'_>,
-    ) -> Result<()> {
-        let Self { read, now, families, filter, direction, tells, .. } = self;
-        let family = &mut families[at];
-        let source = (request.open)(&family.schema)?;
-        let rules = rules(read, family, *now, filter.is_some());
-        let mut reader = FamilyReader::new(source, rules);
+        part: &mut InFamily,
+        source: S,
+        taker: &mut Taker<'_, '_>,
+    ) -> Result<Onward> {
+        let Self { read, now, families, filter, direction, answer, .. } = self;
+        let (family, name) = (&families[part.at], &families[part.at].schema.name);
+        let mut reader = FamilyReader::new(source, rules(read, family, *now, filter.is_some()));
         if !read.slice.from.is_empty() {
             reader.seek_column(&read.slice.from);
         }
-        let mut cursor = FamilyCursor::new(read, &family.schema, *direction);
-        let mut next_row = None;
+        let mut last = Onward::Next;
         while let Some(visible) = reader.next()? {
             let cell = visible.cell;
             if read.slice.ends_before(&cell.qualifier) {
                 break;
             }
-            let mut included = match filter {
+            let included = match filter {
                 Some(filter) => {
-                    let name = &family.schema.name;
-                    let mut place = Place { reader: &mut reader, cursor: &mut cursor, next_row: &mut next_row };
-                    match ask(filter.as_mut(), name, cell, request.loader, &mut place)? {
-                        Some(included) => included,
-                        None => continue,
-                    }
+                    let InFamily { cursor, next_row, .. } = part;
+                    let asked = ask::of_stored(filter.as_mut(), (name, cell), taker.loader, cursor, next_row)?;
+                    follow(&asked, &mut reader, *direction)?;
+                    last = asked.onward.clone();
+                    asked.included(name)
                 }
-                None => Included::whole(&family.schema.name, cell),
+                None => Some(Included::whole(name, cell)),
             };
-            if *tells == Tells::Infos {
+            let Some(mut included) = included else { continue };
+            if answer.tells == Tells::Infos {
                 included.expires_at = expiry(&included.cell, &family.schema.rules, *now);
             }
-            if cursor.takes_next() {
-                batches.add(included, request)?;
+            if part.cursor.takes_next() {
+                answer.add(included, taker)?;
             }
-            if cursor.is_full() {
-                return Ok(());
+            if part.cursor.is_full() {
+                part.is_full = true;
+                return Ok(Onward::NextRow);
             }
         }
-        family.closed = reader.found_cells() && filter.as_ref().is_some_and(|f| f.is_done());
-        family.next_row = next_row.or(family.next_row.take());
-        Ok(())
+        part.found_cells |= reader.found_cells();
+        Ok(last)
     }
 }
 
-/// What a filter's answer moves.
-struct Place<'p, 'r, S> {
-    reader: &'p mut FamilyReader<'r, S>,
-    cursor: &'p mut FamilyCursor,
-    next_row: &'p mut Option<RowKey>,
-}
-
-/// Asks the filter about a cell and moves the reader as it says.
-fn ask<S: CellSource>(
-    filter: &mut dyn Filter,
-    family: &str,
-    cell: StoredCell,
-    loader: &mut dyn ValueLoader,
-    place: &mut Place<'_, '_, S>,
-) -> Result<Option<Included>> {
-    let Place { reader, cursor, next_row } = place;
-    if filter.is_done() {
-        reader.finish();
-        return Ok(None);
+/// Moves the reader as the filter says.
+fn follow<S: CellSource>(asked: &Asked, reader: &mut FamilyReader<'_, S>, direction: Direction) -> Result<()> {
+    match &asked.onward {
+        Onward::Next => {}
+        Onward::NextColumn => reader.leave_column(&asked.cell.qualifier),
+        Onward::Column(column) if direction == Direction::Forward => reader.jump_to_column(column)?,
+        Onward::Column(column) => reader.seek_column(column),
+        Onward::NextRow => reader.finish(),
     }
-    let mut candidate = Candidate { family, cell: &cell, loader, value: None };
-    let decision = filter.judge(&mut candidate)?;
-    let value = candidate.value;
-    match decision {
-        Decision::Include | Decision::IncludeNextColumn if cursor.exceeds_versions(&cell) => {
-            reader.leave_column(&cell.qualifier);
-            return Ok(None);
-        }
-        Decision::IncludeNextColumn | Decision::NextColumn => reader.leave_column(&cell.qualifier),
-        Decision::NextRow => reader.finish(),
-        Decision::Seek => match filter.hint() {
-            Some(Hint::Column(column)) if cursor.direction == Direction::Forward => reader.jump_to_column(&column)?,
-            Some(Hint::Column(column)) => reader.seek_column(&column),
-            Some(Hint::Row(row)) => {
-                **next_row = Some(row);
-                reader.finish();
-            }
-            None => {}
-        },
-        Decision::Include | Decision::Skip => {}
-    }
-    let included = Included { value, key_only: filter.empties_values(), ..Included::whole(family, cell) };
-    Ok(decision.includes().then_some(included))
+    Ok(())
 }
 
 fn rules<'a>(read: &'a ReadSpec, family: &'a Family, now: Timestamp, filtered: bool) -> ReadRules<'a> {

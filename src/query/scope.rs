@@ -17,7 +17,7 @@ pub enum Scope {
 pub fn scope(expression: &Expression) -> Scope {
     match expression {
         Expression::AnyOf(parts) | Expression::AllOf(parts) => parts.iter().map(scope).max().unwrap_or(Scope::Cell),
-        // No `max` here: of a call to itself that ends in one, LLVM 21 takes the least value for that of every return.
+        // No `max` here: of a call to itself that ends in one, LLVM 22 takes the least value for that of every return.
         Expression::Skip(inner) => match scope(inner) {
             Scope::Cell => Scope::Row,
             wider => wider,

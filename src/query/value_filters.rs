@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::compare::Comparison;
-use super::filter::{Candidate, Decision, Filter, Included};
+use super::filter::{Candidate, Decision, Filter, Version};
 use crate::Result;
 
 /// A column named in a filter.
@@ -14,8 +14,8 @@ pub(super) struct NamedColumn {
 }
 
 impl NamedColumn {
-    fn is(&self, cell: &Candidate<'_>) -> bool {
-        cell.is_column(&self.family, &self.qualifier)
+    fn is(&self, version: &Version<'_>) -> bool {
+        version.is_column(&self.family, &self.qualifier)
     }
 }
 
@@ -47,7 +47,7 @@ impl Filter for ColumnValue {
     }
 
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        if !self.column.is(cell) {
+        if !self.column.is(&cell.version) {
             return Ok(if self.found { Decision::NextRow } else { Decision::NextColumn });
         }
         self.found = true;
@@ -111,7 +111,7 @@ impl Filter for SingleColumnValue {
         if self.latest_version_only && self.found {
             return Ok(Decision::NextRow);
         }
-        if !self.column.is(cell) {
+        if !self.column.is(&cell.version) {
             return Ok(Decision::Include);
         }
         self.found = true;
@@ -127,10 +127,8 @@ impl Filter for SingleColumnValue {
         true
     }
 
-    fn retain(&mut self, cells: &mut Vec<Included>) {
-        if self.tested == Tested::Hidden {
-            cells.retain(|c| c.family != self.column.family || c.cell.qualifier != self.column.qualifier);
-        }
+    fn keeps(&self, version: &Version<'_>) -> bool {
+        self.tested == Tested::Shown || !self.column.is(version)
     }
 
     fn excludes_row(&mut self) -> bool {
@@ -158,7 +156,7 @@ impl Filter for DependentColumn {
     }
 
     fn judge(&mut self, cell: &mut Candidate<'_>) -> Result<Decision> {
-        if !self.column.is(cell) {
+        if !self.column.is(&cell.version) {
             return Ok(Decision::Include);
         }
         if let Some(comparison) = &self.comparison
@@ -166,7 +164,7 @@ impl Filter for DependentColumn {
         {
             return Ok(Decision::Skip);
         }
-        self.timestamps.insert(cell.cell.timestamp.0);
+        self.timestamps.insert(cell.version.timestamp.0);
         Ok(if self.tested == Tested::Hidden { Decision::Skip } else { Decision::Include })
     }
 
@@ -174,7 +172,7 @@ impl Filter for DependentColumn {
         true
     }
 
-    fn retain(&mut self, cells: &mut Vec<Included>) {
-        cells.retain(|c| self.timestamps.contains(&c.cell.timestamp.0));
+    fn keeps(&self, version: &Version<'_>) -> bool {
+        self.timestamps.contains(&version.timestamp.0)
     }
 }

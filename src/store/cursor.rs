@@ -274,7 +274,7 @@ impl Cursor {
     }
 
     /// The flush that brought the next cell; 0: it is in memory.
-    fn generation(&self) -> Generation {
+    pub fn generation(&self) -> Generation {
         match self.lanes.first() {
             Some(Lane::Run(lane)) => lane.generation,
             Some(Lane::Memory(_)) | None => Generation(0),

@@ -6,7 +6,7 @@ use super::writing::no_tags;
 use crate::Result;
 use crate::format::key;
 use crate::model::{Cell, CellKind, FamilySchema, Piece, RowKey, Tags, TakePiece, Timestamp, VALUE_PIECE};
-use crate::query::{ValueLoader, emit_stored};
+use crate::query::{Taker, emit_stored};
 use crate::visibility::{FamilyReader, ReadRules, shows_by_itself};
 
 /// Cells of a column that are passed one by one before the rest is jumped over.
@@ -24,12 +24,6 @@ pub(super) struct PlainRow {
     /// The cell that is shown, and whether it has no tags.
     cell: Piece,
     is_untagged: bool,
-}
-
-/// Who takes the cells, and how values are read that the cells do not carry.
-pub(super) struct Taker<'t, 'l> {
-    pub(super) loader: &'l mut dyn ValueLoader,
-    pub(super) emit: TakePiece<'t>,
 }
 
 impl Default for PlainRow {

@@ -1,6 +1,6 @@
 //! Gets and scans: which rows, in which order. What of a row is in the answer is `query`'s.
 
-mod plain_steps;
+mod lean_steps;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::env::sync::Mutex;
 
 use super::cursor::{Cursor, End, FAR, SharedCursor, SharedRow, Snapshot};
 use super::engine::{Engine, family};
-use super::plain::PlainRow;
+use super::lean::LeanRow;
 use super::plan::Planner;
 use super::read::SNAPSHOT_ROWS;
 use super::secondary::lookup::{Bound, Bounds, LookUp};
@@ -48,7 +48,7 @@ struct Scanner<'s> {
     query: RowQuery,
     lanes: Vec<Lane>,
     /// `Some`: the rows are read by a look at each column's first cell.
-    plain: Option<PlainRow>,
+    lean: Option<LeanRow>,
     /// `Some`: only rows that an index has.
     by: Option<LookUp>,
     /// Only rows after (before, if reversed) this one.
@@ -125,7 +125,7 @@ impl Engine {
         Ok(Scanner {
             engine: self,
             scan,
-            plain: query.is_plain().then(PlainRow::default),
+            lean: LeanRow::of(&query),
             by,
             query,
             lanes,
@@ -323,9 +323,9 @@ impl<'s> Scanner<'s> {
 
     /// Reads the next row, or finds that the scan is over.
     fn step(&mut self, emit: TakePiece<'_>) -> Result<()> {
-        match self.plain.take() {
+        match self.lean.take() {
             Some(row) if self.by.is_some() => return self.step_found(row, emit),
-            Some(row) => return self.step_plain(row, emit),
+            Some(row) => return self.step_lean(row, emit),
             None => {}
         }
         let Some(row) = self.next_row()? else {

@@ -22,6 +22,7 @@ mod failures;
 mod feed;
 mod index_loads;
 mod indexes;
+mod judged;
 mod killed;
 mod large_values;
 mod listings;

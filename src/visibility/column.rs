@@ -106,7 +106,16 @@ pub fn version_info(visible: VisibleCell, family: &FamilyRules, now: Timestamp) 
 
 /// When a visible cell expires.
 pub fn expiry(cell: &StoredCell, family: &FamilyRules, now: Timestamp) -> Option<Timestamp> {
-    let ends = [cell.tags.ttl_ms, family.ttl_ms].into_iter().flatten().map(|ttl| last_alive(cell.timestamp, ttl));
+    expiry_at((cell.timestamp, cell.tags.ttl_ms), family, now)
+}
+
+/// As [`expiry`], of a version with a TTL of its own.
+pub fn expiry_at(
+    (timestamp, ttl_ms): (Timestamp, Option<u64>),
+    family: &FamilyRules,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let ends = [ttl_ms, family.ttl_ms].into_iter().flatten().map(|ttl| last_alive(timestamp, ttl));
     // A version that MIN_VERSIONS holds beyond its TTL does not expire.
     ends.filter(|t| *t >= now.0 && *t < i64::MAX).min().map(|t| Timestamp(t).next())
 }

@@ -15,7 +15,7 @@ mod newversion;
 mod reader;
 mod source;
 
-pub use column::{Past, expiry, list_versions, newest, past_of, version_info};
+pub use column::{Past, expiry, expiry_at, list_versions, newest, past_of, version_info};
 pub use compaction::{FlushMatcher, MajorMatcher, Verdict, major_compaction};
 pub use reader::{FamilyReader, VisibleCell};
 pub use source::{CellSource, SliceSource};

@@ -20,8 +20,8 @@ impl RowQuery {
         } = &self.read;
         let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
         let is_whole = columns.values().all(Option::is_none) && max_per_family.is_none() && *offset_per_family == 0;
-        let is_forward = self.direction == Direction::Forward && self.batch.is_none();
-        let is_forward = is_forward && self.tells == Tells::Values;
+        let is_forward = self.direction == Direction::Forward && self.answer.size.is_none();
+        let is_forward = is_forward && self.answer.tells == Tells::Values;
         let is_whole = is_whole && *slice == ColumnSlice::default();
         is_newest && is_whole && is_forward && filter.is_none() && !raw
     }

@@ -1,16 +1,16 @@
-//! A scan of the newest versions without more, row by row: see [`crate::store::plain`].
+//! A scan whose rows are read by a look at each column's first cell, row by row: see [`crate::store::lean`].
 
 use super::{Loader, Scanner};
 use crate::Result;
 use crate::format::key;
 use crate::model::TakePiece;
-use crate::query::Step;
-use crate::store::plain::{PlainRow, Taker};
+use crate::query::{Step, Taker};
+use crate::store::lean::LeanRow;
 use crate::store::read::SNAPSHOT_ROWS;
 
 impl Scanner<'_> {
     /// Reads the next row of a range.
-    pub(super) fn step_plain(&mut self, mut row: PlainRow, emit: TakePiece<'_>) -> Result<()> {
+    pub(super) fn step_lean(&mut self, mut row: LeanRow, emit: TakePiece<'_>) -> Result<()> {
         if self.looked >= SNAPSHOT_ROWS {
             self.passed = row.row().or(self.passed.take());
             let lower = self.lower();
@@ -21,14 +21,14 @@ impl Scanner<'_> {
         }
         self.ended = self.query.is_over() || !row.enter(self.lanes.iter().filter_map(|lane| lane.cursor.as_ref()));
         if !self.ended {
-            self.read_plain(&mut row, emit)?;
+            self.read_lean(&mut row, emit)?;
         }
-        self.plain = Some(row);
+        self.lean = Some(row);
         Ok(())
     }
 
     /// Reads the next row that an index has.
-    pub(super) fn step_found(&mut self, mut row: PlainRow, emit: TakePiece<'_>) -> Result<()> {
+    pub(super) fn step_found(&mut self, mut row: LeanRow, emit: TakePiece<'_>) -> Result<()> {
         let found = if self.query.is_over() { None } else { self.next_row()? };
         self.ended = found.is_none();
         if let Some(found) = found {
@@ -37,23 +37,18 @@ impl Scanner<'_> {
                 self.open_lane(at, &prefix)?.lock().seek(&prefix)?;
             }
             row.enter_row(&prefix);
-            self.read_plain(&mut row, emit)?;
+            self.read_lean(&mut row, emit)?;
             self.passed = Some(found);
         }
-        self.plain = Some(row);
+        self.lean = Some(row);
         Ok(())
     }
 
     /// Reads the row that was entered, at which the cursors stand, or behind it.
-    fn read_plain(&mut self, row: &mut PlainRow, emit: TakePiece<'_>) -> Result<()> {
+    fn read_lean(&mut self, row: &mut LeanRow, emit: TakePiece<'_>) -> Result<()> {
         let mut taker = Taker { loader: &mut Loader(self.engine, &self.snapshot), emit };
-        for lane in &self.lanes {
-            let Some(cursor) = &lane.cursor else { continue };
-            row.read((&lane.family, self.query.now()), &mut cursor.lock(), &mut taker)?;
-        }
-        if row.finish(taker.emit)? {
-            self.ended = self.query.count_row() == Step::Stop;
-        }
+        let lanes = self.lanes.iter().map(|lane| (&lane.family, lane.cursor.as_ref()));
+        self.ended = row.read(&mut self.query, lanes, &mut taker)? == Step::Stop;
         Ok(())
     }
 }
