@@ -58,7 +58,7 @@ impl Engine {
         }
         let mut plan = planner.plan(mutations)?;
         plan.results.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
-        let mut events = events_of(table, &row, &plan.cells, origin);
+        let mut events = if self.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
         events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell }).collect();
         let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts })?;

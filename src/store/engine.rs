@@ -235,6 +235,11 @@ impl Engine {
         FxBuildHasher.hash_one((table.id.0, row)) as usize % STRIPES
     }
 
+    /// Whether anybody is told of anything.
+    pub fn is_heard(&self) -> bool {
+        !self.subscribers.read().is_empty()
+    }
+
     /// Tells subscribers; the caller holds no lock.
     pub fn announce(&self, events: &[Event]) {
         let subscribers = self.subscribers.read().clone();
