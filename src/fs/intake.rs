@@ -30,8 +30,8 @@ struct State {
     passed: u64,
     /// Something was written since the last close was answered.
     is_dirty: bool,
-    /// A write was refused.
-    failed: Option<ErrorKind>,
+    /// Why a write was refused.
+    failed: Option<Error>,
 }
 
 impl Intake {
@@ -54,8 +54,10 @@ impl Intake {
     /// write has ended.
     pub fn write(&self, offset: Option<u64>, data: &[u8]) -> Result<u32> {
         let mut state = self.0.lock();
-        if let Some(kind) = state.failed {
-            return Err(Error::new(kind, "a line before was refused, and nothing behind it is taken; open it again"));
+        if let Some(e) = &state.failed {
+            // Who looks at the newest error alone is told of the first.
+            let text = format!("{}; nothing behind it is taken: open it again", e.message);
+            return Err(Error::new(e.kind, text));
         }
         if offset.is_some_and(|offset| offset != state.passed) {
             let text = "this file takes a stream: it is written from its beginning to its end, once an opening";
@@ -63,7 +65,7 @@ impl Intake {
         }
         state.is_dirty = true;
         let taken = state.import.feed(data, &mut |bad| Err(refusal(bad)));
-        state.failed = taken.as_ref().err().map(|e| e.kind);
+        state.failed = taken.as_ref().err().cloned();
         taken?;
         state.passed += data.len() as u64;
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
@@ -71,7 +73,7 @@ impl Intake {
 
     /// A write was refused before it came here: nothing behind it is taken.
     pub fn fail(&self, kind: ErrorKind) {
-        self.0.lock().failed.get_or_insert(kind);
+        self.0.lock().failed.get_or_insert_with(|| Error::new(kind, "a write before was refused"));
     }
 
     /// A close: all of it is stored, also a last line without an end. A copy of the open file may go on.

@@ -106,6 +106,8 @@ fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
     assert_eq!(errno(file.write_all(b"soon\nr3,3,5\n")), libc::EINVAL);
     assert!(errors(&fixture).contains("line 3, column 3: `soon` is no timestamp"), "{}", errors(&fixture));
     assert_eq!(errno(file.write_all(b"r4,4,5\n")), libc::EINVAL, "nothing behind it is taken");
+    let said = errors(&fixture);
+    assert!(said.lines().last().is_some_and(|newest| newest.contains("line 3, column 3")), "{said}");
     drop(file);
     assert_eq!(names(&fixture.path("t")), ["r1"]);
     // A stream that ends in the middle.
