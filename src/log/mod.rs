@@ -11,6 +11,7 @@ mod past;
 mod record;
 mod replay;
 mod tail;
+mod turns;
 mod whole;
 mod writer;
 

@@ -5,15 +5,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::env::sync::{Condvar, Mutex};
+use crate::env::sync::Mutex;
 
 use super::cell::LogCell;
 use super::file::{FileHeader, HEADER, path_of};
 use super::nothing::Nothing;
 use super::past::{Becomes, retire};
 use super::record::Place;
+use super::turns::Turns;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
@@ -59,46 +60,25 @@ pub struct Log {
     store: StoreId,
     /// The first file that this run writes to.
     first: u64,
-    /// Lock 3: numbers, the file's end, what is published. Lock order: `syncing` before it.
+    /// Lock 3: numbers, the file's end, what is published. Lock order: that of `turns` before it.
     active: Mutex<Active>,
-    syncing: Mutex<bool>,
-    sync_ended: Condvar,
+    turns: Turns,
     written: AtomicU64,
     synced: AtomicU64,
     /// The last record that is known to be on the disk: numbers up to `synced` need not all have one.
     synced_record: AtomicU64,
     poisoned: AtomicBool,
     poison: Mutex<Option<String>>,
-    /// Syncs that are under way.
-    waiting: AtomicUsize,
 }
 
-/// The turn of a thread to sync for everybody, until it is dropped.
-struct Turn<'l>(&'l Log);
+/// Takes nothing more if a thread panics while it syncs for everybody.
+struct Syncing<'l>(&'l Log);
 
-impl Drop for Turn<'_> {
+impl Drop for Syncing<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.set_poison("a sync ended by a fault of the program; restart the store".to_owned());
         }
-        *self.0.syncing.lock() = false;
-        self.0.sync_ended.notify_all();
-    }
-}
-
-/// Counts a sync that is under way.
-struct Waiting<'l>(&'l AtomicUsize);
-
-impl<'l> Waiting<'l> {
-    fn begin(count: &'l AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -131,14 +111,12 @@ impl Log {
             store,
             first: header.number,
             active: Mutex::new(active),
-            syncing: Mutex::new(false),
-            sync_ended: Condvar::new(),
+            turns: Turns::default(),
             written: AtomicU64::new(last.0),
             synced: AtomicU64::new(last.0),
             synced_record: AtomicU64::new(last_record.0),
             poisoned: AtomicBool::new(false),
             poison: Mutex::new(None),
-            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -191,7 +169,7 @@ impl Log {
 
     /// Whether an append would hardly wait for the disk: no sync is under way.
     pub fn is_prompt(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) == 0
+        self.turns.is_idle()
     }
 
     /// Bytes of all files.
@@ -308,27 +286,11 @@ impl Log {
     /// Returns when everything up to `seq` is on the disk. Those who wait share a sync. `first` brings what the records
     /// refer to there.
     pub fn sync_to(&self, seq: SeqNo, first: &dyn Fn() -> Result<()>) -> Result<()> {
-        let _waiting = Waiting::begin(&self.waiting);
-        match self.turn_to_sync(seq) {
-            Some(_turn) => self.sync_written(first),
-            None => Ok(()),
-        }
-    }
-
-    /// Waits until somebody else's sync has covered `seq` (`None`), or until it is this thread's turn to sync for
-    /// everybody.
-    fn turn_to_sync(&self, seq: SeqNo) -> Option<Turn<'_>> {
-        let mut syncing = self.syncing.lock();
-        loop {
-            if self.synced() >= seq {
-                return None;
-            }
-            if !*syncing {
-                *syncing = true;
-                return Some(Turn(self));
-            }
-            self.sync_ended.wait(&mut syncing);
-        }
+        let _here = self.turns.come();
+        let Some(_turn) = self.turns.take(|| self.synced() >= seq) else { return Ok(()) };
+        // Order: before the turn of another.
+        let _syncing = Syncing(self);
+        self.sync_written(first)
     }
 
     fn sync_written(&self, first: &dyn Fn() -> Result<()>) -> Result<()> {
