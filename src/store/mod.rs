@@ -65,6 +65,7 @@ mod system;
 mod twofold;
 mod values;
 mod worker;
+mod write_again;
 mod writing;
 
 #[cfg(test)]
