@@ -116,8 +116,8 @@ pub trait Env: Send + Sync {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes an exclusive lock on a file, which it makes if absent; `WouldBlock` if another holds it.
     fn lock(&self, path: &Path, holder: &str) -> io::Result<Box<dyn LockGuard>>;
-    /// What tells this run of the machine, and the device of a directory, from all others: what was written in it is read
-    /// back as it was written, whoever is killed meanwhile. `None`: that is not known.
+    /// What tells this run of the machine, and a directory, from all others: what was written there is read back as it was
+    /// written, whoever is killed meanwhile. `None`: that is not known.
     fn boot(&self, _dir: &Path) -> Option<String> {
         None
     }

@@ -17,6 +17,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Edits are folded into a new base when they have so many bytes, and more than the base.
 const LEAST: u64 = 1 << 20;
+/// Files of one name that are kept aside.
+const ASIDE_MAX: usize = 100;
 
 /// A commit that was not done.
 #[derive(Debug)]
@@ -71,7 +73,14 @@ pub struct Journal {
 fn set_aside(env: &dyn Env, dir: &Path, file: u64) -> Result<()> {
     for extension in [MAIN, COPY] {
         let path = path_of(dir, file, extension);
-        match env.rename(&path, &path.with_extension(format!("{extension}.{ASIDE}"))) {
+        // What was kept before stays as it is.
+        let is_free = |name: &PathBuf| env.exists(name).is_ok_and(|exists| !exists);
+        let names = (0..).map(|n| match n {
+            0 => path.with_extension(format!("{extension}.{ASIDE}")),
+            n => path.with_extension(format!("{n}.{extension}.{ASIDE}")),
+        });
+        let Some(aside) = names.take(ASIDE_MAX).find(is_free) else { continue };
+        match env.rename(&path, &aside) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             renamed => renamed.map_err(|e| io("keep aside", &path, &e))?,
         }

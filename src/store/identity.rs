@@ -98,7 +98,7 @@ pub fn admit(env: &dyn Env, dir: &Path) -> Result<()> {
         }
         names => names.map_err(|e| Error::io(format!("list {}", dir.display()), &e))?,
     };
-    let ours = |name: &String| matches!(name.as_str(), "LOCK" | "cellfs.log" | "format.new" | "lost+found");
+    let ours = |name: &String| matches!(name.as_str(), "LOCK" | "boot" | "cellfs.log" | "format.new" | "lost+found");
     match names.iter().find(|name| !ours(name)) {
         Some(other) if !names.iter().any(|name| name == "format" || name == "format.copy") => {
             let (dir, other) = (dir.display(), other.escape_debug());

@@ -17,54 +17,20 @@ const INTERVAL: Duration = Duration::from_millis(5);
 /// Looks that must find the holder alive: one may fall between its death and what the kernel shows of it.
 const LOOKS: u32 = 2;
 
-/// The store's lock.
-pub struct Taken {
-    pub guard: Box<dyn LockGuard>,
-    /// Whether all of the log was written in this run of the machine: no power cut has left less of it than was written.
-    pub is_of_this_boot: bool,
-}
-
 /// The store's lock, or who has it; holds the directory as long as the lock.
-pub fn take(env: &dyn Env, dir: &Path) -> Result<Taken> {
+pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
     let path = dir.join("LOCK");
     // Order: before anything of it is looked at.
     env.claim_dir(dir).map_err(|e| Error::io(format!("use the store in {}", dir.display()), &e))?;
-    let boot = env.boot(dir).filter(|boot| line(env, &path, "boot ").as_ref() == Some(boot));
-    let own = text(boot.as_deref());
+    let own = format!("pid {}\n", std::process::id());
     match wait(PATIENCE, || env.lock(&path, &own), || holder(env, &path)) {
-        Ok(guard) => Ok(Taken { guard, is_of_this_boot: boot.is_some() }),
+        Ok(guard) => Ok(guard),
         Err(Refusal::Held(pid)) => {
             let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
             Err(Error::new(ErrorKind::Locked, text))
         }
         Err(Refusal::Failed(e)) => Err(Error::io(format!("lock {}", path.display()), &e)),
     }
-}
-
-/// Notes that all of the log is of this run of the machine, as it is from the replay on; by the holder of the lock.
-pub fn note_boot(env: &dyn Env, dir: &Path) {
-    let Some(boot) = env.boot(dir) else { return };
-    let own = text(Some(&boot));
-    let noted = env.open(&dir.join("LOCK")).and_then(|file| {
-        file.write_at(own.as_bytes(), 0)?;
-        file.set_len(own.len() as u64)
-    });
-    if let Err(e) = noted {
-        // After a kill, damage may be taken for what a power cut leaves.
-        log::debug!("note in {} which run of the machine this is: {e}", dir.display());
-    }
-}
-
-/// What a lock says.
-fn text(boot: Option<&str>) -> String {
-    let boot = boot.map(|boot| format!("boot {boot}\n")).unwrap_or_default();
-    format!("pid {}\n{boot}", std::process::id())
-}
-
-/// What follows a word in a lock.
-fn line(env: &dyn Env, path: &Path, word: &str) -> Option<String> {
-    let text = String::from_utf8(env.read_file(path).ok()?).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(word)).map(str::to_owned)
 }
 
 /// Why there is no lock.
@@ -110,10 +76,11 @@ fn wait<G>(
 }
 
 fn holder(env: &dyn Env, path: &Path) -> Holder {
-    match line(env, path, "pid ") {
+    let text = env.read_file(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    match text.lines().find_map(|line| line.strip_prefix("pid ")) {
         None => Holder::Unnamed,
-        Some(pid) if lives(&pid) => Holder::Alive(pid),
-        Some(pid) => Holder::Gone(pid),
+        Some(pid) if lives(pid) => Holder::Alive(pid.to_owned()),
+        Some(pid) => Holder::Gone(pid.to_owned()),
     }
 }
 

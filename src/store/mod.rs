@@ -7,6 +7,7 @@ mod apply;
 mod attribute_times;
 mod batch;
 mod blob_names;
+mod boot;
 mod bring_back;
 mod bulk_load;
 mod catalogue;

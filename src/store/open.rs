@@ -11,12 +11,11 @@ use super::blob_names::BlobNames;
 use super::damage::{Damages, Met};
 use super::engine::{Engine, Parts, STRIPES, SignalState, Signals};
 use super::layout::Layout;
-use super::lock::Taken;
 use super::memtable::Memtables;
 use super::pace::Hurry;
 use super::progress::Progress;
 use super::recent::Recent;
-use super::recover::{self, Recovered};
+use super::recover::{self, Recovered, Written};
 use super::reserve::Sizes;
 use super::room::DiskRoom;
 use super::secondary::build::complete_entries;
@@ -27,7 +26,7 @@ use super::snapshots::families_of;
 use super::structure::{Structure, numbers};
 use super::values::Values;
 use super::write_again::write_again;
-use super::{Background, StoreOptions, catalogue, identity, lock, reserve};
+use super::{Background, StoreOptions, boot, catalogue, identity, lock, reserve};
 use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
 use crate::journal::{Found, Journal, SnapshotRecord, State};
@@ -46,7 +45,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     // Order: before anything is made there.
     identity::admit(&*env, &dir)?;
     env.create_dir(&dir).map_err(|e| io("make", e))?;
-    let Taken { guard: lock, is_of_this_boot } = lock::take(&*env, &dir)?;
+    let lock = lock::take(&*env, &dir)?;
     refuse_links(&*env, &dir)?;
     let identity = identity::load(&*env, &dir)?;
     for name in DIRECTORIES {
@@ -87,11 +86,12 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
+    let written = if boot::is_same(&*env, &dir) { Written::ThisBoot } else { Written::Before };
     let recovered = reserve::use_up(&*env, &dir, || {
-        recover::recover(&options, &structure, &blobs, (&progress, is_of_this_boot), &mut damages)
+        recover::recover(&options, &structure, &blobs, (&progress, written), &mut damages)
     })?;
     // Order: what a power cut has left of the log is read before.
-    lock::note_boot(&*env, &dir);
+    boot::note(&*env, &dir);
     let met = Arc::new(Met::new(&*env, &dir));
     let parts = Made { options, hash_key: identity.hash_key, structure, blobs, progress, met, sizes, damages };
     let engine = parts.engine(recovered);

@@ -163,12 +163,22 @@ impl Old {
     }
 }
 
-/// Makes memtable and log. `is_as_written`: see [`Known`].
+/// When a log was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// In this run of the machine: nothing but a kill has ended what wrote it. All that was written is there, but a record
+    /// that was being written.
+    ThisBoot,
+    /// A power cut may have left less than was written.
+    Before,
+}
+
+/// Makes memtable and log.
 pub fn recover(
     options: &StoreOptions,
     structure: &Arc<Structure>,
     blobs: &Blobs,
-    (progress, is_as_written): (&Progress, bool),
+    (progress, written): (&Progress, Written),
     damages: &mut Damages,
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
@@ -177,12 +187,12 @@ pub fn recover(
     let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
     // What was noted last may have been about all that is there.
-    let counts_all = progress.is_unreadable || is_as_written;
+    let counts_all = progress.is_unreadable || written == Written::ThisBoot;
     let owed = if counts_all { synced.max(greatest_whole(&files)) } else { synced };
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
-    let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, is_as_written });
+    let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, written });
     end_at_missing_chunks(&mut replay, blobs, owed, damages);
     tell_lost(options, &mut replay, owed, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
@@ -226,7 +236,7 @@ pub fn recover(
     Ok(Recovered { memtable, log, last: greatest, doubt })
 }
 
-/// A record whose chunks never came to the disk ends the log there, as a torn record does.
+/// A record whose chunks never came to the disk ends the log there, as a torn record does; up to `owed` it counts.
 fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, owed: SeqNo, damages: &mut Damages) {
     let mut is_whole = |record: &Record| {
         let roots = record.cells.iter().filter(|cell| cell.root.is_some());

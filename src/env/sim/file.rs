@@ -22,6 +22,9 @@ impl Drop for SimLock {
     fn drop(&mut self) {
         let mut state = self.env.state.lock();
         if state.life == self.life {
+            if let Ok(node) = state.node(&self.path) {
+                state.nodes[node].live.clear();
+            }
             state.locked.remove(&self.path);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::boot;
 use super::super::lost::{self, Lost};
 use super::walk::Checker;
 use super::{Known, damage, note};
@@ -16,6 +17,8 @@ use crate::{Result, error};
 enum Owed {
     /// What is known to have been on the disk: a crash may have left less than was written.
     Synced(Known),
+    /// All behind a number but a record within which a file ends: nothing but a kill has ended what wrote it.
+    Written(SeqNo),
     /// The records behind the one number up to the other: what a crash has left behind them was read by the start that
     /// came after, and is in a later file.
     UpTo(SeqNo, SeqNo),
@@ -27,7 +30,9 @@ impl Checker<'_> {
     /// Reads the log of a store that nobody has open.
     pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, known: Known) -> Result<()> {
         let mut last = known.0;
+        let is_as_written = boot::is_same(env, dir.parent().unwrap_or(dir));
         let owed = |upto: SeqNo| match upto.0 {
+            u64::MAX if is_as_written => Owed::Written(known.0),
             u64::MAX => Owed::Synced(known),
             _ => Owed::UpTo(known.0, upto.min(known.1)),
         };
@@ -124,7 +129,7 @@ impl Checker<'_> {
                     let text = format!("a record is not whole{why}");
                     (self.tell)(damage(path.clone(), Some(broken.offset), cell, text))?;
                 }
-                Err(broken) if matches!(owed, Owed::Synced(_)) => {
+                Err(broken) if matches!(owed, Owed::Synced(_) | Owed::Written(_)) => {
                     self.summary.notes += 1;
                     let text = "what was written last was never whole; the next start leaves it out".to_owned();
                     (self.tell)(note(path.clone(), Some(broken.offset), text))?;
@@ -146,6 +151,7 @@ impl Owed {
     fn has(self, found: &Damage, last: SeqNo, next: Option<SeqNo>) -> bool {
         match (self, found.seq) {
             (Self::Everything, _) => true,
+            (Self::Written(covered), seq) => !found.is_cut && seq.is_none_or(|seq| seq > covered),
             (Self::UpTo(covered, upto), Some(seq)) => seq > covered && seq <= upto,
             (Self::UpTo(covered, upto), None) => {
                 last.max(covered) < upto.min(next.map_or(upto, |next| SeqNo(next.0.saturating_sub(1))))

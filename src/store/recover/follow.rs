@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Found, Read};
+use super::{Found, Read, Written};
 use crate::log::{Damage, Record};
 use crate::model::SeqNo;
 
@@ -56,20 +56,19 @@ pub(super) struct Known {
     pub(super) owed: SeqNo,
     /// The greatest number that anything stored has.
     pub(super) greatest: SeqNo,
-    /// Nothing but a kill has ended what wrote it: all that was written is there, but a record that was being written.
-    pub(super) is_as_written: bool,
+    pub(super) written: Written,
 }
 
 impl Known {
     /// Whether damage behind a record is of something that was there.
     fn was_there(&self, damage: &Damage, last: SeqNo) -> bool {
-        last < self.owed || self.is_as_written && !damage.is_cut
+        last < self.owed || self.written == Written::ThisBoot && !damage.is_cut
     }
 }
 
 /// Follows the files. `damaged`: numbers of files that make no sense.
 pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
-    let Known { covered, owed, greatest, is_as_written } = known;
+    let Known { covered, owed, greatest, written } = known;
     let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
     let mut met_unreadable = false;
@@ -111,7 +110,7 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay 
                     take_rest(&mut replay, &file.path, damage, SeqNo(u64::MAX));
                 }
                 Err(damage) if known.was_there(&damage, replay.last) => {
-                    let upto = if is_as_written { SeqNo(u64::MAX) } else { owed };
+                    let upto = if written == Written::ThisBoot { SeqNo(u64::MAX) } else { owed };
                     take_rest(&mut replay, &file.path, damage, upto);
                 }
                 Err(damage) => {

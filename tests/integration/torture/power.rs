@@ -188,7 +188,7 @@ fn round(disk: &mut Disk, env: &Arc<dyn Env>, history: &Mutex<History>, tally: &
     drop(store);
     disk.restart();
     // The machine has not started anew, as it would have.
-    fs::remove_file(disk.path().join("store/LOCK")).map_err(|e| e.to_string())?;
+    fs::remove_file(disk.path().join("store/boot")).map_err(|e| e.to_string())?;
     tally.rounds += 1;
     let store = open(&disk.path(), env).map_err(|e| e.message)?;
     let mut history = history.lock().unwrap();
