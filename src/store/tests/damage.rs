@@ -271,7 +271,8 @@ fn a_journal_that_ends_before_an_edit_that_was_on_the_disk_is_told_of_by_every_o
 #[test]
 fn a_journal_that_lacks_the_last_edit_alone_is_told_of() {
     use crate::env::Env;
-    let makes: [(&str, fn(&Store)); 3] = [
+    type Make = fn(&Store);
+    let makes: [(&str, Make); 3] = [
         ("a table", |store| create(store, FILES)),
         ("a blob", |store| drop(put(store, "r", "q", &super::rig::large(1)))),
         ("a segment", |store| store.flush(None).unwrap()),
