@@ -33,7 +33,6 @@ pub struct RealEnv {
 }
 
 struct RealFile(File);
-
 struct RealLock {
     file: File,
     env: RealEnv,
@@ -42,8 +41,7 @@ struct RealLock {
 
 impl Drop for RealLock {
     fn drop(&mut self) {
-        // Order: before the lock goes with the file; nobody is to read this process's number after that. A leftover
-        // misleads only as long as this process lives.
+        // Order: before the lock goes with the file; nobody is to read this process's number after that.
         let _ = self.file.set_len(0);
         self.env.let_go(&self.dir);
     }

@@ -15,7 +15,7 @@ use super::memtable::Memtables;
 use super::pace::Hurry;
 use super::progress::Progress;
 use super::recent::Recent;
-use super::recover::{self, Recovered, Written};
+use super::recover::{self, Recovered};
 use super::reserve::Sizes;
 use super::room::DiskRoom;
 use super::secondary::build::complete_entries;
@@ -86,10 +86,8 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
-    let written = if boot::is_same(&*env, &dir) { Written::ThisBoot } else { Written::Before };
-    let recovered = reserve::use_up(&*env, &dir, || {
-        recover::recover(&options, &structure, &blobs, (&progress, written), &mut damages)
-    })?;
+    let recovered =
+        reserve::use_up(&*env, &dir, || recover::recover(&options, &structure, &blobs, &progress, &mut damages))?;
     // Order: what a power cut has left of the log is read before.
     boot::note(&*env, &dir);
     let met = Arc::new(Met::new(&*env, &dir));

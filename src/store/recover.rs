@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 
 use self::follow::{Known, Loss, Replay, follow};
 use super::StoreOptions;
+use super::boot;
 use super::damage::Damages;
 use super::lost;
 use super::memtable::{MemCell, MemValue, Memtable};
@@ -20,6 +21,7 @@ use super::structure::Structure;
 use crate::blob::{Blobs, Root};
 use crate::env::Env;
 use crate::format::{StoreId, key};
+use crate::journal::State;
 use crate::log::{self as cells, Becomes, Bytes, Damage, FileHeader, FoundCell, HEADER, Log, LogCell, Record, Walk};
 use crate::model::{FamilyId, SeqNo};
 use crate::{Error, Result};
@@ -165,7 +167,7 @@ impl Old {
 
 /// When a log was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+enum Written {
     /// In this run of the machine: nothing but a kill has ended what wrote it. All that was written is there, but a record
     /// that was being written.
     ThisBoot,
@@ -173,12 +175,19 @@ pub enum Written {
     Before,
 }
 
+impl Written {
+    /// By the holder of the lock.
+    fn of(env: &dyn Env, store: &Path) -> Self {
+        if boot::is_same(env, store) { Self::ThisBoot } else { Self::Before }
+    }
+}
+
 /// Makes memtable and log.
 pub fn recover(
     options: &StoreOptions,
     structure: &Arc<Structure>,
     blobs: &Blobs,
-    (progress, written): (&Progress, Written),
+    progress: &Progress,
     damages: &mut Damages,
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
@@ -186,9 +195,10 @@ pub fn recover(
     let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
     let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
+    let written = Written::of(&**env, &options.path);
     // What was noted last may have been about all that is there.
     let counts_all = progress.is_unreadable || written == Written::ThisBoot;
-    let owed = if counts_all { synced.max(greatest_whole(&files)) } else { synced };
+    let owed = synced.max(if counts_all { greatest_whole(&files) } else { SeqNo(0) });
     // That of a bulk load stands in its extents too.
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
@@ -197,14 +207,7 @@ pub fn recover(
     tell_lost(options, &mut replay, owed, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
     let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
-    let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
-    let memtable = Memtable::default();
-    for record in &replay.records {
-        options.recovered.fetch_add(1, Ordering::Relaxed);
-        for cell in record.cells.iter().filter(|cell| families.contains(&cell.family)) {
-            insert(&memtable, cell, record.seq);
-        }
-    }
+    let memtable = memtable_of(options, &state, &replay.records);
     // Order: what may not be on the disk is, before anything is acknowledged that builds on it.
     let before = synced.min(replay.last).max(state.covered);
     let header = FileHeader { number: structure.next_number()?, before, edit: state.edit };
@@ -272,6 +275,19 @@ fn tell_lost(options: &StoreOptions, replay: &mut Replay, owed: SeqNo, damages: 
         }
     }
     Ok(())
+}
+
+/// What the records have of families that are kept.
+fn memtable_of(options: &StoreOptions, state: &State, records: &[Record]) -> Memtable {
+    let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
+    let memtable = Memtable::default();
+    for record in records {
+        options.recovered.fetch_add(1, Ordering::Relaxed);
+        for cell in record.cells.iter().filter(|cell| families.contains(&cell.family)) {
+            insert(&memtable, cell, record.seq);
+        }
+    }
+    memtable
 }
 
 fn insert(memtable: &Memtable, cell: &FoundCell, seq: SeqNo) {
