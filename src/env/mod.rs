@@ -9,6 +9,7 @@ mod overlay;
 mod partial;
 mod process;
 mod real;
+mod real_lock;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
 mod spare;

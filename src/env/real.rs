@@ -12,6 +12,7 @@ use super::interrupted::uninterrupted;
 use super::overlay::OverlayEnv;
 use super::sync::RwLock;
 
+use super::real_lock::{ReadLock, RealLock};
 use super::spare::Spare;
 use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
 use crate::model::Timestamp;
@@ -33,36 +34,6 @@ pub struct RealEnv {
 }
 
 struct RealFile(File);
-struct RealLock {
-    file: File,
-    env: RealEnv,
-    dir: PathBuf,
-}
-
-impl Drop for RealLock {
-    fn drop(&mut self) {
-        // Order: before the lock goes with the file; nobody is to read this process's number after that.
-        let _ = self.file.set_len(0);
-        self.env.let_go(&self.dir);
-    }
-}
-
-impl LockGuard for RealLock {}
-
-/// As [`RealLock`], of who only reads.
-struct ReadLock {
-    _file: Option<File>,
-    env: RealEnv,
-    dir: PathBuf,
-}
-
-impl Drop for ReadLock {
-    fn drop(&mut self) {
-        self.env.let_go(&self.dir);
-    }
-}
-
-impl LockGuard for ReadLock {}
 
 impl EnvFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -173,7 +144,7 @@ impl RealEnv {
         }
     }
 
-    fn let_go(&self, dir: &Path) {
+    pub(super) fn let_go(&self, dir: &Path) {
         self.held.write().retain(|held| held.shown() != dir);
     }
 
@@ -214,7 +185,7 @@ impl RealEnv {
         match file.as_ref().map(File::try_lock_shared) {
             Some(Err(TryLockError::WouldBlock)) => Err(io::ErrorKind::WouldBlock.into()),
             Some(Err(TryLockError::Error(e))) => Err(e),
-            Some(Ok(())) | None => Ok(Box::new(ReadLock { _file: file, env: self.clone(), dir })),
+            Some(Ok(())) | None => Ok(Box::new(ReadLock::new(file, self.clone(), dir))),
         }
     }
 }
@@ -357,7 +328,7 @@ impl Env for RealEnv {
             other => other?,
         }
         let dir = path.parent().unwrap_or(path).to_owned();
-        Ok(Box::new(RealLock { file, env: self.clone(), dir }))
+        Ok(Box::new(RealLock::new(file, self.clone(), dir)))
     }
 
     fn boot(&self, dir: &Path) -> Option<String> {

@@ -47,6 +47,7 @@ pub struct Opened {
 }
 
 /// What a journal says.
+#[derive(Default)]
 pub struct Seen {
     pub state: State,
     pub problems: Vec<Problem>,
@@ -118,7 +119,9 @@ impl Journal {
         };
         let Folded { problems, shown, .. } = folded;
         let lacks_end = folded.state.edit < known.owed.max(shown);
-        if folded.is_twofold && others.is_empty() {
+        // What is kept aside tells of the loss already.
+        let is_told = !lacks_end || shown == u64::MAX;
+        if folded.is_twofold && others.is_empty() && is_told {
             let open = |extension| {
                 let path = path_of(dir, folded.file, extension);
                 env.open(&path).map_err(|e| io("open", &path, &e))

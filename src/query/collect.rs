@@ -57,7 +57,7 @@ impl FamilyCursor {
 pub(super) enum Showing {
     /// Each goes out at once: memory does not grow with the row.
     Now,
-    /// They wait, without their values, until the row is judged.
+    /// They wait, without longer values, until the row is judged.
     Later,
     /// None is shown: the row is read for the filter's sake only.
     Never,

@@ -199,7 +199,7 @@ impl RowQuery {
     }
 
     /// Begins a row that [`Self::enter`] let pass.
-    fn begin(&mut self, row: &[u8]) {
+    pub fn begin(&mut self, row: &[u8]) {
         let showing = self.showing();
         self.answer.enter(row, showing);
     }
@@ -248,7 +248,8 @@ impl RowQuery {
         InFamily { at, cursor, next_row: None, found_cells: false, is_full: false }
     }
 
-    fn leave_family(&mut self, part: InFamily) {
+    /// Nothing more is read of the family.
+    pub fn leave_family(&mut self, part: InFamily) {
         if !part.is_full {
             let family = &mut self.families[part.at];
             family.closed = part.found_cells && self.filter.as_ref().is_some_and(|f| f.is_done());
@@ -286,7 +287,7 @@ impl RowQuery {
     }
 
     /// Reads cells of a family by the rules in full: all of the row, or those of one column; from where to read on.
-    fn read_stored<S: CellSource>(
+    pub fn read_stored<S: CellSource>(
         &mut self,
         part: &mut InFamily,
         source: S,

@@ -9,13 +9,9 @@ use crate::model::{FamilySchema, Qualifier, RowKey, StoredCell};
 use crate::query::{InFamily, LentCell, Onward, RowKeyVerdict, RowQuery, Step, Taker};
 use crate::visibility::{CellSource, ReadRules, shows_by_itself};
 
-/// Cells of a column that are passed one by one before the rest is jumped over.
-const STEPS: usize = 8;
-
 /// The row that is read; its buffers are used again.
 #[derive(Default)]
 pub(super) struct JudgedRow {
-    place: RowPlace,
     row: RowKey,
     /// What the keys of a column's cells begin with.
     column: Vec<u8>,
@@ -24,39 +20,26 @@ pub(super) struct JudgedRow {
     value: Vec<u8>,
 }
 
-/// A family that is read.
-struct Lane<'l> {
+/// What is read: a family of a row.
+struct Part<'l> {
     at: usize,
     family: &'l FamilySchema,
+    place: &'l RowPlace,
 }
 
 impl JudgedRow {
-    /// Enters the least row at which one of the cursors stands; whether there is one.
-    pub(super) fn enter<'c>(&mut self, cursors: impl Iterator<Item = &'c SharedCursor>) -> bool {
-        self.place.enter(|take| cursors.for_each(|cursor| cursor.lock().key().into_iter().for_each(&mut *take)))
-    }
-
-    /// Enters a row.
-    pub(super) fn enter_row(&mut self, prefix: &[u8]) {
-        self.place.enter(|take| take(prefix));
-    }
-
-    /// The row that was entered last.
-    pub(super) fn row(&self) -> Option<RowKey> {
-        self.place.row()
-    }
-
     /// Reads what the row has in the families of the query, whose cursors end up behind it.
     pub(super) fn read<'l>(
         &mut self,
+        place: &RowPlace,
         query: &mut RowQuery,
         lanes: impl Iterator<Item = (&'l FamilySchema, Option<&'l SharedCursor>)>,
         taker: &mut Taker<'_, '_>,
     ) -> Result<Step> {
-        key::set_row(self.place.prefix(), &mut self.row);
+        key::set_row(place.prefix(), &mut self.row);
         let verdict = query.enter(&self.row);
         match verdict {
-            RowKeyVerdict::Read => query.begin_lent(&self.row),
+            RowKeyVerdict::Read => query.begin(&self.row),
             RowKeyVerdict::Skip => {}
             RowKeyVerdict::Stop => return Ok(Step::Stop),
         }
@@ -64,44 +47,46 @@ impl JudgedRow {
             let Some(cursor) = cursor else { continue };
             let mut cursor = cursor.lock();
             if verdict == RowKeyVerdict::Read {
-                self.read_family(&Lane { at, family }, &mut cursor, query, taker)?;
+                self.read_family(&Part { at, family, place }, &mut cursor, query, taker)?;
             }
-            self.pass_rest(&mut cursor)?;
+            pass_rest(place, &mut cursor)?;
         }
         if verdict == RowKeyVerdict::Read { query.finish_lent(taker) } else { Ok(Step::Continue) }
     }
 
     fn read_family(
         &mut self,
-        lane: &Lane<'_>,
+        of: &Part<'_>,
         cursor: &mut Cursor,
         query: &mut RowQuery,
         taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
-        let Some(mut part) = query.begin_family(lane.at, &self.row) else { return Ok(()) };
-        let mut is_in_row = self.is_in_row(cursor);
-        // Tombstones of the family have the empty qualifier, and so they stand first.
-        let is_empty = |key: &[u8]| key.len() <= self.place.prefix().len() + key::EMPTY + key::SUFFIX;
-        if is_in_row && cursor.key().is_some_and(is_empty) {
-            query.judge_stored(&mut part, cursor.row(self.place.prefix().to_vec()), taker)?;
+        let Some(mut part) = query.begin_family(of.at, &self.row) else { return Ok(()) };
+        let mut is_in_row = of.place.holds(cursor);
+        if of.place.begins_empty(cursor) {
+            query.read_stored(&mut part, cursor.row(of.place.prefix().to_vec()), taker)?;
             is_in_row = false;
         }
         while is_in_row {
-            let onward = self.read_column(lane, &mut part, cursor, query, taker)?;
-            is_in_row = onward != Onward::NextRow && self.pass_column(cursor)?;
+            let onward = self.read_column(of, &mut part, cursor, query, taker)?;
+            is_in_row = onward != Onward::NextRow
+                && match cursor.goes_on_with(&self.column) {
+                    true => of.place.pass_column(&self.column, cursor)?,
+                    false => cursor.goes_on_with(of.place.prefix()),
+                };
             if let (Onward::Column(column), true) = (onward, is_in_row) {
-                cursor.seek(&key::column_prefix(self.place.prefix(), &column))?;
-                is_in_row = self.is_in_row(cursor);
+                cursor.seek(&key::column_prefix(of.place.prefix(), &column))?;
+                is_in_row = of.place.holds(cursor);
             }
         }
-        query.end_family(part);
+        query.leave_family(part);
         Ok(())
     }
 
     /// Reads the column at which the cursor stands; from where to read on.
     fn read_column(
         &mut self,
-        lane: &Lane<'_>,
+        of: &Part<'_>,
         part: &mut InFamily,
         cursor: &mut Cursor,
         query: &mut RowQuery,
@@ -110,12 +95,11 @@ impl JudgedRow {
         let key = cursor.key().unwrap_or_default();
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
-        let row_len = self.place.prefix().len();
-        let rules = ReadRules::plain(&lane.family.rules, query.now());
-        let Some(cell) = lent(cursor, &rules, &mut self.qualifier, (row_len, query.longest_lent())) else {
-            return query.judge_stored(part, self.column_cells(cursor), taker);
+        let rules = ReadRules::plain(&of.family.rules, query.now());
+        let Some(cell) = lent(cursor, &rules, &mut self.qualifier, of.place, query.longest_lent()) else {
+            return query.read_stored(part, self.column_cells(of, cursor), taker);
         };
-        if query.sees_newest_alone(lane.at) {
+        if query.sees_newest_alone(of.at) {
             return query.judge_lent(part, cell, taker);
         }
         cell.value.clone_into(&mut self.value);
@@ -125,39 +109,23 @@ impl JudgedRow {
         if !cursor.goes_on_with(&self.column) {
             return query.judge_lent(part, cell, taker);
         }
-        let all = WithFirst { first: Some(cell.to_stored()), rest: self.column_cells(cursor) };
-        query.judge_stored(part, all, taker)
+        let all = WithFirst { first: Some(cell.to_stored()), rest: self.column_cells(of, cursor) };
+        query.read_stored(part, all, taker)
     }
 
-    fn column_cells<'c>(&self, cursor: &'c mut Cursor) -> RowCells<'c> {
-        RowCells::until(cursor, self.place.prefix().to_vec(), key::prefix_end(&self.column))
+    fn column_cells<'c>(&self, of: &Part<'_>, cursor: &'c mut Cursor) -> RowCells<'c> {
+        RowCells::until(cursor, of.place.prefix().to_vec(), key::prefix_end(&self.column))
     }
+}
 
-    fn is_in_row(&self, cursor: &Cursor) -> bool {
-        cursor.key().is_some_and(|key| key < self.place.end())
+/// Passes what is left of the row.
+fn pass_rest(place: &RowPlace, cursor: &mut Cursor) -> Result<()> {
+    if place.holds(cursor) {
+        // A row of one cell says nothing of where the next one begins.
+        cursor.advance()?;
+        cursor.pass_row(place.end())?;
     }
-
-    /// Passes what is left of the column; whether the cursor is still in the row then.
-    fn pass_column(&self, cursor: &mut Cursor) -> Result<bool> {
-        for _ in 0..STEPS {
-            if !cursor.goes_on_with(&self.column) {
-                return Ok(cursor.goes_on_with(self.place.prefix()));
-            }
-            cursor.advance()?;
-        }
-        cursor.seek(&key::prefix_end(&self.column))?;
-        Ok(self.is_in_row(cursor))
-    }
-
-    /// Passes what is left of the row.
-    fn pass_rest(&self, cursor: &mut Cursor) -> Result<()> {
-        if self.is_in_row(cursor) {
-            // A row of one cell says nothing of where the next one begins.
-            cursor.advance()?;
-            cursor.pass_row(self.place.end())?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The cell at which the cursor stands, if it has nothing but a value that is not too long, and is what a plain read sees of
@@ -166,12 +134,15 @@ fn lent<'c>(
     cursor: &'c Cursor,
     rules: &ReadRules<'_>,
     qualifier: &'c mut Qualifier,
-    (row_len, longest): (usize, usize),
+    place: &RowPlace,
+    longest: usize,
 ) -> Option<LentCell<'c>> {
     let value = cursor.bare_value().filter(|value| value.len() <= longest)?;
     let key = cursor.key()?;
     let (timestamp, kind, seq) = key::decode_suffix(key)?;
-    if !shows_by_itself(rules, (timestamp, kind), no_tags()) || !key::set_qualifier(key, row_len, qualifier) {
+    if !shows_by_itself(rules, (timestamp, kind), no_tags())
+        || !key::set_qualifier(key, place.prefix().len(), qualifier)
+    {
         return None;
     }
     Some(LentCell { qualifier, timestamp, seq, generation: cursor.generation(), value })

@@ -1,6 +1,6 @@
 //! Rows of a scan that are read by a look at each column's first cell: as they are, or as their cells are judged.
 
-use super::cursor::SharedCursor;
+use super::cursor::{RowPlace, SharedCursor};
 use super::judged::JudgedRow;
 use super::plain::PlainRow;
 use crate::Result;
@@ -8,7 +8,12 @@ use crate::model::{FamilySchema, RowKey};
 use crate::query::{RowQuery, Step, Taker};
 
 /// The row that is read.
-pub(super) enum LeanRow {
+pub(super) struct LeanRow {
+    place: RowPlace,
+    way: Way,
+}
+
+enum Way {
     Plain(Box<PlainRow>),
     Judged(JudgedRow),
 }
@@ -16,34 +21,29 @@ pub(super) enum LeanRow {
 impl LeanRow {
     /// For the rows of a scan; `None`: it asks for more than columns' newest versions.
     pub(super) fn of(query: &RowQuery) -> Option<Self> {
-        if query.is_plain() {
-            return Some(Self::Plain(Box::default()));
-        }
-        query.takes_lent().then(|| Self::Judged(JudgedRow::default()))
+        let way = if query.is_plain() {
+            Way::Plain(Box::default())
+        } else if query.takes_lent() {
+            Way::Judged(JudgedRow::default())
+        } else {
+            return None;
+        };
+        Some(Self { place: RowPlace::default(), way })
     }
 
     /// Enters the least row at which one of the cursors stands; whether there is one.
     pub(super) fn enter<'c>(&mut self, cursors: impl Iterator<Item = &'c SharedCursor>) -> bool {
-        match self {
-            Self::Plain(row) => row.enter(cursors),
-            Self::Judged(row) => row.enter(cursors),
-        }
+        self.place.enter_least(cursors)
     }
 
     /// Enters a row.
     pub(super) fn enter_row(&mut self, prefix: &[u8]) {
-        match self {
-            Self::Plain(row) => row.enter_row(prefix),
-            Self::Judged(row) => row.enter_row(prefix),
-        }
+        self.place.enter(|take| take(prefix));
     }
 
     /// The row that was entered last.
     pub(super) fn row(&self) -> Option<RowKey> {
-        match self {
-            Self::Plain(row) => row.row(),
-            Self::Judged(row) => row.row(),
-        }
+        self.place.row()
     }
 
     /// Reads what the row has in the families of the query, whose cursors are at it or behind it, and end up behind it.
@@ -53,15 +53,17 @@ impl LeanRow {
         lanes: impl Iterator<Item = (&'l FamilySchema, Option<&'l SharedCursor>)>,
         taker: &mut Taker<'_, '_>,
     ) -> Result<Step> {
-        match self {
-            Self::Plain(row) => {
+        let Self { place, way } = self;
+        match way {
+            Way::Plain(row) => {
+                row.enter();
                 for (family, cursor) in lanes {
                     let Some(cursor) = cursor else { continue };
-                    row.read((family, query.now()), &mut cursor.lock(), taker)?;
+                    row.read(place, (family, query.now()), &mut cursor.lock(), taker)?;
                 }
                 Ok(if row.finish(taker.emit)? { query.count_row() } else { Step::Continue })
             }
-            Self::Judged(row) => row.read(query, lanes, taker),
+            Way::Judged(row) => row.read(place, query, lanes, taker),
         }
     }
 }

@@ -78,8 +78,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         Some(text) => {
             progress.note_lost_end().map_err(|e| io("note the progress of", e))?;
             let edits = edits.display();
-            damages
-                .add(&format!("the journal in {edits}: {text}; nothing is written. Restore the store from a backup"));
+            damages.add(&format!("the journal in {edits}: {text}"));
         }
         None => structure.sweep()?,
     }

@@ -1,7 +1,7 @@
 //! Scans of the newest versions without more: each column's first cell tells, so that hardly any of them needs the rules
 //! in full.
 
-use super::cursor::{Cursor, RowCells, RowPlace, SharedCursor};
+use super::cursor::{Cursor, RowCells, RowPlace};
 use super::writing::no_tags;
 use crate::Result;
 use crate::format::key;
@@ -9,12 +9,8 @@ use crate::model::{Cell, CellKind, FamilySchema, Piece, RowKey, Tags, TakePiece,
 use crate::query::{Taker, emit_stored};
 use crate::visibility::{FamilyReader, ReadRules, shows_by_itself};
 
-/// Cells of a column that are passed one by one before the rest is jumped over.
-const STEPS: usize = 8;
-
 /// The row that is read; its buffers are used again, so that no cell costs an allocation.
 pub(super) struct PlainRow {
-    place: RowPlace,
     /// What the keys of a column's cells begin with.
     column: Vec<u8>,
     /// Whether a piece of it went out.
@@ -32,26 +28,14 @@ impl Default for PlainRow {
         let (timestamp, kind, tags) = (Timestamp::ZERO, CellKind::Put, Tags::default());
         let cell = Piece::Cell(Cell { family, qualifier, timestamp, kind, tags, value });
         let row = Piece::Row(RowKey::new());
-        Self { place: RowPlace::default(), column: Vec::new(), shown: false, row, cell, is_untagged: true }
+        Self { column: Vec::new(), shown: false, row, cell, is_untagged: true }
     }
 }
 
 impl PlainRow {
-    /// Enters the least row at which one of the cursors stands; whether there is one.
-    pub(super) fn enter<'c>(&mut self, cursors: impl Iterator<Item = &'c SharedCursor>) -> bool {
+    /// A row begins.
+    pub(super) fn enter(&mut self) {
         self.shown = false;
-        self.place.enter(|take| cursors.for_each(|cursor| cursor.lock().key().into_iter().for_each(&mut *take)))
-    }
-
-    /// Enters a row.
-    pub(super) fn enter_row(&mut self, prefix: &[u8]) {
-        self.shown = false;
-        self.place.enter(|take| take(prefix));
-    }
-
-    /// The row that was entered last.
-    pub(super) fn row(&self) -> Option<RowKey> {
-        self.place.row()
     }
 
     /// The row is over; whether anything of it is in the answer.
@@ -62,11 +46,11 @@ impl PlainRow {
         Ok(self.shown)
     }
 
-    fn begin(&mut self, emit: TakePiece<'_>) -> Result<()> {
+    fn begin(&mut self, place: &RowPlace, emit: TakePiece<'_>) -> Result<()> {
         if !self.shown {
             self.shown = true;
             if let Piece::Row(row) = &mut self.row {
-                key::set_row(self.place.prefix(), row);
+                key::set_row(place.prefix(), row);
             }
             emit(&self.row)?;
         }
@@ -76,25 +60,24 @@ impl PlainRow {
     /// Reads what the row has in a family, whose cursor ends up behind it.
     pub(super) fn read(
         &mut self,
+        place: &RowPlace,
         (family, now): (&FamilySchema, Timestamp),
         cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
         let rules = ReadRules::plain(&family.rules, now);
-        // Tombstones of the family have the empty qualifier, and so they stand first.
-        let is_empty = |key: &[u8]| key.len() <= self.place.prefix().len() + key::EMPTY + key::SUFFIX;
-        if self.is_in_row(cursor) && cursor.key().is_some_and(is_empty) {
-            let mut reader = FamilyReader::new(cursor.row(self.place.prefix().to_vec()), rules);
+        if place.begins_empty(cursor) {
+            let mut reader = FamilyReader::new(cursor.row(place.prefix().to_vec()), rules);
             while let Some(visible) = reader.next()? {
-                self.begin(taker.emit)?;
+                self.begin(place, taker.emit)?;
                 emit_stored(&family.name, visible.cell, taker.loader, taker.emit)?;
             }
-            return cursor.pass_row(self.place.end());
+            return cursor.pass_row(place.end());
         }
         self.of_family(&family.name);
-        let mut is_in_row = self.is_in_row(cursor);
+        let mut is_in_row = place.holds(cursor);
         while is_in_row {
-            is_in_row = self.read_column((family, rules), cursor, taker)?;
+            is_in_row = self.read_column(place, (family, rules), cursor, taker)?;
         }
         Ok(())
     }
@@ -111,6 +94,7 @@ impl PlainRow {
     /// Reads the column at which the cursor stands; whether it is still in the row then.
     fn read_column(
         &mut self,
+        place: &RowPlace,
         (family, rules): (&FamilySchema, ReadRules<'_>),
         cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
@@ -118,36 +102,42 @@ impl PlainRow {
         let key = cursor.key().unwrap_or_default();
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
-        if self.show_bare(rules, cursor, taker)? {
-            return self.pass_column(cursor);
+        if self.show_bare(place, rules, cursor, taker)? {
+            return place.pass_column(&self.column, cursor);
         }
         if let Some(shown) = shown(&rules, cursor) {
-            self.begin(taker.emit)?;
-            self.show(&family.name, shown, cursor, taker)?;
-            return self.pass_column(cursor);
+            self.begin(place, taker.emit)?;
+            self.show(place, (&family.name, shown), cursor, taker)?;
+            return place.pass_column(&self.column, cursor);
         }
         let end = key::prefix_end(&self.column);
-        let cells = RowCells::until(cursor, self.place.prefix().to_vec(), end.clone());
+        let cells = RowCells::until(cursor, place.prefix().to_vec(), end.clone());
         if let Some(visible) = FamilyReader::new(cells, rules).next()? {
-            self.begin(taker.emit)?;
+            self.begin(place, taker.emit)?;
             emit_stored(&family.name, visible.cell, taker.loader, taker.emit)?;
         }
         cursor.seek(&end)?;
-        Ok(self.is_in_row(cursor))
+        Ok(place.holds(cursor))
     }
 
     /// Shows the cell at which the cursor stands, if it has nothing but a short value and is what a plain read sees of its
     /// column: nearly all are so. Whether it did.
-    fn show_bare(&mut self, rules: ReadRules<'_>, cursor: &Cursor, taker: &mut Taker<'_, '_>) -> Result<bool> {
+    fn show_bare(
+        &mut self,
+        place: &RowPlace,
+        rules: ReadRules<'_>,
+        cursor: &Cursor,
+        taker: &mut Taker<'_, '_>,
+    ) -> Result<bool> {
         let Some(value) = cursor.bare_value().filter(|value| value.len() <= VALUE_PIECE) else { return Ok(false) };
         let key = cursor.key().unwrap_or_default();
         let Some((timestamp, kind, _)) = key::decode_suffix(key) else { return Ok(false) };
         if !shows_by_itself(&rules, (timestamp, kind), no_tags()) {
             return Ok(false);
         }
-        self.begin(taker.emit)?;
+        self.begin(place, taker.emit)?;
         if let Piece::Cell(cell) = &mut self.cell {
-            key::set_qualifier(key, self.place.prefix().len(), &mut cell.qualifier);
+            key::set_qualifier(key, place.prefix().len(), &mut cell.qualifier);
             cell.timestamp = timestamp;
             cell.value.clear();
             cell.value.extend_from_slice(value);
@@ -162,12 +152,12 @@ impl PlainRow {
     /// Shows the cell at which the cursor stands.
     fn show(
         &mut self,
-        name: &str,
-        (timestamp, tags): (Timestamp, Tags),
+        place: &RowPlace,
+        (name, (timestamp, tags)): (&str, (Timestamp, Tags)),
         cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
-        let row_len = self.place.prefix().len();
+        let row_len = place.prefix().len();
         let (Some(stored), Piece::Cell(cell)) = (cursor.cell(), &mut self.cell) else { return Ok(()) };
         if stored.is_damaged() || stored.is_root() || stored.len() > VALUE_PIECE as u64 {
             return cursor.stored(row_len).map_or(Ok(()), |cell| emit_stored(name, cell, taker.loader, taker.emit));
@@ -176,22 +166,6 @@ impl PlainRow {
         key::set_qualifier(cursor.key().unwrap_or_default(), row_len, &mut cell.qualifier);
         (cell.timestamp, cell.tags, self.is_untagged) = (timestamp, tags, false);
         (taker.emit)(&self.cell)
-    }
-
-    fn is_in_row(&self, cursor: &Cursor) -> bool {
-        cursor.key().is_some_and(|key| key < self.place.end())
-    }
-
-    /// Passes the cells of the column; whether the cursor is still in the row then.
-    fn pass_column(&self, cursor: &mut Cursor) -> Result<bool> {
-        for _ in 0..STEPS {
-            cursor.advance()?;
-            if !cursor.goes_on_with(&self.column) {
-                return Ok(cursor.goes_on_with(self.place.prefix()));
-            }
-        }
-        cursor.seek(&key::prefix_end(&self.column))?;
-        Ok(self.is_in_row(cursor))
     }
 }
 

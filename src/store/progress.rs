@@ -28,13 +28,17 @@ pub struct Noted {
 /// In place of an edit: the journal has lost its end, and what it had is not known any more.
 const LOST_END: u64 = u64::MAX;
 
+/// What can be done with a store whose journal has lost its end.
+const LEFT: &str = "What is left can be read and exported, and nothing is written: restore all files of the store from a \
+                    backup. What the journal has is kept, as *.damaged";
+
 impl Noted {
     /// What a journal that ends with an edit has lost, if it has; `named`: an edit that was on the disk, too.
     pub fn lost_end(&self, end: u64, named: u64) -> Option<String> {
         match self.edit.max(named) {
             upto if upto <= end => None,
-            LOST_END => Some("it has lost its end".to_owned()),
-            upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once")),
+            LOST_END => Some(format!("it has lost its end. {LEFT}")),
+            upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once. {LEFT}")),
         }
     }
 }
@@ -147,7 +151,7 @@ fn encode(noted: Noted) -> [u8; BYTES] {
     out
 }
 
-/// What stands at the two places; `Err`: the disk does not give it.
+/// What stands at the two places; `Err`: the disk does not give it, or it is not what was written.
 type Places = [std::io::Result<Option<Noted>>; 2];
 
 fn latest(places: Places) -> Noted {
@@ -155,7 +159,13 @@ fn latest(places: Places) -> Noted {
 }
 
 fn read(file: &dyn EnvFile) -> Places {
-    [0, OTHER].map(|place| read_at(file, place))
+    let places = [0, OTHER].map(|place| read_at(file, place));
+    let is_nonsense = |place: &std::io::Result<_>| place.as_ref().is_err_and(|e| !is_unreadable(e));
+    if places.iter().all(is_nonsense) {
+        return places;
+    }
+    // One of them a power cut may have torn.
+    places.map(|place| if is_nonsense(&place) { Ok(None) } else { place })
 }
 
 fn read_at(file: &dyn EnvFile, place: u64) -> std::io::Result<Option<Noted>> {
@@ -167,5 +177,9 @@ fn read_at(file: &dyn EnvFile, place: u64) -> std::io::Result<Option<Noted>> {
     }
     let number = |at: usize| bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
     let noted = Noted { turn: number(0), edit: number(8), synced: SeqNo(number(16)) };
-    Ok((encode(noted) == bytes).then_some(noted))
+    match encode(noted) == bytes {
+        true => Ok(Some(noted)),
+        false if bytes == [0; BYTES] => Ok(None),
+        false => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it makes no sense")),
+    }
 }

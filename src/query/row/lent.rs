@@ -1,12 +1,13 @@
 //! Rows whose cells are lent one by one to be judged: reads of the newest versions, with a filter or without.
 
 use super::ask::{Shown, of_lent};
-use super::{Direction, InFamily, Onward, RowQuery, Step, TimeRange};
+use super::{InFamily, Onward, RowQuery, Step};
 use crate::Result;
-use crate::model::{ColumnSlice, ReadSpec, Tells};
+use crate::model::{ColumnSlice, ReadSpec, Tells, TimeRange};
 use crate::query::collect::Taker;
+use crate::query::filter::Direction;
 use crate::query::lent::LentCell;
-use crate::visibility::{CellSource, expiry_at};
+use crate::visibility::expiry_at;
 
 impl RowQuery {
     /// Whether columns whose first cell [shows by itself](crate::visibility::shows_by_itself) may be lent.
@@ -22,11 +23,6 @@ impl RowQuery {
     pub fn sees_newest_alone(&self, at: usize) -> bool {
         let rules = &self.families[at].schema.rules;
         self.filter.is_none() || rules.new_version_behavior || rules.versions == 1
-    }
-
-    /// Begins a row that [`Self::enter`] let pass.
-    pub fn begin_lent(&mut self, row: &[u8]) {
-        self.begin(row);
     }
 
     /// The longest value of a cell that may be lent in this row.
@@ -63,21 +59,6 @@ impl RowQuery {
             return Ok(Onward::NextRow);
         }
         Ok(onward)
-    }
-
-    /// Judges a column, or all of the family, by the rules in full; from where to read on.
-    pub fn judge_stored<S: CellSource>(
-        &mut self,
-        part: &mut InFamily,
-        source: S,
-        taker: &mut Taker<'_, '_>,
-    ) -> Result<Onward> {
-        self.read_stored(part, source, taker)
-    }
-
-    /// Nothing more is read of the family.
-    pub fn end_family(&mut self, part: InFamily) {
-        self.leave_family(part);
     }
 
     /// The row is over.

@@ -1,7 +1,8 @@
 //! Reads of the newest versions without more, whose rows may be read by other means.
 
-use super::{Direction, RowQuery, Step};
+use super::{RowQuery, Step};
 use crate::model::{ColumnSlice, ReadSpec, Tells, TimeRange, Timestamp};
+use crate::query::filter::Direction;
 
 impl RowQuery {
     /// Whether every column of the rows shows its newest version and nothing else is asked: see

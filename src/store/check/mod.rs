@@ -92,7 +92,7 @@ impl From<Checker<'_>> for Looked {
 fn check_progress(
     checker: &mut Checker<'_>,
     (env, dir, store): (&dyn Env, &Path, &StoreId),
-    (edit, shown): (u64, u64),
+    seen: &Seen,
 ) -> Result<Noted> {
     let path = || dir.join("progress").display().to_string();
     let noted = match Progress::look(env, dir) {
@@ -109,7 +109,7 @@ fn check_progress(
         }
     };
     let named = crate::log::last_edit(env, &dir.join("log"), store)?;
-    if let Some(text) = noted.lost_end(edit, named.max(shown)) {
+    if let Some(text) = noted.lost_end(seen.state.edit, named.max(seen.shown)) {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
     Ok(noted)
@@ -126,18 +126,18 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     tell_problems(&mut checker, identity.problems)?;
     let store = identity.value.store;
     let edits = dir.join("edits");
-    let (state, shown) = match Journal::look(&**env, &edits, &store) {
-        Ok(Some(Seen { state, problems, shown })) => {
-            for problem in problems {
+    let seen = match Journal::look(&**env, &edits, &store) {
+        Ok(Some(mut seen)) => {
+            for problem in seen.problems.drain(..) {
                 checker.damage(problem.path.display().to_string(), Some(problem.offset), problem.text)?;
             }
-            (state, shown)
+            seen
         }
         Ok(None) => {
             if let Err(e) = super::open::refuse_without_journal(&**env, dir) {
                 checker.damage(edits.display().to_string(), None, e.message)?;
             }
-            (State::default(), 0)
+            Seen::default()
         }
         Err(e) => {
             checker.damage(edits.display().to_string(), None, e.message)?;
@@ -145,7 +145,8 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
         }
     };
     tell_odd_files(&mut checker, &**env, dir)?;
-    let noted = check_progress(&mut checker, (&**env, dir, &store), (state.edit, shown))?;
+    let noted = check_progress(&mut checker, (&**env, dir, &store), &seen)?;
+    let state = seen.state;
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
     let open = |number: u64| {

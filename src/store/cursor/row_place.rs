@@ -1,7 +1,12 @@
 //! The row that several cursors read together.
 
+use super::{Cursor, SharedCursor};
+use crate::Result;
 use crate::format::key;
 use crate::model::RowKey;
+
+/// Cells of a column that are passed one by one before the rest is jumped over.
+const STEPS: usize = 8;
 
 /// See the module. Its buffers are used again, so that a row costs no allocation.
 #[derive(Default)]
@@ -34,6 +39,34 @@ impl RowPlace {
     /// The first key that is past them.
     pub fn end(&self) -> &[u8] {
         &self.end
+    }
+
+    /// Goes to the least row at which one of the cursors stands; whether there is one.
+    pub fn enter_least<'c>(&mut self, cursors: impl Iterator<Item = &'c SharedCursor>) -> bool {
+        self.enter(|take| cursors.for_each(|cursor| cursor.lock().key().into_iter().for_each(&mut *take)))
+    }
+
+    /// Whether a cursor that has come to the row stands in it.
+    pub fn holds(&self, cursor: &Cursor) -> bool {
+        cursor.key().is_some_and(|key| key < self.end())
+    }
+
+    /// Whether a cursor stands where tombstones of its family may be, which have the empty qualifier and so stand first.
+    pub fn begins_empty(&self, cursor: &Cursor) -> bool {
+        let is_empty = |key: &[u8]| key.len() <= self.prefix.len() + key::EMPTY + key::SUFFIX;
+        self.holds(cursor) && cursor.key().is_some_and(is_empty)
+    }
+
+    /// Passes the cells of the column in which the cursor stands; whether it is still in the row then.
+    pub fn pass_column(&self, column: &[u8], cursor: &mut Cursor) -> Result<bool> {
+        for _ in 0..STEPS {
+            cursor.advance()?;
+            if !cursor.goes_on_with(column) {
+                return Ok(cursor.goes_on_with(&self.prefix));
+            }
+        }
+        cursor.seek(&key::prefix_end(column))?;
+        Ok(self.holds(cursor))
     }
 
     /// Its key; `None`: none was entered yet.

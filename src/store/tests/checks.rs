@@ -297,3 +297,24 @@ fn a_check_tells_rows_that_an_index_lacks() {
     drop(store);
     assert_eq!(findings(&env).0.damages, 0);
 }
+
+/// Of one place that makes no sense a power cut may be the cause, of both it is not.
+#[test]
+fn a_note_of_progress_that_makes_no_sense_is_told() {
+    for (places, notes) in [(1, 0), (2, 1)] {
+        let env = SimEnv::new();
+        let store = open(&env);
+        create(&store, FILES);
+        put(&store, "r", "q", b"value");
+        store.sync().unwrap();
+        store.close().unwrap();
+        env.damage("/store/progress".as_ref(), |bytes| {
+            [0, 512].into_iter().take(places).for_each(|at| bytes[at..at + 28].fill(0xA5));
+        })
+        .unwrap();
+        let shared: Arc<dyn Env> = Arc::new(env.clone());
+        let checked = super::super::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+        assert_eq!((checked.damages, checked.notes), (0, notes), "{places}");
+        assert_eq!(value(&open(&env), "r", "q").unwrap(), b"value");
+    }
+}

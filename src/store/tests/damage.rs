@@ -286,21 +286,27 @@ fn a_journal_that_lacks_the_last_edit_alone_is_told_of() {
         store.sync().unwrap();
         env.crash(CrashMode::ProcessOnly);
         drop(store);
-        for less in [1, 20] {
+        let all = env_bytes(&env, &edits("edits"));
+        let last = all.windows(4).rposition(|four| four == b"cEdt").unwrap();
+        assert!(last >= before, "{what}");
+        // Within the last edit, and at its edge.
+        for ends in [[all.len() - 1, all.len() - 2], [all.len() - 20, all.len() - 21], [last, last]] {
             let disk = env.copy();
-            for (name, less) in [("edits", less), ("copy", less + 1)] {
-                disk.damage(&edits(name), |bytes| bytes.truncate(bytes.len() - less)).unwrap();
-                assert!(env_bytes(&disk, &edits(name)).len() > before, "{what}");
+            for (name, end) in ["edits", "copy"].into_iter().zip(ends) {
+                disk.damage(&edits(name), |bytes| bytes.truncate(end)).unwrap();
             }
+            let cut = env_bytes(&disk, &edits("edits"));
             let files = |dir: &str| disk.list(dir.as_ref()).unwrap();
             let kept = [files("/store/segments"), files("/store/blobs")];
             for _ in 0..3 {
                 let store = open(&disk.process());
                 let told = store.status().unwrap().last_error.unwrap_or_default();
-                assert!(told.contains("nothing is written"), "{what}, {less} bytes: {told}");
+                assert!(told.contains("nothing is written"), "{what}, {ends:?}: {told}");
                 disk.crash(CrashMode::ProcessOnly);
                 drop(store);
                 assert_eq!([files("/store/segments"), files("/store/blobs")], kept, "{what}");
+                let aside = edits("edits.damaged");
+                assert_eq!(env_bytes(&disk, &aside), cut, "{what}, {ends:?}");
             }
         }
     }

@@ -87,6 +87,7 @@ fn odd_a_pipe_in_place_of_any_file_is_never_waited_for() {
         "format.copy",
         "progress",
         "LOCK",
+        "boot",
         "reserve",
         "reserve.last",
         "lost",

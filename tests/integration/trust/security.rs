@@ -71,7 +71,7 @@ fn security_links_in_a_store_are_not_followed() {
     let log = holding(&fixture.store(), b"the value").0;
     let edits = fs::read_dir(fixture.store().join("edits")).unwrap().map(|entry| entry.unwrap().path());
     let files = edits.chain([log]).map(|path| path.strip_prefix(fixture.store()).unwrap().to_owned());
-    let others = ["format", "LOCK", "progress", "segments", "log", "blobs", "edits"].map(PathBuf::from);
+    let others = ["format", "LOCK", "boot", "progress", "segments", "log", "blobs", "edits"].map(PathBuf::from);
     for name in files.chain(others).collect::<Vec<PathBuf>>() {
         let name = name.to_str().unwrap();
         let path = fixture.store().join(name);
