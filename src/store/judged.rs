@@ -95,7 +95,7 @@ impl JudgedRow {
         let key = cursor.key().unwrap_or_default();
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
-        let rules = ReadRules::plain(&of.family.rules, query.now());
+        let rules = query.lent_rules(of.at, of.family);
         let Some(cell) = lent(cursor, &rules, &mut self.qualifier, of.place, query.longest_lent()) else {
             return query.read_stored(part, self.column_cells(of, cursor), taker);
         };

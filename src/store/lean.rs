@@ -57,9 +57,9 @@ impl LeanRow {
         match way {
             Way::Plain(row) => {
                 row.enter();
-                for (family, cursor) in lanes {
+                for (at, (family, cursor)) in lanes.enumerate() {
                     let Some(cursor) = cursor else { continue };
-                    row.read(place, (family, query.now()), &mut cursor.lock(), taker)?;
+                    row.read(place, (family, query.lent_rules(at, family)), &mut cursor.lock(), taker)?;
                 }
                 Ok(if row.finish(taker.emit)? { query.count_row() } else { Step::Continue })
             }

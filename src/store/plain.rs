@@ -61,11 +61,10 @@ impl PlainRow {
     pub(super) fn read(
         &mut self,
         place: &RowPlace,
-        (family, now): (&FamilySchema, Timestamp),
+        (family, rules): (&FamilySchema, ReadRules<'_>),
         cursor: &mut Cursor,
         taker: &mut Taker<'_, '_>,
     ) -> Result<()> {
-        let rules = ReadRules::plain(&family.rules, now);
         if place.begins_empty(cursor) {
             let mut reader = FamilyReader::new(cursor.row(place.prefix().to_vec()), rules);
             while let Some(visible) = reader.next()? {

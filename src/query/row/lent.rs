@@ -3,19 +3,23 @@
 use super::ask::{Shown, of_lent};
 use super::{InFamily, Onward, RowQuery, Step};
 use crate::Result;
-use crate::model::{ColumnSlice, ReadSpec, Tells, TimeRange};
+use crate::model::{ColumnSlice, FamilySchema, ReadSpec, Tells};
 use crate::query::collect::Taker;
 use crate::query::filter::Direction;
 use crate::query::lent::LentCell;
-use crate::visibility::expiry_at;
+use crate::visibility::{ReadRules, expiry_at};
 
 impl RowQuery {
     /// Whether columns whose first cell [shows by itself](crate::visibility::shows_by_itself) may be lent.
     pub fn takes_lent(&self) -> bool {
-        let ReadSpec { columns, time_range, family_time_ranges, max_versions, raw, slice, .. } = &self.read;
-        let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
+        let ReadSpec { columns, max_versions, raw, slice, .. } = &self.read;
         let is_whole = columns.values().all(Option::is_none) && *slice == ColumnSlice::default();
-        is_newest && is_whole && !raw && self.direction == Direction::Forward
+        *max_versions == 1 && is_whole && !raw && self.direction == Direction::Forward
+    }
+
+    /// By which a column of a family shows its newest version, if its first cell tells.
+    pub fn lent_rules<'f>(&self, at: usize, family: &'f FamilySchema) -> ReadRules<'f> {
+        ReadRules { time_range: self.families[at].time_range, ..ReadRules::plain(&family.rules, self.now) }
     }
 
     /// Whether of a column of a family nothing is looked at but what it shows: a filter sees more in families that are not

@@ -70,6 +70,36 @@ struct Asked {
     offset: u32,
     limit: Option<u64>,
     batch: Option<u32>,
+    /// Of all families, and of one of them.
+    ranges: [Option<Range>; 2],
+}
+
+/// Milliseconds before the clock.
+#[derive(Clone, Copy, Debug)]
+enum Range {
+    Until(i64),
+    AsOf(i64),
+    Between(i64, i64),
+}
+
+impl Range {
+    fn at(self, now: Timestamp) -> TimeRange {
+        let before = |ms: i64| Timestamp(now.0 - ms);
+        match self {
+            Self::Until(ms) => TimeRange::until(before(ms)),
+            Self::AsOf(ms) => TimeRange::as_of(before(ms)),
+            Self::Between(from, len) => TimeRange::new(before(from).0, before(from).0 + len).unwrap(),
+        }
+    }
+}
+
+fn range() -> impl Strategy<Value = Range> {
+    let ms = || (-1..4i64).prop_map(|n| n * 1_000);
+    prop_oneof![
+        ms().prop_map(Range::Until),
+        ms().prop_map(Range::AsOf),
+        (ms(), 0..3i64).prop_map(|(from, len)| Range::Between(from, len * 1_000)),
+    ]
 }
 
 fn asked() -> impl Strategy<Value = Asked> {
@@ -78,8 +108,17 @@ fn asked() -> impl Strategy<Value = Asked> {
     let offset = prop_oneof![4 => Just(0), 1 => Just(1)];
     let limit = prop_oneof![3 => Just(None), 1 => (1..3u64).prop_map(Some)];
     let batch = prop_oneof![4 => Just(None), 1 => (1..3u32).prop_map(Some)];
-    (prop::option::weighted(0.9, filter()), tells, per_family, offset, limit, batch).prop_map(
-        |(filter, tells, per_family, offset, limit, batch)| Asked { filter, tells, per_family, offset, limit, batch },
+    let ranges = [0.4, 0.1].map(|share| prop::option::weighted(share, range()));
+    (prop::option::weighted(0.8, filter()), tells, per_family, offset, limit, batch, ranges).prop_map(
+        |(filter, tells, per_family, offset, limit, batch, ranges)| Asked {
+            filter,
+            tells,
+            per_family,
+            offset,
+            limit,
+            batch,
+            ranges,
+        },
     )
 }
 
@@ -95,6 +134,8 @@ impl Asked {
             filter: self.filter.as_ref().map(text),
             max_per_family: self.per_family,
             offset_per_family: self.offset,
+            time_range: self.ranges[0].map_or(TimeRange::ALL, |range| range.at(now)),
+            family_time_ranges: self.ranges[1].map(|range| ("g".to_owned(), range.at(now))).into_iter().collect(),
             ..ReadSpec::default()
         };
         Scan { read, tells: self.tells, limit: self.limit, batch: self.batch, ..Scan::all(table()) }
