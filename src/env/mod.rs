@@ -26,7 +26,7 @@ pub use held::HeldDir;
 pub use partial::Partial;
 pub use process::{is_ending, lives};
 pub use real::{RealEnv, admit_other_owners};
-pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv};
+pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv, Untold};
 
 /// Most bytes of a file that is read as a whole; those that are written so have some MiB at most.
 const SMALL_FILE_MAX: u64 = 256 << 20;

@@ -117,38 +117,17 @@ impl Journal {
             let journal = Self::begin(env, dir, store, (&state, number), unfinished)?;
             return Ok(Opened { journal, shown: state.edit, state, problems: Vec::new() });
         };
-        let Folded { problems, shown, .. } = folded;
+        let shown = folded.shown;
         let lacks_end = folded.state.edit < known.owed.max(shown);
         // What is kept aside tells of the loss already.
         let is_told = !lacks_end || shown == u64::MAX;
         if folded.is_twofold && others.is_empty() && is_told {
-            let open = |extension| {
-                let path = path_of(dir, folded.file, extension);
-                env.open(&path).map_err(|e| io("open", &path, &e))
-            };
-            let pair = [open(MAIN)?, open(COPY)?];
-            // What was read may be in memory alone, and count as written after a sync that failed.
-            for file in &pair {
-                let again = file.write_at(&folded.bytes, 0).and_then(|()| file.sync());
-                again.map_err(|e| io("sync the journal in", dir, &e))?;
-            }
-            let journal = Self {
-                env: Arc::clone(env),
-                dir: dir.to_owned(),
-                store,
-                file: folded.file,
-                pair,
-                base: folded.base,
-                end: folded.end,
-                poison: None,
-                old: Vec::new(),
-            };
-            return Ok(Opened { journal, state: folded.state, problems, shown });
+            return Self::go_on(env, dir, store, folded);
         }
         let mut old = others;
         old.push(folded.file);
         let number = old.iter().max().copied().unwrap_or(0) + 1;
-        let mut state = folded.state;
+        let Folded { mut state, problems, .. } = folded;
         if lacks_end {
             // Order: the new file says no more than the old ones, so that a start that finds both knows as much.
             let journal = Self::begin(env, dir, store, (&state, number), Vec::new())?;
@@ -157,6 +136,24 @@ impl Journal {
         }
         state.edit += 1;
         let journal = Self::begin(env, dir, store, (&state, number), old)?;
+        Ok(Opened { journal, state, problems, shown })
+    }
+
+    /// Goes on in a file whose copies are alike.
+    fn go_on(env: &Arc<dyn Env>, dir: &Path, store: StoreId, folded: Folded) -> Result<Opened> {
+        let open = |extension| {
+            let path = path_of(dir, folded.file, extension);
+            env.open(&path).map_err(|e| io("open", &path, &e))
+        };
+        let pair = [open(MAIN)?, open(COPY)?];
+        // What was read may be in memory alone, and count as written after a sync that failed.
+        for file in &pair {
+            let again = file.write_at(&folded.bytes, 0).and_then(|()| file.sync());
+            again.map_err(|e| io("sync the journal in", dir, &e))?;
+        }
+        let Folded { state, problems, shown, file, base, end, .. } = folded;
+        let (env, dir) = (Arc::clone(env), dir.to_owned());
+        let journal = Self { env, dir, store, file, pair, base, end, poison: None, old: Vec::new() };
         Ok(Opened { journal, state, problems, shown })
     }
 

@@ -66,6 +66,11 @@ impl Bytes {
         self.is_blank(0)
     }
 
+    /// Whether a record was written to the file, or begun.
+    pub fn has_begun(&self) -> bool {
+        !self.is_blank(HEADER as usize)
+    }
+
     /// Whether records may have been in it of which nothing can be read.
     pub fn may_hide_records(&self) -> bool {
         self.length() > HEADER && self.refused().is_some()

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::env::Env;
 
-fn path(dir: &Path) -> PathBuf {
+/// The file.
+pub fn path(dir: &Path) -> PathBuf {
     dir.join("boot")
 }
 

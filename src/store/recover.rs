@@ -71,14 +71,23 @@ fn tell_damaged(files: &Files, (number, text): (u64, String), covered: SeqNo, da
 }
 
 /// Reads all files of the log.
-fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, damages: &mut Damages) -> Result<Files> {
+fn read_files(
+    env: &dyn Env,
+    (dir, store): (&Path, &StoreId),
+    (covered, written): (SeqNo, Written),
+    damages: &mut Damages,
+) -> Result<Files> {
     let mut told = Vec::new();
     let mut files = Files::default();
-    for number in cells::list(env, dir)? {
+    let numbers = cells::list(env, dir)?;
+    for &number in &numbers {
         let path = cells::path_of(dir, number);
         // What it has may be there all the same: nothing that was acknowledged is said to be absent.
         let bytes = Bytes::of(env, dir, number)?;
-        let (is_void, hides, unreadable) = (bytes.is_void(), bytes.may_hide_records(), bytes.refused());
+        let (is_void, unreadable) = (bytes.is_void(), bytes.refused());
+        // Of earlier files the later ones tell what is missing.
+        let is_last = numbers.last() == Some(&number);
+        let hides = bytes.may_hide_records() || is_last && written == Written::ThisBoot && bytes.has_begun();
         let is_unreadable = unreadable.is_some();
         match Walk::of(bytes, number, store) {
             Ok(Some(mut walk)) => {
@@ -94,7 +103,7 @@ fn read_files(env: &dyn Env, (dir, store): (&Path, &StoreId), covered: SeqNo, da
             Ok(None) if hides => {
                 let damage = Damage { offset: HEADER, unreadable, nameless: true, ..Damage::default() };
                 let (before, found) = (None, vec![Err(damage)]);
-                files.read.push(Read { number, before, is_headless: true, is_unreadable, path, found });
+                files.read.push(Read { number, before, is_headless: true, is_unreadable: true, path, found });
             }
             // It is left for whoever can make something of it.
             Ok(None) => {
@@ -192,10 +201,10 @@ pub fn recover(
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
     let state = Arc::clone(&structure.layout().state);
-    let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), state.covered, damages)?;
+    let written = Written::of(&**env, &options.path);
+    let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), (state.covered, written), damages)?;
     let old: Vec<Old> = files.iter().map(Old::of).collect();
     let synced = known_synced(&files).max(progress.seen.synced);
-    let written = Written::of(&**env, &options.path);
     // What was noted last may have been about all that is there.
     let counts_all = progress.is_unreadable || written == Written::ThisBoot;
     let owed = synced.max(if counts_all { greatest_whole(&files) } else { SeqNo(0) });
@@ -209,7 +218,8 @@ pub fn recover(
     let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
     let memtable = memtable_of(options, &state, &replay.records);
     // Order: what may not be on the disk is, before anything is acknowledged that builds on it.
-    let before = synced.min(replay.last).max(state.covered);
+    let is_there = if replay.is_made_good_by_another { SeqNo(0) } else { synced.min(replay.last) };
+    let before = is_there.max(state.covered);
     let header = FileHeader { number: structure.next_number()?, before, edit: state.edit };
     let whole = cells::write_whole(&**env, &dir, &store, (header, SeqNo(u64::MAX)), &mut |add| {
         for record in replay.records.iter().filter(|record| record.seq > before) {

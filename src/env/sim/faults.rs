@@ -1,7 +1,8 @@
 //! A disk that fails: calls that are refused, and writes that go wrong without a word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::{Path, PathBuf};
 
 use super::next_random;
 
@@ -42,6 +43,51 @@ pub struct FaultPlan {
     pub faults: Vec<Fault>,
     /// What has failed once fails from then on.
     pub lasting: bool,
+    /// Where the log is, whose records say of each other, and of other files, what was synced.
+    pub log: PathBuf,
+}
+
+/// How far the log has come since a write went wrong in silence. It says with each record up to where it was synced when
+/// that was written, at the least up to where it was before the last sync but one: a record behind two syncs shows what is
+/// missing, once it is on the disk itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    Struck,
+    Synced,
+    SyncedTwice,
+    Written,
+    Told,
+}
+
+impl Since {
+    fn synced(self) -> Self {
+        match self {
+            Since::Struck => Since::Synced,
+            Since::Synced | Since::SyncedTwice => Since::SyncedTwice,
+            Since::Written | Since::Told => Since::Told,
+        }
+    }
+
+    fn written(self) -> Self {
+        if self == Since::SyncedTwice { Since::Written } else { self }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Struck {
+    node: usize,
+    /// What was there before was written over.
+    is_elsewhere: bool,
+    since: Since,
+}
+
+/// A silent fault of which nothing on the disk tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Untold {
+    /// Of all silent faults of the plan; 1: the first.
+    pub number: u64,
+    /// What was written earlier may be gone too.
+    pub is_elsewhere: bool,
 }
 
 /// See the module.
@@ -54,6 +100,8 @@ pub(super) struct Faults {
     bad: BTreeSet<(usize, u64)>,
     met: u64,
     silent: u64,
+    /// Nodes of which writes went wrong in silence, by the number of the fault.
+    struck: BTreeMap<u64, Struck>,
 }
 
 impl Faults {
@@ -80,6 +128,27 @@ impl Faults {
 
     pub(super) fn met(&self) -> (u64, u64) {
         (self.met, self.silent)
+    }
+
+    /// The silent faults of the plan in nodes that are meant, of which nothing on the disk tells.
+    pub(super) fn untold(&self, is_meant: impl Fn(usize) -> bool) -> Vec<Untold> {
+        let untold = self.struck.iter().filter(|(_, struck)| struck.since != Since::Told && is_meant(struck.node));
+        untold.map(|(&number, struck)| Untold { number, is_elsewhere: struck.is_elsewhere }).collect()
+    }
+
+    /// Whether a write has gone wrong in silence, and in what way the log goes on is of interest.
+    pub(super) fn has_struck(&self) -> Option<&Path> {
+        self.plan.as_ref().filter(|_| !self.struck.is_empty()).map(|plan| plan.log.as_path())
+    }
+
+    /// A file of the log is on the disk as it is.
+    pub(super) fn log_synced(&mut self) {
+        self.struck.values_mut().for_each(|struck| struck.since = struck.since.synced());
+    }
+
+    /// A file of the log is written to.
+    pub(super) fn log_written(&mut self) {
+        self.struck.values_mut().for_each(|struck| struck.since = struck.since.written());
     }
 
     fn draw(&mut self, is_meant: impl Fn(Fault) -> bool) -> Option<Fault> {
@@ -128,6 +197,8 @@ impl Faults {
     /// Where a write to a node of `len` bytes goes.
     pub(super) fn write(&mut self, node: usize, offset: u64, len: u64) -> Vec<u64> {
         let Some(fault) = self.draw(Fault::is_silent) else { return vec![offset] };
+        let is_elsewhere = matches!(fault, Fault::WriteMisdirected | Fault::WriteTwice);
+        self.struck.insert(self.silent, Struck { node, is_elsewhere, since: Since::Struck });
         let elsewhere = next_random(&mut self.random) % (len + 1) / SECTOR * SECTOR;
         match fault {
             Fault::Fails(_) | Fault::LookFails(_) => vec![offset],

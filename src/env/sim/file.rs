@@ -62,6 +62,9 @@ impl EnvFile for SimFile {
             data.truncate(data.len() * (state.calls % 4) as usize / 4);
         }
         if self.life == state.life {
+            if state.is_in_struck_log(self.node) {
+                state.faults.log_written();
+            }
             for offset in state.faults.write(self.node, offset, len) {
                 let node = &mut state.nodes[self.node];
                 overwrite(&mut node.live, offset as usize, &data);
@@ -94,6 +97,9 @@ impl EnvFile for SimFile {
         let node = &mut state.nodes[self.node];
         let pending = std::mem::take(&mut node.pending);
         pending.iter().for_each(|change| change.apply(&mut node.durable));
+        if state.is_in_struck_log(self.node) {
+            state.faults.log_synced();
+        }
         Ok(())
     }
 

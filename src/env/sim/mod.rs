@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use super::{EnvFile, LockGuard};
 use crate::model::Timestamp;
 use faults::Faults;
-pub use faults::{Fault, FaultPlan};
+pub use faults::{Fault, FaultPlan, Untold};
 use file::SimFile;
 use names::Names;
 
@@ -152,6 +152,11 @@ impl State {
         self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
+    /// Whether a file of the log says something of a write that went wrong in silence.
+    fn is_in_struck_log(&self, node: usize) -> bool {
+        self.faults.has_struck().is_some_and(|log| self.names.nodes_in(log).contains(&node))
+    }
+
     fn used(&self) -> u64 {
         self.names.nodes().map(|n| self.nodes[n].live.len() as u64).sum()
     }
@@ -271,6 +276,14 @@ impl SimEnv {
     /// How often a fault of the plan has struck, and how often in silence.
     pub fn faults_met(&self) -> (u64, u64) {
         self.state.lock().faults.met()
+    }
+
+    /// The silent faults of the plan that struck files of these directories and of which nothing on the disk tells yet: a
+    /// power cut now leaves what an honest disk leaves of what was not synced.
+    pub fn untold_faults(&self, dirs: &[&Path]) -> Vec<Untold> {
+        let state = self.state.lock();
+        let nodes: BTreeSet<usize> = dirs.iter().flat_map(|dir| state.names.nodes_in(dir)).collect();
+        state.faults.untold(|node| nodes.contains(&node))
     }
 
     /// Every sync of a file fails from now on.

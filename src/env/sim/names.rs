@@ -1,6 +1,6 @@
 //! Names of files: those that are there, and those that a power cut leaves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{CrashMode, next_random};
@@ -60,6 +60,11 @@ impl Names {
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = usize> + '_ {
         self.live.values().copied()
+    }
+
+    /// Those that are in a directory itself.
+    pub(super) fn nodes_in(&self, dir: &Path) -> BTreeSet<usize> {
+        self.live.iter().filter(|(path, _)| path.parent() == Some(dir)).map(|(_, node)| *node).collect()
     }
 
     fn change(&mut self, change: Change) {

@@ -18,7 +18,7 @@ use super::damage::FirstDamage;
 use super::engine::Engine;
 use super::layout::File;
 use super::progress::{Noted, Progress};
-use super::{damage, identity, lock, lost, reserve};
+use super::{boot, damage, identity, lock, lost, reserve};
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
@@ -225,7 +225,7 @@ fn add_log(
 
 /// Tells of what is no regular file though it has the name of one that is not read here.
 fn tell_odd_files(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path) -> Result<()> {
-    for path in reserve::paths(dir).into_iter().chain([damage::path(dir)]) {
+    for path in reserve::paths(dir).into_iter().chain([damage::path(dir), boot::path(dir)]) {
         if let Err(e) = env.open(&path).map(drop)
             && e.kind() == std::io::ErrorKind::InvalidData
         {

@@ -7,6 +7,7 @@ use crate::log::{Damage, Record};
 use crate::model::SeqNo;
 
 /// What counts of the log.
+#[derive(Default)]
 pub(super) struct Replay {
     /// Records that are in no extent, ascending.
     pub(super) records: Vec<Record>,
@@ -16,6 +17,8 @@ pub(super) struct Replay {
     pub(super) lost: Vec<Loss>,
     /// Damage by which nothing is lost.
     pub(super) made_good: Vec<String>,
+    /// A file lacks what another has, which may not be on the disk.
+    pub(super) is_made_good_by_another: bool,
 }
 
 /// A part of the log that was on the disk once and is gone.
@@ -60,19 +63,27 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether damage behind a record is of something that was there.
-    fn was_there(&self, damage: &Damage, last: SeqNo) -> bool {
-        last < self.owed || self.written == Written::ThisBoot && !damage.is_cut
+    /// Up to where damage behind a record may be of what was there; `None`: it is what a power cut, or a kill, leaves.
+    fn lost_upto(&self, damage: &Damage, last: SeqNo) -> Option<SeqNo> {
+        // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what follows.
+        let was_there = damage.unreadable.is_some() || self.written == Written::ThisBoot && !damage.is_cut;
+        let is_owed = last < self.owed;
+        let upto = if was_there || self.written == Written::ThisBoot { SeqNo(u64::MAX) } else { self.owed };
+        (was_there || is_owed).then_some(upto)
     }
 }
 
 /// Follows the files. `damaged`: numbers of files that make no sense.
 pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
-    let Known { covered, owed, greatest, written } = known;
-    let mut replay = Replay { records: Vec::new(), last: covered, lost: Vec::new(), made_good: Vec::new() };
+    let Known { covered, owed, greatest, .. } = known;
+    let mut replay = Replay { last: covered, ..Replay::default() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
-    let mut met_unreadable = false;
+    let (mut met_unreadable, mut is_torn) = (false, false);
     'files: for (at, file) in files.into_iter().enumerate() {
+        // One of which not even the header is known may be of a later start, and count.
+        if is_torn && !met_unreadable && file.before.is_some() {
+            continue;
+        }
         let later: Vec<SeqNo> = befores[at + 1..].iter().flatten().copied().collect();
         let takes_over = later.iter().min().copied().unwrap_or(SeqNo(u64::MAX));
         let before = file.before.unwrap_or(replay.last);
@@ -85,7 +96,8 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay 
         if before > replay.last && tells_gaps {
             if before > owed && !met_unreadable {
                 // What came before was never known to be on the disk, and neither is this.
-                break;
+                is_torn = true;
+                continue;
             }
             let text = format!("{}: what was written before it is gone", file.path.display());
             replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false, is_open: false });
@@ -95,6 +107,7 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay 
             if let Ok(record) = &found {
                 replay.close_loss(record.seq);
             }
+            let before_next = before_next(all.as_slice());
             match found {
                 Ok(record) if record.seq > takes_over => continue 'files,
                 Ok(record) if record.seq <= replay.last => {}
@@ -104,24 +117,26 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay 
                 }
                 // What follows is in a later file.
                 Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
-                // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what follows.
-                Err(damage) if damage.unreadable.is_some() => {
-                    met_unreadable = true;
-                    take_rest(&mut replay, &file.path, damage, SeqNo(u64::MAX));
-                }
-                Err(damage) if known.was_there(&damage, replay.last) => {
-                    let upto = if written == Written::ThisBoot { SeqNo(u64::MAX) } else { owed };
-                    take_rest(&mut replay, &file.path, damage, upto);
-                }
                 Err(damage) => {
-                    tell_torn(&file.path, &damage, all);
-                    break 'files;
+                    met_unreadable |= damage.unreadable.is_some();
+                    let Some(most) = known.lost_upto(&damage, replay.last) else {
+                        tell_torn(&file.path, &damage, all);
+                        is_torn = true;
+                        continue 'files;
+                    };
+                    take_rest(&mut replay, &file.path, damage, most.min(before_next));
                 }
             }
         }
     }
     replay.end_loss(greatest);
     replay
+}
+
+/// The greatest number that what stands before other records can have.
+fn before_next(behind: &[Found]) -> SeqNo {
+    let next = behind.iter().find_map(|found| found.as_ref().ok());
+    next.map_or(SeqNo(u64::MAX), |record| SeqNo(record.seq.0.saturating_sub(1)))
 }
 
 /// The log ends with a record that is not whole, as a power cut leaves it. Whole ones behind it were never known to be on the
@@ -137,10 +152,10 @@ fn tell_torn(path: &Path, damage: &Damage, behind: impl Iterator<Item = Found>) 
     }
 }
 
-/// What is left of a record that was on the disk.
-fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, owed: SeqNo) {
+/// What is left of a record that was on the disk, whose number is `most` at the most.
+fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, most: SeqNo) {
     let Damage { offset, seq, cells, nameless, resume, unreadable, is_cut: _ } = damage;
-    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(owed);
+    let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(most);
     let names: Vec<String> = cells
         .iter()
         .filter(|cell| !cell.whole)
@@ -154,6 +169,11 @@ fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, owed: SeqNo) {
     let why = unreadable.map(|at| format!(": byte {at} cannot be read")).unwrap_or_default();
     let place = format!("{}, offset {offset}", path.display());
     let what = format!("{what}{why}");
+    if upto <= replay.last {
+        replay.made_good.push(format!("{place}: {what}; what it had is in another file"));
+        replay.is_made_good_by_another = true;
+        return;
+    }
     // Where no record follows, cells of it may be missing at its end.
     if nameless || !names.is_empty() || resume.is_none() {
         let (after, text) = (replay.last, format!("{place}: {what}"));
@@ -166,5 +186,50 @@ fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, owed: SeqNo) {
     if let Some(seq) = seq.filter(|seq| *seq > replay.last) {
         replay.records.push(Record { offset, seq, synced: SeqNo(0), cells });
         replay.last = seq;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(seq: u64) -> Record {
+        Record { offset: 0, seq: SeqNo(seq), synced: SeqNo(0), cells: Vec::new() }
+    }
+
+    fn file(number: u64, before: Option<u64>, found: Vec<Found>) -> Read {
+        let path = format!("log/{number:08}.log").into();
+        let (before, is_headless) = (before.map(SeqNo), before.is_none());
+        Read { number, before, is_headless, is_unreadable: false, path, found }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_hides_records_behind_a_torn_one() {
+        let torn = || Err(Damage { offset: 127, nameless: true, ..Damage::default() });
+        let unreadable = || Err(Damage { unreadable: Some(0), nameless: true, ..Damage::default() });
+        let known = |owed| Known { covered: SeqNo(0), owed, greatest: SeqNo(4), written: Written::Before };
+        let files = |unknown: Vec<Found>| vec![file(1, Some(0), vec![Ok(record(1)), torn()]), file(2, None, unknown)];
+        let replay = follow(files(vec![unreadable()]), &[], known(SeqNo(1)));
+        assert_eq!(replay.records.len(), 1);
+        let lost: Vec<_> = replay.lost.iter().map(|loss| (loss.after.0, loss.upto.0, loss.is_named)).collect();
+        assert_eq!(lost, [(1, 4, false)]);
+        // One that a power cut has torn as well says nothing.
+        assert!(follow(files(vec![torn()]), &[], known(SeqNo(1))).lost.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_record_takes_the_place_of_none_that_is_whole() {
+        for nameless in [false, true] {
+            // What the first file has too, without its header and that of its file.
+            let copy = Damage { resume: Some(127), nameless, ..Damage::default() };
+            let files = vec![
+                file(1, Some(0), vec![Ok(record(1)), Ok(record(2))]),
+                file(2, None, vec![Err(copy), Ok(record(3)), Ok(record(4))]),
+            ];
+            let known = Known { covered: SeqNo(0), owed: SeqNo(4), greatest: SeqNo(4), written: Written::Before };
+            let replay = follow(files, &[], known);
+            assert_eq!(replay.records.iter().map(|record| record.seq.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+            assert_eq!((replay.lost.len(), replay.made_good.len()), (0, 1));
+        }
     }
 }

@@ -163,19 +163,22 @@ fn of_a_sector_of_the_log_that_cannot_be_read_its_own_records_are_lost_and_told(
             let env = stopped(by);
             env.spoil(path.as_ref(), sector as u64).unwrap();
             let what = format!("{by:?}, sector at {sector} of {}", bytes.len());
-            for _ in 0..2 {
+            for start in 0..2 {
                 let store = open(&env);
+                let mut is_all_there = true;
                 for n in 0..MANY {
                     let is_new = read(&store, n).is_ok_and(|read| read == Some(content(n)));
                     assert!(is_new || read(&store, n).is_err(), "{what}: {n} is {:?}", read(&store, n));
+                    is_all_there &= is_new;
                 }
-                assert!(
-                    store.status().unwrap().last_error.is_some() || store.check(&mut |_| Ok(())).unwrap().damages > 0
-                );
+                let is_told = store.status().unwrap().last_error.is_some();
+                let is_found = store.check(&mut |_| Ok(())).unwrap().damages > 0;
+                assert!(is_told || is_found || start > 0 && is_all_there, "{what}");
             }
             env.crash(CrashMode::LoseUnsynced);
             let repaired = check::repair(options(&env), &mut |_| Ok(())).unwrap();
-            assert_eq!(repaired.after.unwrap().damages, 0, "{what}: {:?}", repaired.done);
+            // Nothing is to be repaired where all that was in the sector is in another file too.
+            assert_eq!(repaired.after.unwrap_or(repaired.before).damages, 0, "{what}: {:?}", repaired.done);
             let told = repaired.done.iter().any(|text| text.starts_with("lost of"));
             let store = open(&env);
             for n in 0..MANY {
@@ -332,7 +335,8 @@ fn a_segment_that_never_came_to_the_disk_takes_the_place_of_nothing() {
             true => store.flush(None),
             false => store.compact(&table(), None, crate::backend::CompactionKind::Major),
         };
-        env.plan_faults(FaultPlan { seed: 1, one_in: 1, faults: vec![Fault::WriteLost], lasting: false });
+        let log = "/store/log".into();
+        env.plan_faults(FaultPlan { seed: 1, one_in: 1, faults: vec![Fault::WriteLost], lasting: false, log });
         assert_eq!(step().unwrap_err().kind, ErrorKind::Io);
         env.heal();
         assert_eq!(value(&store, "r", "q").unwrap(), b"newer");

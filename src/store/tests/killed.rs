@@ -108,6 +108,18 @@ fn a_record_that_was_being_written_is_left_out_without_a_word() {
     }
 }
 
+#[test]
+fn a_log_of_which_nothing_is_whole_hides_what_was_before() {
+    let mut image = killed_after(&[("a", NEW[0])]);
+    // What tells how far the log has come is not there either.
+    for name in [log_of(&image), "/store/progress".to_owned()] {
+        image.file(&name).iter_mut().for_each(|byte| *byte ^= 0x55);
+    }
+    for got in shown(&image.machine()).into_iter().flatten() {
+        assert_eq!(got, Err(ErrorKind::Corrupt));
+    }
+}
+
 /// Chunks that a record refers to were written before it.
 #[test]
 fn a_large_value_whose_chunks_are_damaged_hides_the_older_one() {

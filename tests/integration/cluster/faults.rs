@@ -83,6 +83,20 @@ fn move_merge_and_split(servers: &Servers, cluster: &Cluster, (address, is_first
     }
 }
 
+/// Waits until the master and both servers have been there for some seconds on end.
+fn wait_for_all(servers: &Servers, address: &str) {
+    let cluster = client(&format!("{address}?timeout=5"));
+    let (started, mut there_since) = (Instant::now(), Instant::now());
+    while there_since.elapsed() < Duration::from_secs(3) {
+        servers.start_ended();
+        if !cluster.status().is_ok_and(|status| status.live_servers.len() == SERVERS.len()) {
+            there_since = Instant::now();
+        }
+        assert!(started.elapsed() < Duration::from_secs(300), "the cluster does not come back");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
 /// All of it, once.
 fn befall(servers: &Servers, cluster: &Cluster, (address, mnt): (&str, &Path), (writers, is_first): (&Writers, bool)) {
     writers.go_on(200);
@@ -114,6 +128,7 @@ fn befall(servers: &Servers, cluster: &Cluster, (address, mnt): (&str, &Path), (
     while !cellfs(&["list", address]).2 {
         assert!(started.elapsed() < Duration::from_secs(60), "ZooKeeper does not come back");
     }
+    wait_for_all(servers, address);
     cellfs(&["drop", address, "faults_made"]);
     shell(address, "create 'faults_made', 'f', {SPLITS => ['g', 'p']}");
     assert_eq!(regions(cluster, "faults_made").len(), 3);

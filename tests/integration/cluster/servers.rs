@@ -63,6 +63,17 @@ impl Servers {
         self.launch(role);
     }
 
+    /// Starts again those that have ended by themselves, as they do where ZooKeeper was away for longer than their session
+    /// lasts.
+    pub fn start_ended(&self) {
+        let ended = |(role, child): (&&'static str, &mut Child)| child.try_wait().unwrap().map(|_| *role);
+        let ended: Vec<_> = self.processes.lock().unwrap().iter_mut().filter_map(ended).collect();
+        for role in ended {
+            println!("{role} has ended by itself and is started again");
+            self.launch(role);
+        }
+    }
+
     fn log(&self, role: &str) -> String {
         std::fs::read_to_string(self.directory.path().join(format!("log-{role}"))).unwrap_or_default()
     }

@@ -108,6 +108,7 @@ impl Run {
     fn live(&mut self, store: Open) {
         let plan = Arc::new(Plan::new(&mut self.chance));
         self.begin_faults();
+        self.world.begin_life();
         let Setting { actors, deeds, .. } = self.setting;
         let all = act(&self.world, &store, &plan, &mut self.chance, actors, deeds);
         let end = End::new(&mut self.chance);
@@ -128,7 +129,7 @@ impl Run {
             let closed = store.close();
             let excused = self.world.failing.load(Ordering::Relaxed) || self.world.damaged.load(Ordering::Relaxed);
             assert!(excused || closed.is_ok(), "closed: {closed:?}");
-            self.world.stopped(closed.is_err() || self.setting.disk.spoils());
+            self.world.stopped(closed.is_err() || self.setting.disk.spoils(), None);
         } else {
             drop(store);
         }
@@ -139,6 +140,7 @@ impl Run {
         let world = &self.world;
         let (seed, one_in, lasting) =
             (self.chance.below(u64::MAX), self.chance.of(&[30, 100, 400]), self.chance.one_in(3));
+        let log = "/store/log".into();
         match self.setting.disk {
             Disk::Healthy => {}
             Disk::Small => world.env.set_space(Some(40_000 + self.chance.below(3_000_000))),
@@ -148,17 +150,17 @@ impl Run {
                 let look = self.chance.of(&[libc::EIO, libc::EMFILE, libc::EINTR]);
                 let looks = self.chance.one_in(2).then_some(Fault::LookFails(look));
                 let faults = [Fault::Fails(errno)].into_iter().chain(looks).collect();
-                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting });
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting, log });
             }
             Disk::Decays => {
                 world.damaged.store(true, Ordering::Relaxed);
                 let faults = vec![Fault::SectorGoesBad];
-                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false });
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false, log });
             }
             Disk::Lies => {
                 world.damaged.store(true, Ordering::Relaxed);
                 let faults = vec![Fault::WriteLost, Fault::WriteMisdirected, Fault::WriteTwice, Fault::SectorGoesBad];
-                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false });
+                world.env.plan_faults(FaultPlan { seed, one_in, faults, lasting: false, log });
             }
         }
     }
@@ -171,9 +173,11 @@ impl Run {
         };
         // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
         self.world.stop.store(true, Ordering::Relaxed);
+        let is_power_cut = matches!(end, End::PowerCut(_));
+        let untold = is_power_cut.then(|| self.world.untold()).flatten();
         self.world.env.crash(mode);
         // On a disk that spoils writes, what was never synced is missed by nobody.
-        self.world.stopped(matches!(end, End::PowerCut(_)) || self.setting.disk.spoils());
+        self.world.stopped(is_power_cut || self.setting.disk.spoils(), untold);
     }
 
     /// Every column, while nothing else is done.

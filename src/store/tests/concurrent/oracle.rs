@@ -262,8 +262,8 @@ impl Oracle {
     }
 
     /// The machine, or the process alone, has stopped: what was under way may have been done or not, and so may what
-    /// is not kept.
-    pub fn stopped(&mut self, is_power_cut: bool) {
+    /// is not kept. `untold`: what has ended since then may not be kept either.
+    pub fn stopped(&mut self, is_power_cut: bool, untold: Option<Tick>) {
         let now = self.tick();
         let under_way = |event: &&Event| event.end.is_none() && !matches!(event.puts, Puts::OneOf(_));
         let copies: Vec<Event> = self.places.values().flat_map(BTreeMap::values).filter(under_way).cloned().collect();
@@ -275,7 +275,7 @@ impl Oracle {
             events.retain(|_, event| event.what != Kind::Seen);
             for event in events.values_mut() {
                 let lost = match event.kept {
-                    Kept::Always => false,
+                    Kept::Always => untold.is_some_and(|since| event.end.is_some_and(|end| end >= since)),
                     Kept::Process => is_power_cut,
                     Kept::Nowhere => true,
                 };
@@ -382,10 +382,10 @@ mod tests {
         oracle.refused(&refused);
         let mut cut = oracle.tick();
         assert!(oracle.saw(&place, cut, Some(2)).is_err());
-        oracle.stopped(false);
+        oracle.stopped(false, None);
         cut = oracle.tick();
         assert!(oracle.saw(&place, cut, None).is_err());
-        oracle.stopped(true);
+        oracle.stopped(true, None);
         cut = oracle.tick();
         assert!(oracle.saw(&place, cut, None).is_ok());
     }
@@ -398,7 +398,7 @@ mod tests {
             let begun = oracle.begin(place, put(value), true);
             oracle.done(&begun, Kept::Process);
         }
-        oracle.stopped(true);
+        oracle.stopped(true, None);
         let shown = |x, y| BTreeMap::from([(a.clone(), x), (b.clone(), y)]);
         assert!(oracle.hole(&shown(Some(1), None)).is_ok());
         assert!(oracle.hole(&shown(None, None)).is_ok());

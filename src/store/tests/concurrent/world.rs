@@ -1,13 +1,14 @@
 //! What all actors of a run share: the machine, the store, what may be read, and chance.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::events::{Content, EXISTS, EventId, Kept, Place, Shown, Tick};
 use super::oracle::Oracle;
 use crate::backend::Backend;
-use crate::env::{Env, SimEnv, sync};
+use crate::env::{Env, SimEnv, Untold, sync};
 use crate::model::{Durability, TableName};
 use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
@@ -65,6 +66,10 @@ pub struct Known {
     pub snapshots: Vec<Kept1>,
     /// Of tables that were set aside, last of all the one that comes back first.
     pub aside: BTreeMap<String, Vec<Aside>>,
+    /// When this life of the store has begun.
+    life: Tick,
+    /// When its silent faults had struck, at the latest.
+    struck: Vec<Tick>,
     /// Operations that were begun, by name, and those that were done.
     pub counts: BTreeMap<&'static str, (u64, u64)>,
 }
@@ -134,6 +139,11 @@ impl World {
     pub fn known(&self) -> MutexGuard<'_, Known> {
         let (now, mut known) = (self.env.now().0, self.known.lock().unwrap());
         known.oracle.aging().note_clock(now);
+        let silent = self.env.faults_met().1 as usize;
+        if silent != known.struck.len() {
+            let tick = known.oracle.tick();
+            known.struck.resize(silent, tick);
+        }
         known
     }
 
@@ -157,10 +167,10 @@ impl World {
         }
     }
 
-    /// The machine has stopped.
-    pub fn stopped(&self, is_power_cut: bool) {
+    /// The machine has stopped. `untold`: since then it may have lost what it said was synced, and nobody can know.
+    pub fn stopped(&self, is_power_cut: bool, untold: Option<Tick>) {
         let mut known = self.known();
-        known.oracle.stopped(is_power_cut);
+        known.oracle.stopped(is_power_cut, untold);
         let Known { oracle, aside, .. } = &mut *known;
         for (table, all) in aside {
             for one in all {
@@ -170,6 +180,21 @@ impl World {
                 }
             }
         }
+    }
+
+    /// A process begins to use the machine, whose faults have been planned.
+    pub fn begin_life(&self) {
+        let mut known = self.known();
+        known.life = known.oracle.tick();
+    }
+
+    /// Since when the log may lack what was synced without that anything tells of it, if the power goes now.
+    pub fn untold(&self) -> Option<Tick> {
+        let known = self.known();
+        // Of values apart, too, the log tells.
+        let untold = self.env.untold_faults(&["/store/log", "/store/blobs"].map(Path::new));
+        let since = |one: &Untold| if one.is_elsewhere { known.life } else { known.struck[one.number as usize - 1] };
+        untold.iter().map(since).min()
     }
 
     pub fn tick(&self) -> Tick {
