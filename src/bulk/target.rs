@@ -6,11 +6,20 @@ use crate::backend::Backend;
 use crate::model::{FileTime, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
+/// How far ahead of the clock a timestamp may be to be waited for.
+const WAITED_MS: u64 = 20;
+
 /// The timestamp of an import that begins now: the clock's, but later than all that is stored, so that what is
-/// imported is what is read.
+/// imported is what is read. Waits until the clock has come to it where that is soon, as it is where something has just been
+/// written: what runs ahead of the clock has the clock's time beside it, with each cell.
 pub fn import_time(backend: &dyn Backend, table: &TableName) -> Result<Timestamp> {
     families_of(backend, table)?;
-    Ok(Timestamp(backend.moment(table)?.0.saturating_add(1).min(Timestamp::MAX.0)))
+    let time = Timestamp(backend.moment(table)?.0.saturating_add(1).min(Timestamp::MAX.0));
+    let ahead_ms = u64::try_from(time.0.saturating_sub(backend.now().0)).unwrap_or(0);
+    if ahead_ms <= WAITED_MS {
+        std::thread::sleep(std::time::Duration::from_millis(ahead_ms));
+    }
+    Ok(time)
 }
 
 /// What the files of an import have for their mtime whose timestamp runs ahead of the clock: the clock's time.

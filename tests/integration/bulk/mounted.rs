@@ -32,6 +32,10 @@ fn mount_import_and_export_by_commands_are_what_they_are_unmounted() {
     assert_eq!(fs::read_to_string(&seen).unwrap(), "7", "what was said to be absent is there");
     done(&["export", &store, "t", "-o", &file("out.csv")]);
     assert!(fs::read_to_string(file("out.csv")).unwrap() == csv(20_000));
+    // A timestamp that runs ahead of the clock would have the clock's time beside it, in each cell.
+    done(&["export", &store, "t", "--limit", "1", "-o", &file("out.jsonl")]);
+    let cell = fs::read_to_string(file("out.jsonl")).unwrap();
+    assert!(cell.contains("timestamp") && !cell.contains("mtime"), "{cell}");
     // A long value goes to the daemon in parts.
     let long = "x".repeat(3 << 20);
     fs::write(file("long.jsonl"), format!("{{\"row\":\"long\",\"f:a\":\"{long}\",\"f:b\":\"1\"}}\n")).unwrap();

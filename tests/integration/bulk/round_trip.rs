@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use cellfs::backend::{Backend, RowListing, Versions};
-use cellfs::bulk::{Empty, Format, Import, Out, Outline, Plan, Position, history, import_time, refusal, writer};
-use cellfs::model::{CatalogueChange, Origin, Scan, TableName, TableSchema, TimeRange};
+use cellfs::bulk::{
+    Empty, Format, Import, Out, Outline, Plan, Position, history, import_mtime, import_time, refusal, writer,
+};
+use cellfs::model::{CatalogueChange, FamilySchema, Origin, Scan, TableName, TableSchema, TimeRange};
 use cellfs::store::{Store, StoreOptions};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -94,6 +96,22 @@ fn copy_schema(schema: &TableSchema, to: &dyn Backend) {
     schema.id = cellfs::model::TableId(0);
     schema.families.values_mut().for_each(|family| family.id = cellfs::model::FamilyId(0));
     to.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
+}
+
+#[test]
+fn bulk_import_gives_no_file_another_time_because_of_what_was_just_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory);
+    let table = TableName::parse("t").unwrap();
+    let schema = TableSchema::new(table.clone(), [FamilySchema::new("f", Default::default())]);
+    backend.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
+    let mut dice = SmallRng::seed_from_u64(1);
+    for n in 0..20 {
+        // In the millisecond in which others have been written.
+        import(&backend, &table, Format::Jsonl, format!("{{\"row\":\"r{n}\",\"f:q\":\"v\"}}\n").as_bytes(), &mut dice);
+        let time = import_time(backend.as_ref(), &table).unwrap();
+        assert_eq!(import_mtime(backend.as_ref(), time), None, "import {n}");
+    }
 }
 
 #[test]
