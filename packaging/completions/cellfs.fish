@@ -185,7 +185,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand why" -l other-owner -d 'As
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand why" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l prefix -d 'Only rows that start with this' -r
-complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l since -d 'Begin behind this number, 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l since -d 'Begin behind this number (and part), 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l once -d 'End when all that is there was told'
 complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand watch" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'

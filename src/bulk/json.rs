@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Out, Writer};
 use crate::Result;
-use crate::backend::Change;
+use crate::backend::{Change, Committed};
 use crate::model::{Cell, CellKind, Cells, Piece, RowKey, SeqNo, column_name, json_bytes};
 
 /// A line a cell.
@@ -84,11 +84,21 @@ fn write_bytes(bytes: &[u8], out: &mut Out) {
     }
 }
 
-/// A line of the change feed: the number of its commit, the table, and the cell as a line of jsonl has it. Of a large value
-/// there is its length alone.
-pub fn change_line(seq: SeqNo, change: &Change) -> Json {
+/// The lines of the change feed for a commit.
+pub fn change_lines(committed: &Committed) -> impl Iterator<Item = Json> {
+    let of = committed.changes.len();
+    (1..).zip(&committed.changes).map(move |(part, change)| change_line((committed.seq, part, of), change))
+}
+
+/// A line: the number of its commit, which of so many changes of that it is if there are several, the table, and the cell as
+/// a line of jsonl has it. Of a large value there is its length alone.
+fn change_line((seq, part, of): (SeqNo, usize, usize), change: &Change) -> Json {
     let mut object = Map::new();
     object.insert("seq".to_owned(), json!(seq.0));
+    if of > 1 {
+        object.insert("part".to_owned(), json!(part));
+        object.insert("parts".to_owned(), json!(of));
+    }
     object.insert("table".to_owned(), json!(change.table.to_string()));
     object.insert("row".to_owned(), json_bytes(&change.row));
     let value = change.value.as_ref().filter(|_| change.kind.is_put());

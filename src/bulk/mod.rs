@@ -29,7 +29,7 @@ pub use read::delimited::{Columns, Empty};
 pub use read::records::read_records;
 pub use target::{import_mtime, import_time};
 
-pub use json::change_line;
+pub use json::change_lines;
 
 use crate::Result;
 use crate::model::{Piece, Qualifier};

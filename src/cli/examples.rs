@@ -378,6 +378,7 @@ pub const BESIDE: &[Beside] = &[
         &[
             ("What is written in a table from now on:", "cellfs watch /mnt/cells/default/t"),
             ("For a program that was away since number 4711:", "cellfs --json watch /srv/store t --since 4711"),
+            ("For one that has read three changes of that number:", "cellfs --json watch /srv/store t --since 4711:3"),
             ("To be able to be away for as long as a gigabyte:", "cellfs config /srv/store changes_retain 1G"),
         ],
         &["cellfs-log(1)", "cellfs-config(1)", "cellfs-tree(7)"],

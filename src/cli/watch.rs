@@ -10,7 +10,7 @@ use super::given::{self, Subject, wrong};
 use super::output::Output;
 use super::path::{is_inside, resolve};
 use crate::backend::{Backend, Change, ChangesPage, ChangesQuery, Committed};
-use crate::bulk::change_line;
+use crate::bulk::change_lines;
 use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::model::{CellKind, SeqNo, Timestamp, to_string_binary};
 use crate::tree::{place::Place, times};
@@ -22,21 +22,40 @@ const INTERVAL: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where to begin.
+#[derive(PartialEq, Eq)]
 enum Since {
     Now,
     After(SeqNo),
+    /// Behind so many changes of a commit.
+    Within(SeqNo, usize),
     Time(Timestamp),
 }
 
 impl Since {
+    /// The last commit of which nothing is told.
+    fn after(&self) -> SeqNo {
+        match self {
+            Self::After(number) => *number,
+            Self::Within(number, _) => SeqNo(number.0 - 1),
+            Self::Now | Self::Time(_) => SeqNo(0),
+        }
+    }
+
     fn of(text: Option<&str>, now: Timestamp) -> Result<Self> {
         let Some(text) = text else { return Ok(Self::Now) };
         if let Ok(number) = text.parse() {
             return Ok(Self::After(SeqNo(number)));
         }
-        times::parse_time(text, now)
-            .map(Self::Time)
-            .ok_or_else(|| wrong(&format!("`{text}` is neither the number of a change nor a time: {}", times::FORMS)))
+        let within = text.split_once(':').and_then(|(number, part)| Some((number.parse().ok()?, part.parse().ok()?)));
+        if let Some((number, part)) = within.filter(|(number, _)| *number > 0) {
+            return Ok(Self::Within(SeqNo(number), part));
+        }
+        times::parse_time(text, now).map(Self::Time).ok_or_else(|| {
+            wrong(&format!(
+                "`{text}` is neither the number of a change, NUMBER or NUMBER:PART, nor a time: {}",
+                times::FORMS
+            ))
+        })
     }
 }
 
@@ -47,8 +66,12 @@ pub fn watch(args: &WatchArgs, json: bool) -> Result<Answer> {
     let since = Since::of(args.since.as_deref(), backend.now())?;
     let mut page = first_page(backend.as_ref(), &mut query, &since, &store)?;
     let mut earliest = if let Since::Time(time) = since { Some(time) } else { None };
+    let passed = |committed: &Committed| match since {
+        Since::Within(number, part) if committed.seq == number => part,
+        _ => 0,
+    };
     loop {
-        show(&page, &mut earliest, json)?;
+        show(&page, &mut earliest, &passed, json)?;
         query.after = page.upto;
         if page.is_last {
             if args.once {
@@ -112,7 +135,8 @@ fn first_page(backend: &dyn Backend, query: &mut ChangesQuery, since: &Since, st
                 all.after = page.upto;
             }
         }
-        Since::After(number) => {
+        Since::After(_) | Since::Within(..) => {
+            let number = since.after();
             let last = backend.status()?.last_seq;
             if number.0 > last {
                 let text = format!(
@@ -121,10 +145,10 @@ fn first_page(backend: &dyn Backend, query: &mut ChangesQuery, since: &Since, st
                 );
                 return Err(Error::new(ErrorKind::NotFound, text));
             }
-            query.after = *number;
+            query.after = number;
             let page = backend.changes(query)?;
-            let is_gap = page.gone > *number && number.0 > 0;
-            if is_gap { Err(gone(*number, page.gone, store)) } else { Ok(page) }
+            let is_gap = page.gone > number && *since != Since::After(SeqNo(0));
+            if is_gap { Err(gone(number, page.gone, store)) } else { Ok(page) }
         }
         Since::Time(_) => {
             let page = backend.changes(query)?;
@@ -176,8 +200,14 @@ fn next_page(backend: &mut Arc<dyn Backend>, store: &Path, query: &ChangesQuery)
     Err(ended(failed))
 }
 
-/// Prints what is not before `earliest`, which is forgotten with the first change that is later.
-fn show(page: &ChangesPage, earliest: &mut Option<Timestamp>, json: bool) -> Result<()> {
+/// Prints what is not before `earliest`, which is forgotten with the first change that is later; `passed`: how many changes
+/// of a commit have been read already.
+fn show(
+    page: &ChangesPage,
+    earliest: &mut Option<Timestamp>,
+    passed: &dyn Fn(&Committed) -> usize,
+    json: bool,
+) -> Result<()> {
     let is_early = |committed: &Committed, time| committed.changes.iter().all(|change| change.timestamp < time);
     let mut output = Output::new();
     for committed in &page.committed {
@@ -185,10 +215,11 @@ fn show(page: &ChangesPage, earliest: &mut Option<Timestamp>, json: bool) -> Res
             continue;
         }
         *earliest = None;
-        for change in &committed.changes {
-            match json {
-                true => output.json(&change_line(committed.seq, change))?,
-                false => output.line(&line(committed.seq, change))?,
+        match json {
+            true => change_lines(committed).skip(passed(committed)).try_for_each(|line| output.json(&line))?,
+            false => {
+                let mut changes = committed.changes.iter().skip(passed(committed));
+                changes.try_for_each(|change| output.line(&line(committed.seq, change)))?;
             }
         }
     }

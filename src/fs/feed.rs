@@ -11,7 +11,7 @@ use super::lines::{Follower, Lines};
 use super::nodes::Node;
 use super::stream::Streamed;
 use crate::backend::{Backend, ChangesQuery};
-use crate::bulk::change_line;
+use crate::bulk::change_lines;
 use crate::env::sync::Mutex;
 use crate::model::{FileAttributes, FileChange, SeqNo, TableName};
 use crate::tree::resolve::Facts;
@@ -52,9 +52,7 @@ impl TableFeed {
                 state.lines.push(&format!("{{\"gone\":{}}}\n", page.gone.0));
             }
             for committed in &page.committed {
-                for change in &committed.changes {
-                    state.lines.push(&format!("{}\n", change_line(committed.seq, change)));
-                }
+                change_lines(committed).for_each(|line| state.lines.push(&format!("{line}\n")));
             }
             state.query.after = page.upto;
             if page.is_last {

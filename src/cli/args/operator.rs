@@ -127,9 +127,11 @@ pub struct UndeleteArgs {
 /// Every cell that is written, once, in the order of the commits: a version that came, or a tombstone. A line has the
 /// number of the commit, table, row, column, timestamp and value, separated by tabs; with --json an object, as export
 /// has them. A value of more than 16 KiB is told by its length. What is told is on the disk: an fsync is told at once,
-/// anything else within a second or two. Without --since it begins now; --since NUMBER goes on behind the last number
-/// that was read, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes
-/// further as the setting changes_retain says. Drops, truncations and restores of tables are no changes of cells, and
+/// anything else within a second or two. Without --since it begins now; --since NUMBER goes on behind all changes of that
+/// number, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes further as
+/// the setting changes_retain says. A commit of several cells, as of an import, has one number: with --json each has its
+/// place among them (part, of parts), and who was stopped in the middle goes on with --since NUMBER:PART, for the same
+/// table, rows and columns. Drops, truncations and restores of tables are no changes of cells, and
 /// are not told; cells of what was dropped are not told any more.
 pub struct WatchArgs {
     /// Directory of the store, or a mount point of it: of all its tables; or the path of a table, a row, a family of a row
@@ -141,8 +143,8 @@ pub struct WatchArgs {
     /// Only rows that start with this
     #[arg(long, allow_hyphen_values = true)]
     pub prefix: Option<OsString>,
-    /// Begin behind this number, 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday
-    #[arg(long, value_name = "NUMBER|TIME", allow_hyphen_values = true)]
+    /// Begin behind this number (and part), 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday
+    #[arg(long, value_name = "NUMBER[:PART]|TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// End when all that is there was told
     #[arg(long)]

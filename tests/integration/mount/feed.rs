@@ -130,3 +130,27 @@ fn mount_who_was_away_goes_on_by_number_or_is_told() {
         assert!(status == Some(2) && stderr.contains(wanted), "{stderr}");
     }
 }
+
+#[test]
+fn mount_who_was_stopped_within_a_commit_goes_on_within_it() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    fs::write(fixture.family("r").join("before"), "1").unwrap();
+    let text: String = (0..500).map(|n| format!("{{\"row\":\"r{n:03}\",\"f:n\":\"{n}\"}}\n")).collect();
+    let file = fixture.directory.path().join("in.jsonl");
+    fs::write(&file, text).unwrap();
+    assert!(Command::new(CELLFS).args(["import", &store, "t", file.to_str().unwrap()]).status().unwrap().success());
+    fs::write(fixture.family("r").join("behind"), "2").unwrap();
+    fs::File::open(fixture.family("r").join("behind")).unwrap().sync_all().unwrap();
+    let (_, all, _) = watch(&[&store, "t", "--since", "0", "--once"]);
+    assert_eq!(all.len(), 502);
+    // One cell alone has no part; those of the import are counted in each of its commits.
+    assert!(all[0].get("part").is_none() && all[1]["part"] == 1 && all[1]["parts"].as_u64().unwrap() > 1, "{}", all[1]);
+    for at in [1, 2, 200, 500] {
+        let from = format!("{}:{}", all[at]["seq"], all[at]["part"]);
+        let (status, rest, stderr) = watch(&[&store, "t", "--since", &from, "--once"]);
+        assert_eq!((status, &rest[..]), (Some(0), &all[at + 1..]), "behind {from}: {stderr}");
+    }
+    let (_, rest, _) = watch(&[&store, "t", "--since", &all[1]["seq"].to_string(), "--once"]);
+    assert!(rest.iter().all(|line| line["seq"] != all[1]["seq"]), "behind all of a commit");
+}
