@@ -70,6 +70,8 @@ pub struct SignalState {
     pub building: Option<String>,
     /// Secondary indexes may have to be built.
     pub index: bool,
+    /// Why one could not be built. What else goes wrong meanwhile, as on a full disk, takes the place of `last_error` alone.
+    pub unbuilt: Option<String>,
     pub last_error: Option<String>,
     /// Why the last flush has failed, if it has.
     pub flush_failed: Option<Error>,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::Background;
 use super::engine::{Engine, SignalState};
-use super::secondary::build::BUILDING;
 use crate::Result;
 use crate::backend::{CompactionKind, CompactionProgress, Status};
 use crate::env::sync::{self, Handle, Instant};
@@ -126,7 +125,8 @@ fn index_loop(engine: &Engine) {
     let mut has_begun = false;
     while wait(engine, LOOK, |state| !std::mem::replace(&mut has_begun, true) | std::mem::take(&mut state.index)) {
         if engine.log.poison().is_none() && engine.has_to_build() {
-            note(engine, BUILDING, engine.build_indexes());
+            // What fails is told there, and tried again with the next look.
+            let _ = engine.build_indexes();
         }
     }
 }
@@ -230,7 +230,7 @@ impl Engine {
             activity: activity(&state),
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
-            last_error: joined(state.last_error.clone(), self.met.sentence()),
+            last_error: joined(joined(state.last_error.clone(), state.unbuilt.clone()), self.met.sentence()),
             cells_read: self.looks.load(std::sync::atomic::Ordering::Relaxed),
             damaged_reads: self.met.count(),
             expired_segments: state.expired_segments,

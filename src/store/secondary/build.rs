@@ -31,9 +31,6 @@ const PAST: u64 = 8;
 /// Rows after which a new snapshot is taken, so that memtables and files can go.
 const ROWS: u64 = 4096;
 
-/// How a failure to build begins, as `status` tells it.
-pub const BUILDING: &str = "build secondary indexes";
-
 /// Is given what entries have of the values that a row has in a column, and the row.
 type TakeValues<'t> = &'t mut dyn FnMut(&BTreeSet<Vec<u8>>, &[u8]) -> Result<()>;
 
@@ -71,11 +68,7 @@ impl Engine {
     /// Builds all indexes that are not complete. One that cannot be built does not keep others from it.
     pub fn build_indexes(&self) -> Result<()> {
         let _one = self.indexing.lock();
-        {
-            // What kept an index from being built before is tried again now.
-            let mut state = self.signals.state.lock();
-            state.last_error = state.last_error.take().filter(|text| !text.starts_with(BUILDING));
-        }
+        let before = self.signals.state.lock().unbuilt.clone();
         let mut failed = Ok(());
         for (table, index) in to_build(&self.catalogue.load()) {
             let built = self.build(&table, &index);
@@ -86,6 +79,13 @@ impl Engine {
                 Err(e) => failed = Err(e.context(format!("build index {} of table {}", index.name, table.name))),
                 Ok(()) => {}
             }
+        }
+        let unbuilt = failed.as_ref().err().map(ToString::to_string);
+        self.signals.state.lock().unbuilt.clone_from(&unbuilt);
+        if let Some(text) = unbuilt.filter(|text| before.as_ref() != Some(text)) {
+            let (about, sentence) = ("a secondary index".to_owned(), format!("{text}; it is tried again by itself"));
+            log::error!("{sentence}");
+            self.announce(&[Event::Noted { about, sentence }]);
         }
         failed
     }

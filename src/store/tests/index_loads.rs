@@ -72,6 +72,34 @@ fn entries_of_a_large_table_go_past_the_log_and_are_there_after_a_power_cut() {
 }
 
 #[test]
+fn a_build_without_room_is_told_whatever_else_fails_until_it_is_made() {
+    let env = SimEnv::new();
+    let (store, _) = filled(&env);
+    let told = Arc::new(sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    store.subscribe(Arc::new(move |event| {
+        if let crate::backend::Event::Noted { sentence, .. } = event {
+            noted.lock().push(sentence.clone());
+        }
+    }));
+    declare(&store, Some(index("f:q"))).unwrap();
+    env.set_space(Some(0));
+    for _ in 0..2 {
+        store.engine.build_indexes().unwrap_err();
+        // As a flush does that finds no room either.
+        store.engine.signals.state.lock().last_error = Some("flush: there is no room".to_owned());
+        let said = store.status().unwrap().last_error.unwrap();
+        assert!(said.contains("flush: there is no room") && said.contains("build index i of table"), "{said}");
+    }
+    let told = told.lock().clone();
+    assert!(told.len() == 1 && told[0].contains("build index i of table"), "{told:?}");
+    env.set_space(None);
+    store.engine.build_indexes().unwrap();
+    assert_eq!(store.status().unwrap().last_error.unwrap(), "flush: there is no room");
+    expect(&store);
+}
+
+#[test]
 fn a_build_that_fails_anywhere_says_so_and_is_made_again() {
     let mut tried = 0;
     for nth in 1.. {
