@@ -11,6 +11,8 @@ use crate::model::{Columns, Qualifier, TimeRange, Timestamp, check_family};
 
 /// Most versions of a column (HBase: an int).
 const VERSIONS_MAX: u64 = i32::MAX as u64;
+/// The empty qualifier, as its name is.
+const EMPTY: &[u8] = b"%";
 /// Largest sample: its keys are held.
 pub const SAMPLE_MAX: u64 = 10_000;
 
@@ -20,8 +22,8 @@ pub const SAMPLE_MAX: u64 = 10_000;
 pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
     match kind {
         Kind::Prefix | Kind::From | Kind::To => key(kind, text).map(Says::Key),
-        Kind::ValuePrefix | Kind::ValueFrom | Kind::ValueTo => Ok(Says::Key(decode(text))),
-        Kind::Value => Ok(Says::Values(text.split(|byte| *byte == b',').map(decode).collect())),
+        Kind::ValuePrefix | Kind::ValueFrom | Kind::ValueTo => Ok(Says::Key(maybe_empty(text))),
+        Kind::Value => Ok(Says::Values(text.split(|byte| *byte == b',').map(maybe_empty).collect())),
         Kind::First | Kind::Last => number(kind, text, u64::MAX).map(Says::Number),
         Kind::Sample => number(kind, text, SAMPLE_MAX).map(Says::Number),
         Kind::Versions => number(kind, text, VERSIONS_MAX).map(Says::Number),
@@ -39,11 +41,14 @@ pub fn of_rows(kind: Kind, text: &[u8], now: Timestamp) -> Result<Says> {
 
 /// As [`of_rows`], of a step over the qualifiers of a family.
 pub fn of_cells(kind: Kind, text: &[u8], family: &str) -> Result<Says> {
-    if kind != Kind::Columns {
-        return of_rows(kind, text, Timestamp::ZERO);
+    if kind == Kind::Columns {
+        let qualifiers: BTreeSet<Qualifier> = text.split(|byte| *byte == b',').map(maybe_empty).collect();
+        return Ok(Says::Columns(Columns::from([(family.to_owned(), Some(qualifiers))])));
     }
-    let qualifiers: BTreeSet<Qualifier> = text.split(|byte| *byte == b',').map(decode).collect();
-    Ok(Says::Columns(Columns::from([(family.to_owned(), Some(qualifiers))])))
+    match (kind, text) {
+        (Kind::Prefix | Kind::From | Kind::To, EMPTY) => Ok(Says::Key(Vec::new())),
+        _ => of_rows(kind, text, Timestamp::ZERO),
+    }
 }
 
 /// `host=cnn.com,time=...`: the first fields of a recipe, or all of them.
@@ -51,6 +56,11 @@ pub fn of_fields(recipe: &Recipe, text: &[u8]) -> Result<Says> {
     let fields = parse_fields_by(text, decode)?;
     let is_whole = fields.len() == recipe.names().len();
     Ok(Says::Keys { prefixes: recipe.prefixes(&fields)?, is_whole })
+}
+
+/// A qualifier, or a value: what may be empty, as no key of a row is, whose `%` is the byte.
+fn maybe_empty(text: &[u8]) -> Vec<u8> {
+    if text == EMPTY { Vec::new() } else { decode(text) }
 }
 
 /// Each `%XX` is a byte.
@@ -92,7 +102,7 @@ fn columns(text: &[u8]) -> Result<Columns> {
     let mut columns = Columns::new();
     for part in text.split(|byte| *byte == b',') {
         let (family, qualifier) = match part.iter().position(|byte| *byte == b':') {
-            Some(at) => (&part[..at], Some(decode(&part[at + 1..]))),
+            Some(at) => (&part[..at], Some(maybe_empty(&part[at + 1..]))),
             None => (part, None),
         };
         let family = String::from_utf8(decode(family)).map_err(|_| wrong("a family's name is text"))?;
@@ -152,6 +162,28 @@ mod tests {
         assert_eq!(key("100%"), Some(Says::Key(b"100%".to_vec())));
         assert_eq!(key("%25%2"), Some(Says::Key(b"%%2".to_vec())));
         assert_eq!(key("%FF%00"), Some(Says::Key(vec![0xFF, 0])));
+    }
+
+    #[test]
+    fn a_percent_sign_alone_is_the_empty_qualifier_or_value() {
+        let key = |key: &[u8]| Some(Says::Key(key.to_vec()));
+        for kind in [Kind::Prefix, Kind::From, Kind::To] {
+            assert_eq!(of_cells(kind, b"%", "f").ok(), key(b""));
+            assert_eq!(of_cells(kind, b"%25", "f").ok(), key(b"%"));
+            assert_eq!(says(kind, "%"), key(b"%"), "no row has an empty key");
+        }
+        for kind in [Kind::ValuePrefix, Kind::ValueFrom, Kind::ValueTo] {
+            assert_eq!((says(kind, "%"), says(kind, "%25")), (key(b""), key(b"%")));
+        }
+        let values = |values: &[&[u8]]| Some(Says::Values(values.iter().map(|value| value.to_vec()).collect()));
+        assert_eq!(says(Kind::Value, "%"), values(&[b""]));
+        assert_eq!(says(Kind::Value, "%,a%,%25"), values(&[b"", b"a%", b"%"]));
+        let columns = |names: &[&[u8]]| {
+            let names = names.iter().map(|name| name.to_vec()).collect();
+            Some(Says::Columns(Columns::from([("f".to_owned(), Some(names))])))
+        };
+        assert_eq!(says(Kind::Columns, "f:%,f:%25"), columns(&[b"", b"%"]));
+        assert_eq!(of_cells(Kind::Columns, b"%,q%,%25", "f").ok(), columns(&[b"", b"q%", b"%"]));
     }
 
     #[test]

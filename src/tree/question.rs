@@ -246,7 +246,7 @@ impl Question {
                 }
                 (Says::Key(key), Kind::ValuePrefix) => ColumnSlice { from: key.clone(), before: after_prefix(key) },
                 (Says::Key(key), Kind::ValueFrom) => ColumnSlice { from: key.clone(), before: Vec::new() },
-                (Says::Key(key), Kind::ValueTo) => ColumnSlice { from: Vec::new(), before: key.clone() },
+                (Says::Key(key), Kind::ValueTo) => before(key),
                 _ => continue,
             };
             by.within = by.within.and(&within);
@@ -340,12 +340,20 @@ fn slice(steps: &[Step]) -> ColumnSlice {
         let other = match step.kind {
             Kind::Prefix => ColumnSlice { from: key.clone(), before: after_prefix(key) },
             Kind::From => ColumnSlice { from: key.clone(), before: Vec::new() },
-            Kind::To => ColumnSlice { from: Vec::new(), before: key.clone() },
+            Kind::To => before(key),
             _ => continue,
         };
         slice = slice.and(&other);
     }
     slice
+}
+
+/// What lies before a key: before the empty one nothing, where a slice would have no end.
+fn before(key: &[u8]) -> ColumnSlice {
+    match key {
+        [] => ColumnSlice { from: vec![0], before: vec![0] },
+        _ => ColumnSlice { from: Vec::new(), before: key.to_vec() },
+    }
 }
 
 /// From the first key with one of these beginnings to the last; the one key if they are whole.

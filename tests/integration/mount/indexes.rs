@@ -98,6 +98,26 @@ fn mount_by_an_index_rows_are_found_and_chains_go_on() {
 }
 
 #[test]
+fn mount_by_an_index_a_percent_sign_alone_is_the_empty_value() {
+    let fixture = users();
+    fs::write(fixture.family("u01").join("city"), "").unwrap();
+    fs::write(fixture.family("u04").join("city"), "%").unwrap();
+    declare(&fixture, "city", &[("columns", "f:city,f:mail")]);
+    for is_built in [false, true] {
+        if is_built {
+            built(&fixture, "city");
+        }
+        assert_eq!(ask(&fixture, "city/%"), ["u01"]);
+        assert_eq!(ask(&fixture, "city/%,u1@x.org"), ["u01"]);
+        assert_eq!(ask(&fixture, "city/%25"), ["u04"]);
+        assert_eq!(ask(&fixture, "city/.from/%").len(), 12);
+        assert_eq!(ask(&fixture, "city/.prefix/%").len(), 12);
+        assert_eq!(ask(&fixture, "city/.to/%25"), ["u01"]);
+        assert!(ask(&fixture, "city/.to/%").is_empty(), "nothing is before it");
+    }
+}
+
+#[test]
 fn mount_by_an_index_time_travel_and_snapshots_show_what_was() {
     let fixture = users();
     declare(&fixture, "city", &[("columns", "f:city")]);

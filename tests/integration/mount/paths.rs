@@ -79,6 +79,28 @@ fn mount_path_arguments_are_decoded() {
 }
 
 #[test]
+fn mount_path_a_percent_sign_alone_is_the_empty_qualifier() {
+    let fixture = Fixture::new();
+    let named = ["%", "!a", "\"b", "#c", "%25", "z"];
+    let family = fixture.family("r");
+    named.iter().for_each(|name| fs::write(family.join(name), "v").unwrap());
+    assert_eq!(read(family.join(".from/%/.count")), "6\n");
+    assert_eq!(names(&family.join(".from/%")), named);
+    assert_eq!(names(&family.join(".prefix/%")), named);
+    assert_eq!(names(&family.join(".from/%25")), ["%25", "z"]);
+    assert_eq!(names(&family.join(".prefix/%25")), ["%25"]);
+    assert!(names(&family.join(".to/%")).is_empty(), "nothing is before it");
+    assert_eq!(read(family.join(".to/%/.count")), "0\n");
+    assert_eq!(names(&family.join(".to/%25")), named[..4]);
+    assert_eq!(names(&family.join(".columns/%")), ["%"]);
+    assert_eq!(names(&family.join(".columns/%,z,%25")), ["%", "%25", "z"]);
+    assert_eq!(ask(&fixture, ".columns/f:%/r/f"), ["%"]);
+    assert_eq!(ask(&fixture, ".columns/f:%25/r/f"), ["%25"]);
+    fs::write(fixture.family("%").join("q"), "no row has an empty key").unwrap();
+    assert_eq!((ask(&fixture, ".prefix/%"), ask(&fixture, ".to/r")), (vec!["%".to_owned()], vec!["%".to_owned()]));
+}
+
+#[test]
 fn mount_path_first_and_last_pick_rows() {
     let fixture = table();
     assert_eq!(ask(&fixture, ".first/2"), ["a1", "a2"]);
