@@ -82,7 +82,7 @@ impl Import {
             splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)),
             backend,
             table: plan.table,
-            reader: Reader::new(plan.format, plan.empty, plan.columns),
+            reader: Reader::new(plan.format, plan.empty, plan.columns).going_on_at(plan.from.bytes),
             recipe: plan.recipe,
             record_max: plan.record_max,
             batch: Batch::default(),
@@ -221,7 +221,7 @@ impl Import {
             return Err(Fault::whole(text));
         }
         let text = &self.splitter.bytes()[span.range.clone()];
-        match self.reader.read(text, &self.terms)? {
+        match self.reader.read((span.line, text), &self.terms)? {
             Some(changes) => self.judged(changes).map(Some),
             None => self.check_columns().map_err(Fault::whole).map(|()| None),
         }

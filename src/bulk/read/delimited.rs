@@ -158,10 +158,22 @@ pub enum Empty {
     Value,
 }
 
+/// Which line may name the columns: the file's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// It is the next one.
+    Awaited,
+    /// It has this number. While no line feed has come it is read more than once.
+    At(u64),
+    /// It was read by another run.
+    Passed,
+}
+
 /// Reads lines.
 pub struct Lines {
     dialect: Dialect,
     empty: Empty,
+    head: Head,
     columns: Option<Columns>,
     reader: Reader,
     /// The fields of the line: their bytes, and where each ends.
@@ -174,26 +186,35 @@ impl Lines {
     pub fn new(dialect: Dialect, empty: Empty, columns: Option<Columns>) -> Self {
         // A line feed alone ends a line, as where lines are told apart.
         let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
-        Self { dialect, empty, columns, reader, bytes: Vec::new(), ends: Vec::new() }
+        Self { dialect, empty, head: Head::Awaited, columns, reader, bytes: Vec::new(), ends: Vec::new() }
+    }
+
+    /// The lines before the next one were read by another run.
+    pub fn pass_head(&mut self) {
+        self.head = Head::Passed;
     }
 
     pub fn columns(&self) -> Option<&Columns> {
         self.columns.as_ref()
     }
 
-    /// What a line says; `None`: it names the columns.
-    pub fn read(&mut self, line: &[u8], terms: &Terms) -> std::result::Result<Option<Changes>, Fault> {
+    /// What a line of this number says; `None`: it names the columns.
+    pub fn read(&mut self, (number, line): (u64, &[u8]), terms: &Terms) -> std::result::Result<Option<Changes>, Fault> {
         self.cut(line);
+        if self.head == Head::Awaited {
+            self.head = Head::At(number);
+        }
         let names = (0..self.ends.len()).map(|at| self.field(at));
         if self.columns.is_none() {
             let names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
             self.columns = Some(Columns::parse(&names).map_err(|e| Fault::whole(e.message))?);
             return Ok(None);
         }
-        // No row has that key: it is the line of names of an export.
-        let Some(columns) = self.columns.as_ref().filter(|columns| self.field(columns.key) != KEY) else {
+        let Some(columns) = &self.columns else { return Ok(None) };
+        // The line of names of an export; further down a row may have that key.
+        if self.head == Head::At(number) && self.field(columns.key) == KEY {
             return Ok(None);
-        };
+        }
         self.changes(columns, terms).map(Some)
     }
 

@@ -30,11 +30,20 @@ impl Reader {
         Self::Delimited(Box::new(Lines::new(dialect, empty, columns)))
     }
 
-    /// What a record says; `None`: it names the columns.
-    pub fn read(&mut self, record: &[u8], terms: &Terms) -> Result<Option<Changes>, Fault> {
+    /// As from that byte of a file on, which another run has read up to there.
+    #[must_use]
+    pub fn going_on_at(mut self, bytes: u64) -> Self {
+        if let (Self::Delimited(lines), 1..) = (&mut self, bytes) {
+            lines.pass_head();
+        }
+        self
+    }
+
+    /// What a record says that begins in this line; `None`: it names the columns.
+    pub fn read(&mut self, (line, record): (u64, &[u8]), terms: &Terms) -> Result<Option<Changes>, Fault> {
         match self {
             Self::Json => json::read(record, terms).map(Some),
-            Self::Delimited(lines) => lines.read(record, terms),
+            Self::Delimited(lines) => lines.read((line, record), terms),
             Self::Never => Err(Fault::whole("Parquet has its footer at the end: it is read from a file")),
         }
     }
@@ -70,7 +79,7 @@ pub fn read_records<'t>(format: Format, pieces: impl Iterator<Item = &'t [u8]>) 
     let (mut splitter, mut found) = (Splitter::new(shape(format), (0, 0)), Vec::new());
     let mut reader = Reader::new(format, Empty::Absent, None);
     let terms = Terms { time: Timestamp(0), mtime: None, value_limit: 1 << 20 };
-    let mut take = |bytes: &[u8], line| found.push((line, format!("{:?}", reader.read(bytes, &terms))));
+    let mut take = |bytes: &[u8], line| found.push((line, format!("{:?}", reader.read((line, bytes), &terms))));
     for piece in pieces {
         splitter.push(piece);
         while let Some(span) = splitter.next() {

@@ -41,6 +41,28 @@ fn bulk_columns_are_mapped_as_import_tsv_does() {
 }
 
 #[test]
+fn bulk_only_the_first_line_of_a_file_names_columns() {
+    let stored = Stored::new();
+    for (name, separator, rest) in [("rows.csv", ",", &[][..]), ("rows.tsv", "\t", &["--columns", "HBASE_ROW_KEY,f:a"])]
+    {
+        let lines = [["HBASE_ROW_KEY", "f:a"], ["a", "1"], ["HBASE_ROW_KEY", name], ["z", "2"]];
+        stored.write(name, lines.map(|line| line.join(separator) + "\n").concat());
+        let said = stored.done(&[&["import", "STORE", "t", name], rest].concat());
+        assert_eq!(said, "imported 3 cells of 3 rows\n", "{name}");
+        let row = format!("HBASE_ROW_KEY f:a {name}");
+        assert_eq!(scan(&stored), [row.as_str(), "a f:a 1", "z f:a 2"]);
+    }
+    // Blank lines are none, and an export comes back whole.
+    stored.write("blank.csv", "\n\nHBASE_ROW_KEY,f:a\nb,3\n");
+    let columns = ["--columns", "HBASE_ROW_KEY,f:a"];
+    let said = stored.done(&[&["import", "STORE", "t", "blank.csv"][..], &columns].concat());
+    assert_eq!(said, "imported 1 cells of 1 rows\n");
+    stored.done(&["export", "STORE", "t", "-o", "all.csv"]);
+    stored.done(&["create", "STORE", "other", "f", "g"]);
+    assert_eq!(stored.done(&["import", "STORE", "other", "all.csv"]), "imported 4 cells of 4 rows\n");
+}
+
+#[test]
 fn bulk_reads_what_scan_prints_and_arrays_of_rows() {
     let stored = Stored::new();
     stored.done(&["put", "STORE", "t", r"\xFFr", r"f:\x00", r"\x80"]);

@@ -13,7 +13,7 @@ fn lines(dialect: Dialect, names: &str) -> Lines {
 
 /// Row, then `family:qualifier@timestamp=value` of each cell.
 fn read(lines: &mut Lines, line: &str) -> std::result::Result<Vec<String>, Fault> {
-    let Changes { row, changes } = lines.read(line.as_bytes(), &TERMS)?.unwrap();
+    let Changes { row, changes } = lines.read((2, line.as_bytes()), &TERMS)?.unwrap();
     let mut shown = vec![String::from_utf8(row).unwrap()];
     for change in changes {
         let Change::Put(put) = change else { panic!("{change:?}") };
@@ -91,10 +91,31 @@ fn lines_that_import_tsv_calls_bad_are_bad_and_say_where() {
 #[test]
 fn the_first_line_names_the_columns_where_nobody_else_does() {
     let mut csv = Lines::new(Dialect::Csv, Empty::default(), None);
-    assert!(csv.read(b"HBASE_ROW_KEY,\"f:b,c\"", &TERMS).unwrap().is_none());
+    assert!(csv.read((1, b"HBASE_ROW_KEY,\"f:b,c\""), &TERMS).unwrap().is_none());
     assert_eq!(read(&mut csv, "r,1").unwrap(), ["r", "f:b,c@77=1"]);
     let mut given = lines(Dialect::Csv, "HBASE_ROW_KEY,f:a");
-    assert!(given.read(b"HBASE_ROW_KEY,f:x", &TERMS).unwrap().is_none(), "the line of names of an export");
+    assert!(given.read((1, b"HBASE_ROW_KEY,f:x"), &TERMS).unwrap().is_none(), "the line of names of an export");
     let mut none = Lines::new(Dialect::Csv, Empty::default(), None);
-    assert!(none.read(b"r,1", &TERMS).unwrap_err().reason.contains("--columns"));
+    assert!(none.read((1, b"r,1"), &TERMS).unwrap_err().reason.contains("--columns"));
+}
+
+#[test]
+fn only_the_first_line_of_a_file_names_columns() {
+    let row = ["HBASE_ROW_KEY", "f:a@77=x"];
+    for dialect in [Dialect::Csv, Dialect::Tsv] {
+        let line = if dialect == Dialect::Csv { "HBASE_ROW_KEY,x" } else { "HBASE_ROW_KEY\tx" };
+        let mut given = lines(dialect, "HBASE_ROW_KEY,f:a");
+        for _ in 0..2 {
+            // Before its line feed has come, and with it.
+            assert!(given.read((1, line.as_bytes()), &TERMS).unwrap().is_none());
+        }
+        assert_eq!(read(&mut given, line).unwrap(), row);
+        // Another run has read what stands before.
+        let mut resumed = lines(dialect, "HBASE_ROW_KEY,f:a");
+        resumed.pass_head();
+        assert_eq!(read(&mut resumed, line).unwrap(), row);
+    }
+    let mut first = lines(Dialect::Csv, "HBASE_ROW_KEY,f:a");
+    assert!(first.read((1, b"r,1"), &TERMS).unwrap().is_some(), "a file without a line of names");
+    assert_eq!(read(&mut first, "HBASE_ROW_KEY,x").unwrap(), row);
 }
