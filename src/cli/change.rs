@@ -61,18 +61,24 @@ fn altered(args: &AlterArgs, catalogue: &Catalogue, name: &TableName) -> Result<
     Ok((table, sentences))
 }
 
-/// What is to be said of the indexes that a family which goes has columns in.
+/// What is to be said of the indexes that a family which goes has columns in, or is included by.
 fn idle_indexes(table: &TableSchema, family: &str) -> Vec<String> {
     let name = &table.name;
-    let is_of = |index: &&IndexSchema| index.columns.iter().any(|column| column.family == family);
-    let idle = table.indexes.values().filter(is_of).map(|index| &index.name);
-    idle.map(|index| {
-        format!(
-            "index {index} is of family {family} and finds nothing without it: `cellfs undrop STORE {name} {family}` brings \
-             both back, `cellfs drop-index STORE {name} {index}` drops the index"
-        )
-    })
-    .collect()
+    let told = |IndexSchema { name: index, columns, include, .. }: &IndexSchema| {
+        if columns.iter().any(|column| column.family == family) {
+            return Some(format!(
+                "index {index} is of family {family} and finds nothing without it: `cellfs undrop STORE {name} {family}` \
+                 brings both back, `cellfs drop-index STORE {name} {index}` drops the index"
+            ));
+        }
+        include.contains_key(family).then(|| {
+            format!(
+                "index {index} includes family {family} and shows nothing of it any more: `cellfs undrop STORE {name} \
+                 {family}` brings it back"
+            )
+        })
+    };
+    table.indexes.values().filter_map(told).collect()
 }
 
 fn too_much() -> Error {

@@ -39,9 +39,9 @@ pub fn create_index(args: &CreateIndexArgs) -> Result<Answer> {
     let before = backend.status()?.last_error;
     backend.alter_from(Origin::default(), &|catalogue| {
         let families = catalogue.tables.get(&table).map(|schema| &schema.families);
-        let lacking = index.columns.iter().find(|column| families.is_some_and(|all| !all.contains_key(&column.family)));
-        if let Some(column) = lacking {
-            let text = format!("table {table} has no family {}", column.family);
+        let lacking = index.families().find(|family| families.is_some_and(|all| !all.contains_key(*family)));
+        if let Some(family) = lacking {
+            let text = format!("table {table} has no family {family}");
             return Err(Error::new(ErrorKind::NoSuchFamily, text));
         }
         schema_index::add(catalogue, &table, index.clone())
@@ -127,7 +127,7 @@ pub fn ask(backend: &dyn Backend, scan: &mut Scan, args: &ByArgs) -> Result<()> 
     let within = prefixed.map_or(within.clone(), |prefixed| prefixed.and(&within));
     let by = By { index, equals: equals.unwrap_or_default(), within };
     if let Some(schema) = backend.catalogue()?.tables.get(&scan.table) {
-        schema.index_asked(&by)?.clone().narrow(scan);
+        schema.index_asked(&by)?.narrow(schema, scan);
     }
     scan.by = Some(by);
     Ok(())

@@ -311,16 +311,16 @@ impl Fs {
 }
 
 /// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
-fn lacking(catalogue: &Catalogue, place: &SchemaPlace, columns: Option<&str>) -> Option<String> {
+fn lacking(catalogue: &Catalogue, place: &SchemaPlace, value: Option<&str>) -> Option<String> {
     let SchemaPlace::IndexAttribute { table, index, name } = place else { return None };
     let families = &catalogue.tables.get(table)?.families;
     let mut judged = IndexSchema::new(index.as_str());
-    judged.set_attribute(name, columns).ok()?;
-    let named = judged.columns.iter().find(|column| !families.contains_key(&column.family))?;
+    judged.set_attribute(name, value).ok()?;
+    let named = judged.families().find(|family| !families.contains_key(*family))?;
+    let lacks = if judged.columns.is_empty() { "shows nothing of it" } else { "finds nothing by it" };
     Some(format!(
-        "index {index}: table {table} has no family {0}: the index finds nothing by it until that is declared \
-         (mkdir .schema/{0})",
-        named.family
+        "index {index}: table {table} has no family {named}: the index {lacks} until that is declared \
+         (mkdir .schema/{named})"
     ))
 }
 

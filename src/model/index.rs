@@ -121,13 +121,22 @@ impl IndexSchema {
         Ok(())
     }
 
-    /// Has a scan show what the index includes, unless it says itself which columns it shows.
-    pub fn narrow(&self, scan: &mut Scan) {
+    /// The families that it names: of its columns, then of what it includes.
+    pub fn families(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.family.as_str()).chain(self.include.keys().map(String::as_str))
+    }
+
+    /// Has a scan of its table show what the index includes, unless it says itself which columns it shows. A family that
+    /// is not there, as it was dropped for example, has nothing to show.
+    pub fn narrow(&self, table: &TableSchema, scan: &mut Scan) {
         if self.include.is_empty() || !scan.read.columns.is_empty() {
             return;
         }
+        let is_there = |family: &str| table.families.contains_key(family);
         scan.read.columns.clone_from(&self.include);
-        for IndexColumn { family, qualifier } in &self.columns {
+        scan.read.columns.retain(|family, _| is_there(family));
+        // Without the first one no row is found.
+        for IndexColumn { family, qualifier } in self.columns.iter().filter(|column| is_there(&column.family)) {
             let names = scan.read.columns.entry(family.clone()).or_insert_with(|| Some(BTreeSet::new()));
             if let Some(names) = names {
                 names.insert(qualifier.clone());
@@ -314,11 +323,18 @@ mod tests {
     fn an_index_shows_what_it_includes_and_what_it_is_of() {
         let mut index = IndexSchema::new("i");
         index.set_attribute("columns", Some("f:q")).unwrap();
-        let mut scan = Scan::all(super::super::TableName::parse("t").unwrap());
-        index.narrow(&mut scan);
-        assert!(scan.read.columns.is_empty());
+        let name = super::super::TableName::parse("t").unwrap();
+        let families = ["f", "g"].map(|family| FamilySchema::new(family, BTreeMap::new()));
+        let mut table = TableSchema::new(name.clone(), families);
+        let shown = |index: &IndexSchema, table: &TableSchema| {
+            let mut scan = Scan::all(name.clone());
+            index.narrow(table, &mut scan);
+            columns_text(&scan.read.columns)
+        };
+        assert_eq!(shown(&index, &table), "");
         index.set_attribute("include", Some("g:a")).unwrap();
-        index.narrow(&mut scan);
-        assert_eq!(columns_text(&scan.read.columns), "f:q,g:a");
+        assert_eq!(shown(&index, &table), "f:q,g:a");
+        table.families.remove("g");
+        assert_eq!(shown(&index, &table), "f:q", "of a family that is not there nothing");
     }
 }

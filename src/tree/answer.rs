@@ -31,7 +31,7 @@ impl<'a> Answer<'a> {
         if let Some(by) = &scan.by
             && let Some(schema) = backend.catalogue()?.tables.get(table)
         {
-            schema.index_asked(by)?.clone().narrow(&mut scan);
+            schema.index_asked(by)?.narrow(schema, &mut scan);
         }
         let filter = scan.read.filter.as_deref().map(parse).transpose()?;
         Ok(Self { backend, question, scan, scope: filter.as_ref().map_or(Scope::Cell, scope) })

@@ -252,6 +252,37 @@ fn mount_an_index_that_is_to_be_unique_and_is_not_says_so_where_people_look() {
 }
 
 #[test]
+fn mount_an_index_answers_without_a_family_that_it_includes() {
+    let fixture = users();
+    let index = fixture.path("t/.schema/.index/city");
+    declare(&fixture, "city", &[("columns", "f:city"), ("include", "g,f:mail")]);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.contains("no family g: the index shows nothing of it until that is declared"), "{errors}");
+    for is_built in [false, true] {
+        if is_built {
+            built(&fixture, "city");
+        }
+        assert_eq!(ask(&fixture, "city/Bonn/u03/f"), ["city", "mail"]);
+    }
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    fs::create_dir(fixture.path("t/u03/g")).unwrap();
+    fs::write(fixture.path("t/u03/g/q"), "1").unwrap();
+    assert_eq!(ask(&fixture, "city/Bonn/u03"), ["f", "g"]);
+    let scan = || cellfs(&fixture, "scan", &["--by", "city=Bonn"]).1.lines().count();
+    assert_eq!(scan(), 9);
+    let (status, text) = cellfs(&fixture, "alter", &["--delete", "g"]);
+    assert!(status == Some(0) && text.contains("index city includes family g and shows nothing of it"), "{text}");
+    assert_eq!(scan(), 8);
+    assert_eq!(ask(&fixture, "city/Bonn/u03/f"), ["city", "mail"]);
+    assert_eq!(fs::read_to_string(fixture.path("t/.by/city/Bonn/.count")).unwrap(), "4\n");
+    assert_eq!(fs::read_to_string(fixture.path("t/.by/city/Bonn/.export/jsonl")).unwrap().lines().count(), 8);
+    assert_eq!(cellfs(&fixture, "undrop", &["g"]).0, Some(0));
+    assert_eq!(scan(), 9);
+    fs::write(index.join("include"), "nowhere:q").unwrap();
+    assert_eq!(ask(&fixture, "city/Bonn/u03/f"), ["city"]);
+}
+
+#[test]
 fn mount_command_line_makes_asks_and_drops_indexes() {
     let fixture = users();
     let index = |rest: &[&str]| cellfs(&fixture, "create-index", rest);
@@ -271,6 +302,7 @@ fn mount_command_line_makes_asks_and_drops_indexes() {
     assert!(scan(&["--by", "near=Bonn", "--value-to", "C"]).contains("write --by INDEX"));
     assert!(scan(&["--by", "far=Bonn"]).contains("no index far; it has near"));
     assert!(index(&["x", "--columns", "g:q"]).1.contains("no family g"));
+    assert!(index(&["x", "--columns", "f:q", "--include", "f,g:q"]).1.contains("no family g"));
     assert!(index(&["near", "--columns", "f:q"]).1.contains("exists"));
     assert!(index(&["x", "--columns", "f"]).1.contains("FAMILY:QUALIFIER"));
     let described = cellfs(&fixture, "describe", &[]).1;
