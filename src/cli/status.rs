@@ -74,7 +74,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Indexes that are to be unique over values that are not, each in a sentence.
+/// Indexes that are to be unique over values that are not, or are too long, each in a sentence.
 fn twofold(backend: &dyn Backend) -> Result<Vec<String>> {
     let catalogue = backend.catalogue()?;
     let of = |table: &TableSchema| {

@@ -35,7 +35,8 @@ pub enum IndexState {
     #[default]
     Building,
     Complete,
-    /// Complete, but a value that is to be unique is not: which, and where. New writes are judged all the same.
+    /// Complete, but a value that is to be unique is not, or is too long to be judged: which, and where. New writes are
+    /// judged all the same.
     Twofold(String),
 }
 

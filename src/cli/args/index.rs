@@ -10,7 +10,7 @@ use clap::Args;
 ///
 /// Writers go on meanwhile, and from now on each of their puts costs an entry of the index more. It is built by the
 /// store: who does not wait for it any more (Ctrl-C) keeps it. Exit status 2, and no index: it is to be unique, and
-/// two rows have the same values.
+/// two rows have the same values, or a value is longer than 16 KiB.
 pub struct CreateIndexArgs {
     /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
     pub store: PathBuf,

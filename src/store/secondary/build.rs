@@ -8,17 +8,18 @@
 use std::collections::BTreeSet;
 
 use super::constraint::Judged;
-use super::entry::{TIME, cut, decode, entry_key};
+use super::entry::{CUT, TIME, cut, decode, entry_key};
 use super::states::index_with;
 use super::unique::shown;
 use crate::backend::Event;
 use crate::format::key;
 use crate::model::{
-    Catalogue, CellKind, FamilyId, FamilySchema, IndexSchema, IndexState, Origin, SeqNo, TableSchema, Tags, TimeRange,
-    Value, to_string_binary,
+    Catalogue, CellKind, FamilyId, FamilySchema, IndexColumn, IndexSchema, IndexState, Origin, SeqNo, TableSchema,
+    Tags, TimeRange, Value, to_string_binary,
 };
+use crate::store::apply::INLINE;
 use crate::store::batch::RowCell;
-use crate::store::cursor::{Cursor, FAR};
+use crate::store::cursor::{Cursor, FAR, Snapshot};
 use crate::store::engine::Engine;
 use crate::store::gathered::Gathered;
 use crate::store::plan::Planned;
@@ -211,7 +212,7 @@ impl Engine {
         self.commit(cells.collect(), Judged::Nothing).map(|(seq, _)| seq)
     }
 
-    /// Whether values of a unique index that has all its entries are in one row each.
+    /// Whether values of a unique index that has all its entries are in one row each, and none is too long to be judged.
     fn judge(&self, table: &TableSchema, index: &IndexSchema) -> Result<IndexState> {
         // Order: writers that looked for others while entries were missing are done; later ones find them all.
         drop(self.declaring.write());
@@ -227,7 +228,12 @@ impl Engine {
                 }
                 let next = decode(key);
                 let end = key::row_prefix_len(key).map(|len| key[..len].to_vec());
-                if let (Some((_, row)), Some(end)) = (next, end) {
+                if let (Some((value, row)), Some(end)) = (next, end) {
+                    // A long value has a whole entry; those of other columns have none.
+                    let may_be_long = value.len() == CUT || index.columns.len() > 1;
+                    if may_be_long && let Some(text) = self.too_long(&snapshot, (table, index), &row)? {
+                        return Ok(IndexState::Twofold(text));
+                    }
                     // One entry of a value shares it with nobody.
                     let is_shared = last.replace(end.clone()) == Some(end);
                     if is_shared && let Some(text) = self.twice(&snapshot, (table, index), &row)? {
@@ -244,10 +250,32 @@ impl Engine {
         }
     }
 
+    /// Whether a row that is in the index has a value that is longer than writers may put one, in a sentence.
+    fn too_long(
+        &self,
+        snapshot: &Snapshot,
+        (table, index): (&TableSchema, &IndexSchema),
+        row: &[u8],
+    ) -> Result<Option<String>> {
+        let mut found = None;
+        for IndexColumn { family: name, qualifier } in &index.columns {
+            let Some(family) = table.families.get(name) else { return Ok(None) };
+            let newest = self.newest_in(snapshot, family, row, qualifier, TimeRange::ALL)?;
+            let Some(cell) = newest else { return Ok(None) };
+            if cell.len() > INLINE {
+                found = found.or(Some((cell.len(), format!("{name}:{}", to_string_binary(qualifier)))));
+            }
+        }
+        Ok(found.map(|(len, column)| {
+            let row = to_string_binary(row);
+            format!("row {row} has {len} bytes in {column}: values of a unique index have at most {INLINE} bytes")
+        }))
+    }
+
     /// Whether a row shares its values with another, in a sentence.
     fn twice(
         &self,
-        snapshot: &crate::store::cursor::Snapshot,
+        snapshot: &Snapshot,
         (table, index): (&TableSchema, &IndexSchema),
         row: &[u8],
     ) -> Result<Option<String>> {
@@ -256,7 +284,7 @@ impl Engine {
             let Some(family) = table.families.get(&column.family) else { return Ok(None) };
             let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
             let Some(cell) = newest else { return Ok(None) };
-            values.push(self.read_reference(snapshot, &cell.value, 0, crate::store::apply::INLINE as usize)?);
+            values.push(self.read_reference(snapshot, &cell.value, 0, INLINE as usize)?);
         }
         let other = self.find_holder(snapshot, (table, index), &values, &|other| other != row)?;
         Ok(other.map(|other| {
@@ -266,7 +294,7 @@ impl Engine {
     }
 }
 
-/// What is to be said of an index that was declared unique over values that are not.
+/// What is to be said of an index that was declared unique over values that are not, or are too long.
 fn not_unique(text: &str) -> String {
     format!(
         "it is to be unique, and {text}. Writes are judged from now on; once that is mended, make the index anew, or remove \

@@ -13,6 +13,7 @@ use crate::model::{
     By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
     to_string_binary,
 };
+use crate::store::apply::INLINE;
 use crate::store::batch::{Prepared, Ready};
 use crate::store::cursor::Snapshot;
 use crate::store::engine::Engine;
@@ -86,10 +87,11 @@ impl Engine {
                 },
                 (None, Some(family)) => {
                     let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
-                    let read = |cell: crate::model::CellInfo| {
-                        self.read_reference(snapshot, &cell.value, 0, crate::store::apply::INLINE as usize)
-                    };
-                    newest.map(read).transpose()?
+                    // It was there before the index was, or came from a backup.
+                    if newest.as_ref().is_some_and(|cell| cell.len() > INLINE) {
+                        return Err(too_long(index));
+                    }
+                    newest.map(|cell| self.read_reference(snapshot, &cell.value, 0, INLINE as usize)).transpose()?
                 }
                 (None, None) => None,
             };
@@ -188,8 +190,7 @@ fn stripe(claim: &Claim<'_>) -> usize {
 }
 
 fn too_long(index: &IndexSchema) -> Error {
-    let most = crate::store::apply::INLINE;
-    let text = format!("index {} is unique: values of its columns have at most {most} bytes", index.name);
+    let text = format!("index {} is unique: values of its columns have at most {INLINE} bytes", index.name);
     Error::new(ErrorKind::ValueTooLarge, text)
 }
 

@@ -169,6 +169,37 @@ fn what_is_not_unique_is_said_and_comes_to_no_more() {
     assert!(try_put(&store, "d", "q", b"1").is_err());
 }
 
+/// Writers may put none of these, and equal ones are not told apart by what is looked at of them.
+#[test]
+fn what_is_too_long_to_be_unique_is_said() {
+    let long = |last: u8| [vec![b'x'; 20_000], vec![last]].concat();
+    let built = |columns: &str, cells: &[(&str, &str, Vec<u8>)]| {
+        let env = SimEnv::new();
+        let store = open(&env);
+        create(&store, FILES);
+        cells.iter().for_each(|(row, qualifier, value)| drop(put(&store, row, qualifier, value)));
+        declare(&store, Some(unique(columns))).unwrap();
+        store.flush(None).unwrap();
+        let state = state(&store);
+        (store, state)
+    };
+    let told = |row: &str, column: &str| {
+        let text = format!("row {row} has 20001 bytes in {column}: values of a unique index have at most 16384 bytes");
+        IndexState::Twofold(text)
+    };
+    let cell = |row: &'static str, qualifier: &'static str, value: &[u8]| (row, qualifier, value.to_vec());
+    assert_eq!(built("f:q", &[cell("a", "q", &long(1)), cell("b", "q", &long(1))]).1, told("a", "f:q"));
+    assert_eq!(built("f:q", &[cell("a", "q", b"1"), cell("b", "q", &long(1))]).1, told("b", "f:q"), "one alone");
+    let both = [cell("a", "q", b"1"), cell("a", "r", &long(1))];
+    let (store, state) = built("f:q,f:r", &both);
+    assert_eq!(state, told("a", "f:r"), "a column without entries");
+    assert_eq!(try_put(&store, "a", "q", b"2").err().unwrap().kind, ErrorKind::ValueTooLarge);
+    assert_eq!(built("f:q,f:r", &[cell("a", "q", &long(1))]).1, IndexState::Complete, "a row that is not judged");
+    let most = vec![b'x'; 16_384];
+    let mended = [cell("a", "q", &long(1)), cell("a", "q", &most), cell("b", "q", &most[1..])];
+    assert_eq!(built("f:q", &mended).1, IndexState::Complete, "older versions are nobody's any more");
+}
+
 /// Writers, flushes and compactions go on while an index is built, and the machine stops somewhere.
 #[test]
 fn an_index_is_built_beside_writers_and_after_a_crash() {

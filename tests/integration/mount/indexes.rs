@@ -252,6 +252,28 @@ fn mount_an_index_that_is_to_be_unique_and_is_not_says_so_where_people_look() {
 }
 
 #[test]
+fn mount_a_value_that_is_too_long_to_be_unique_is_told() {
+    let fixture = users();
+    for n in [4, 7] {
+        fs::write(fixture.family(&format!("u{n:02}")).join("mail"), "x".repeat(20_000)).unwrap();
+    }
+    let told = "row u04 has 20000 bytes in f:mail: values of a unique index have at most 16384 bytes";
+    let (status, text) = cellfs(&fixture, "create-index", &["mail", "--columns", "f:mail", "--unique"]);
+    assert!(status == Some(2) && text.contains(&format!("index mail cannot be unique: {told}")), "{status:?} {text}");
+    assert!(names(&fixture.path("t/.schema/.index")).is_empty(), "it is not left behind");
+    declare(&fixture, "mail", &[("unique", "true"), ("columns", "f:mail")]);
+    let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let began = Instant::now();
+    // The first is of the index that was refused.
+    while errors().matches(&format!("index mail of table t: it is to be unique, and {told}")).count() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", errors());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let described = fs::read_to_string(fixture.path("t/.info/describe")).unwrap();
+    assert!(described.contains(&format!("NOT UNIQUE: {told}")), "{described}");
+}
+
+#[test]
 fn mount_an_index_answers_without_a_family_that_it_includes() {
     let fixture = users();
     let index = fixture.path("t/.schema/.index/city");
