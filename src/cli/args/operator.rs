@@ -131,8 +131,8 @@ pub struct UndeleteArgs {
 /// number, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes further as
 /// the setting changes_retain says. A commit of several cells, as of an import, has one number: with --json each has its
 /// place among them (part, of parts), and who was stopped in the middle goes on with --since NUMBER:PART, for the same
-/// table, rows and columns. Drops, truncations and restores of tables are no changes of cells, and
-/// are not told; cells of what was dropped are not told any more.
+/// table, rows and columns. Drops, truncations and restores of tables are no changes of cells, and are not told; cells
+/// of what was dropped are not told any more.
 pub struct WatchArgs {
     /// Directory of the store, or a mount point of it: of all its tables; or the path of a table, a row, a family of a row
     /// or a cell in a mount
@@ -143,7 +143,8 @@ pub struct WatchArgs {
     /// Only rows that start with this
     #[arg(long, allow_hyphen_values = true)]
     pub prefix: Option<OsString>,
-    /// Begin behind this number (and part), 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or yesterday
+    /// Begin behind this number (and part), 0 for all that the log has; or at a time: ISO 8601, an age such as -1h, or
+    /// yesterday
     #[arg(long, value_name = "NUMBER[:PART]|TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// End when all that is there was told

@@ -14,8 +14,8 @@ use super::unique::shown;
 use crate::backend::Event;
 use crate::format::key;
 use crate::model::{
-    Catalogue, CellKind, FamilyId, FamilySchema, IndexColumn, IndexSchema, IndexState, Origin, SeqNo, TableSchema,
-    Tags, TimeRange, Value, to_string_binary,
+    Catalogue, CellInfo, CellKind, FamilyId, FamilySchema, IndexColumn, IndexSchema, IndexState, Origin, SeqNo,
+    TableSchema, Tags, TimeRange, Value, to_string_binary,
 };
 use crate::store::apply::INLINE;
 use crate::store::batch::RowCell;
@@ -257,19 +257,26 @@ impl Engine {
         (table, index): (&TableSchema, &IndexSchema),
         row: &[u8],
     ) -> Result<Option<String>> {
-        let mut found = None;
-        for IndexColumn { family: name, qualifier } in &index.columns {
-            let Some(family) = table.families.get(name) else { return Ok(None) };
-            let newest = self.newest_in(snapshot, family, row, qualifier, TimeRange::ALL)?;
-            let Some(cell) = newest else { return Ok(None) };
-            if cell.len() > INLINE {
-                found = found.or(Some((cell.len(), format!("{name}:{}", to_string_binary(qualifier)))));
-            }
-        }
-        Ok(found.map(|(len, column)| {
-            let row = to_string_binary(row);
-            format!("row {row} has {len} bytes in {column}: values of a unique index have at most {INLINE} bytes")
+        let Some(cells) = self.newest_of(snapshot, (table, index), row)? else { return Ok(None) };
+        let long = index.columns.iter().zip(&cells).find(|(_, cell)| cell.len() > INLINE);
+        Ok(long.map(|(IndexColumn { family, qualifier }, cell)| {
+            let (row, qualifier, len) = (to_string_binary(row), to_string_binary(qualifier), cell.len());
+            format!("row {row} has {len} bytes in {family}:{qualifier}: values of a unique index have at most {INLINE} bytes")
         }))
+    }
+
+    /// What a row has in the columns of an index; `None`: not in all of them.
+    fn newest_of(
+        &self,
+        snapshot: &Snapshot,
+        (table, index): (&TableSchema, &IndexSchema),
+        row: &[u8],
+    ) -> Result<Option<Vec<CellInfo>>> {
+        let newest = |column: &IndexColumn| {
+            let Some(family) = table.families.get(&column.family) else { return Ok(None) };
+            self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)
+        };
+        index.columns.iter().map(newest).collect()
     }
 
     /// Whether a row shares its values with another, in a sentence.
@@ -279,13 +286,9 @@ impl Engine {
         (table, index): (&TableSchema, &IndexSchema),
         row: &[u8],
     ) -> Result<Option<String>> {
-        let mut values = Vec::with_capacity(index.columns.len());
-        for column in &index.columns {
-            let Some(family) = table.families.get(&column.family) else { return Ok(None) };
-            let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
-            let Some(cell) = newest else { return Ok(None) };
-            values.push(self.read_reference(snapshot, &cell.value, 0, INLINE as usize)?);
-        }
+        let Some(cells) = self.newest_of(snapshot, (table, index), row)? else { return Ok(None) };
+        let read = |cell: &CellInfo| self.read_reference(snapshot, &cell.value, 0, INLINE as usize);
+        let values = cells.iter().map(read).collect::<Result<Vec<_>>>()?;
         let other = self.find_holder(snapshot, (table, index), &values, &|other| other != row)?;
         Ok(other.map(|other| {
             let (one, other) = if other.as_slice() < row { (other.as_slice(), row) } else { (row, other.as_slice()) };
