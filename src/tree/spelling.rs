@@ -74,6 +74,14 @@ enum Percent {
 impl Spelling {
     /// The one name of a key, of any length.
     pub fn name(self, level: Level, key: &[u8]) -> Vec<u8> {
+        if is_own_name(key) {
+            return key.to_vec();
+        }
+        self.spelt(level, key)
+    }
+
+    /// As [`Spelling::name`], of any key.
+    fn spelt(self, level: Level, key: &[u8]) -> Vec<u8> {
         if level == Level::Qualifier && key.is_empty() {
             return b"%".to_vec();
         }
@@ -91,6 +99,9 @@ impl Spelling {
 
     /// The key of a name; `None` if it is no key's name.
     pub fn key(self, level: Level, name: &[u8]) -> Option<Vec<u8>> {
+        if is_own_name(name) {
+            return Some(name.to_vec());
+        }
         if name.is_empty() || name == b"." || name == b".." {
             return None;
         }
@@ -227,6 +238,12 @@ impl Spelling {
     }
 }
 
+/// Whether a key is its own name, of any level and in any spelling, as most are: nothing in it is escaped anywhere.
+pub fn is_own_name(key: &[u8]) -> bool {
+    let is_ordinary = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'%' | b'/' | b'@');
+    key.first().is_some_and(|first| *first != b'.') && key.iter().all(is_ordinary)
+}
+
 /// Reads a run of escapes of 80 to FF: those that are no part of valid UTF-8 among themselves. Its length.
 fn read_run(name: &[u8], key: &mut Vec<u8>) -> usize {
     let escaped = |at: usize| escape_at(name, at).filter(|byte| *byte >= 0x80);
@@ -305,4 +322,24 @@ fn hex_value(digit: u8) -> u8 {
 fn hex_escape(byte: u8) -> [u8; 3] {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     [b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suffix::At;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn its_own_name_is_what_the_rules_in_full_spell(key in "[ -~]{1,6}|[a-z.@%/0-9]{1,4}") {
+            let key = key.as_bytes();
+            for (bytes, at) in [Bytes::Text, Bytes::Raw].into_iter().flat_map(|b| [(b, At::Version), (b, At::Plain)]) {
+                for level in [Level::Row, Level::Family, Level::Qualifier] {
+                    let spelt = Spelling { bytes, at }.spelt(level, key);
+                    prop_assert!(!is_own_name(key) || spelt == key, "{:?} {}", level, key.escape_ascii());
+                }
+            }
+        }
+    }
 }
