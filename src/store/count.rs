@@ -94,11 +94,12 @@ impl Engine {
         let mut shown = Cursor::of_runs(known.family.id, &[], &asked.from, asked.end.clone())?;
         shown = shown.with_run(&known.run, &asked.from, Reading::Point)?;
         let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
+        let wanted = self.wanted(asked.range, Versions::Live);
         while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
             shown.seek(place.prefix())?;
             if shown.key().is_none_or(|key| key >= place.end()) {
                 steps += 1;
-                count += u64::from(self.row_shows(&mut beside, &place, (asked.range, Versions::Live))?);
+                count += u64::from(self.row_shows(&mut beside, &place, wanted)?);
                 continue;
             }
             steps += LOOK;
@@ -147,7 +148,7 @@ impl Engine {
     ) -> Result<bool> {
         for family in table.families.values() {
             let mut cursor = self.row_cursor(snapshot, family.id, prefix, FEW)?;
-            if self.shows(&mut cursor, family, prefix.to_vec(), (range, Versions::Live))? {
+            if self.shows(&mut cursor, family, prefix.to_vec(), self.wanted(range, Versions::Live))? {
                 return Ok(true);
             }
         }

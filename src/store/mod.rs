@@ -14,6 +14,7 @@ mod catalogue;
 mod changed;
 mod check;
 mod collect;
+mod columns;
 mod compact;
 mod complete;
 mod count;

@@ -14,8 +14,18 @@ use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_
 
 /// Cells of the first page of a read of one row.
 pub(super) const FEW: usize = 16;
+/// Rows for which there is room from the start.
+const MANY: usize = 2048;
 /// Rows after which a long walk takes a new snapshot, so that old memtables can go.
 pub const SNAPSHOT_ROWS: usize = 4096;
+
+/// Which cells of rows are looked for, and when.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) range: TimeRange,
+    pub(super) which: Versions,
+    pub(super) now: Timestamp,
+}
 
 /// One family of a listing of rows.
 pub(super) struct FamilyWalk {
@@ -54,9 +64,8 @@ impl Engine {
         let now = if is_late { Timestamp(now.0 - 1_500) } else { now };
         let column = key::column_prefix(&prefix, qualifier);
         if !qualifier.is_empty() && self.is_plain(family, range) {
-            let mut cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
-            let cell = cursor.next_before(&key::prefix_end(&column), prefix.len())?;
-            let Some(cell) = cell else { return Ok(None) };
+            let cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
+            let Some(cell) = cursor.stored(prefix.len()) else { return Ok(None) };
             if shows_by_itself(&ReadRules::plain(&family.rules, now), (cell.timestamp, cell.kind), &cell.tags) {
                 return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
             }
@@ -80,35 +89,6 @@ impl Engine {
         let families = known_table(&catalogue, table)?.families.values();
         let latest = families.map(|family| self.track(family.id).max_timestamp.load(Ordering::Acquire)).max();
         Ok(Timestamp(latest.unwrap_or(0).max(self.now().0 - 1).max(0)))
-    }
-
-    /// Columns of a row and family with their newest versions.
-    pub fn list_columns(
-        &self,
-        (table, row, name): (&TableName, &[u8], &str),
-        after: Option<&[u8]>,
-        range: TimeRange,
-        limit: usize,
-    ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, table)?, name)?;
-        let (snapshot, now) = (self.snapshot(), self.now());
-        let prefix = key::row_prefix(row);
-        let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, FEW.max(limit.min(1024)))?;
-        let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        if let Some(after) = after {
-            // The first qualifier behind it.
-            reader.seek_column(&[after, &[0]].concat());
-        }
-        let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(visible) = reader.next()?
-        {
-            let qualifier = visible.cell.qualifier.clone();
-            found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
-        }
-        Ok(found)
     }
 
     /// See [`crate::backend::Backend::last_columns`].
@@ -202,11 +182,16 @@ impl Engine {
         for (name, family) in &table.families {
             let prefix = key::row_prefix(row);
             let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, FEW)?;
-            if self.shows(&mut cursor, family, prefix, (range, which))? {
+            if self.shows(&mut cursor, family, prefix, self.wanted(range, which))? {
                 names.push(name.clone());
             }
         }
         Ok(names)
+    }
+
+    /// Looked for now.
+    pub(super) fn wanted(&self, range: TimeRange, which: Versions) -> Wanted {
+        Wanted { range, which, now: self.now() }
     }
 
     /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
@@ -215,9 +200,10 @@ impl Engine {
         cursor: &mut Cursor,
         family: &FamilySchema,
         prefix: Vec<u8>,
-        (time_range, which): (TimeRange, Versions),
+        wanted: Wanted,
     ) -> Result<bool> {
-        let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, self.now()) };
+        let Wanted { range: time_range, which, now } = wanted;
+        let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, now) };
         Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
     }
 
@@ -226,7 +212,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let table = self.table_for(&catalogue, &listing.table, listing.which)?;
         let mut after = listing.after.clone();
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(listing.limit.min(MANY));
         loop {
             let last = self.walk_rows(table, after.as_deref(), listing, &mut rows)?;
             match last {
@@ -260,7 +246,7 @@ impl Engine {
             let plain = self.is_plain(schema, listing.time_range);
             walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
         }
-        let mut place = RowPlace::default();
+        let (mut place, wanted) = (RowPlace::default(), self.wanted(listing.time_range, listing.which));
         for _ in 0..SNAPSHOT_ROWS {
             if rows.len() >= listing.limit {
                 return Ok(None);
@@ -268,7 +254,7 @@ impl Engine {
             if !place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
                 return Ok(None);
             }
-            if self.row_shows(&mut walks, &place, (listing.time_range, listing.which))? {
+            if self.row_shows(&mut walks, &place, wanted)? {
                 rows.extend(place.row());
             }
         }
@@ -276,16 +262,12 @@ impl Engine {
     }
 
     /// Whether anything of a row is visible in what is walked over, which is behind it then.
-    pub(super) fn row_shows(
-        &self,
-        walks: &mut [FamilyWalk],
-        row: &RowPlace,
-        range: (TimeRange, Versions),
-    ) -> Result<bool> {
-        let mut shows = false;
+    pub(super) fn row_shows(&self, walks: &mut [FamilyWalk], row: &RowPlace, wanted: Wanted) -> Result<bool> {
+        let (mut shows, is_alone) = (false, walks.len() == 1);
         for walk in walks {
-            if !shows && walk.cursor.key().is_some_and(|key| key < row.end()) {
-                shows = self.family_shows(walk, row.prefix(), range)?;
+            // The only one has led here.
+            if !shows && (is_alone || walk.cursor.key().is_some_and(|key| key < row.end())) {
+                shows = self.family_shows(walk, row.prefix(), wanted)?;
             }
             walk.cursor.pass_row(row.end())?;
         }
@@ -295,17 +277,17 @@ impl Engine {
 
 impl Engine {
     /// As [`Engine::shows`], with no more than a look at the first cell where that tells.
-    fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], range: (TimeRange, Versions)) -> Result<bool> {
+    fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], wanted: Wanted) -> Result<bool> {
         if walk.plain
             && let Some((timestamp, kind, _)) = walk.cursor.key().and_then(key::decode_suffix)
             && let Some(cell) = walk.cursor.cell()
         {
             let tags = if cell.is_plain() { Tags::default() } else { cell.tags() };
-            if shows_by_itself(&ReadRules::plain(&walk.schema.rules, self.now()), (timestamp, kind), &tags) {
+            if shows_by_itself(&ReadRules::plain(&walk.schema.rules, wanted.now), (timestamp, kind), &tags) {
                 return Ok(true);
             }
         }
-        self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), range)
+        self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), wanted)
     }
 }
 

@@ -232,7 +232,7 @@ impl Rig {
         shown
     }
 
-    /// That plain scans, reads of one column and listings of rows show what the rules in full do.
+    /// That plain scans, reads of one column, listings of rows and of columns show what the rules in full do.
     fn compare(&self) {
         let catalogue = self.store.catalogue().unwrap();
         let families = &catalogue.tables[&table()].families;
@@ -289,6 +289,16 @@ impl Rig {
             let newest = self.store.newest(&column, TimeRange::ALL).unwrap().map(|cell| (cell.timestamp, cell.seq));
             let expected = judged.iter().find(|(q, ..)| **q == *qualifier.as_bytes()).map(|(_, t, seq)| (*t, *seq));
             assert_eq!(newest, expected, "{row}/{name}/{qualifier}");
+        }
+        let list = |after: Option<&str>, limit| {
+            let (after, range) = (after.map(str::as_bytes), TimeRange::ALL);
+            let listed = self.store.list_columns(&table(), row.as_bytes(), name, after, range, limit).unwrap();
+            listed.into_iter().map(|(qualifier, cell)| (qualifier, cell.timestamp, cell.seq)).collect::<Vec<_>>()
+        };
+        assert_eq!(list(None, usize::MAX), judged, "{row}/{name} listed");
+        for after in QUALIFIERS {
+            let behind = judged.iter().filter(|(qualifier, ..)| **qualifier > *after.as_bytes());
+            assert_eq!(list(Some(after), 2), behind.take(2).cloned().collect::<Vec<_>>(), "{row}/{name} after {after}");
         }
         !judged.is_empty()
     }
