@@ -1,17 +1,20 @@
 //! Changes that share a version's bytes: renames, exchanges, attributes.
 
+use std::sync::atomic::Ordering;
+
 use super::apply::events_of;
 use super::batch::RowCell;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
 use super::plan::{Planned, Planner};
 use super::secondary::constraint::Judged;
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::format::key;
 use crate::model::{
-    AttributeChange, CellInfo, CellKind, ColumnKey, FamilySchema, FileChange, Origin, TableSchema, Tags, Time,
-    TimeRange, Timestamp, Tombstone, Value, check_row,
+    AttributeChange, CellInfo, CellKind, ColumnKey, FamilyId, FamilySchema, FileChange, Origin, TableSchema, Tags,
+    Time, TimeRange, Timestamp, Tombstone, Value, check_row,
 };
+use crate::segment::Reading;
 use crate::visibility::{self, Past};
 use crate::{Error, ErrorKind, Result};
 
@@ -60,7 +63,11 @@ impl<'a> Place<'a> {
     fn is_temporary(&self, to: &ColumnKey) -> Result<bool> {
         let row = key::row_prefix(self.planner.row);
         let column = key::column_prefix(&row, &self.key.qualifier);
-        let mut cursor = Cursor::of_column(&self.planner.snapshot, self.family.id, &row, &column)?;
+        let snapshot = &self.planner.snapshot;
+        let mut cursor = match self.planner.engine.is_alone(snapshot, self.family.id) {
+            true => column_alone(snapshot, self.family.id, &row, &column)?,
+            false => Cursor::of_column(snapshot, self.family.id, &row, &column)?,
+        };
         Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier)? {
             Past::One => true,
             Past::OneSinceErased => !is_backup(&self.key.qualifier, &to.qualifier),
@@ -75,6 +82,18 @@ fn is_backup(of: &[u8], name: &[u8]) -> bool {
     name.len() > of.len() && name.starts_with(of)
 }
 
+/// The cells of a column.
+fn column_alone(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Cursor> {
+    // Mostly there is one: with room for two, one look tells that there are no more.
+    let mut cursor = Cursor::in_memory(snapshot, family, column, key::prefix_end(column), 2)?;
+    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+        if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {
+            cursor = cursor.with_run(run, column, Reading::Point)?;
+        }
+    }
+    Ok(cursor)
+}
+
 fn not_found(key: &ColumnKey) -> Error {
     let text = format!(
         "{}, row {}: {}:{} does not exist",
@@ -87,6 +106,12 @@ fn not_found(key: &ColumnKey) -> Error {
 }
 
 impl Engine {
+    /// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
+    /// family stored.
+    fn is_alone(&self, snapshot: &Snapshot, family: FamilyId) -> bool {
+        snapshot.doubt.is_none() && !self.track(family).family_tombstones.load(Ordering::Acquire)
+    }
+
     fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
         let (snapshot, now) = (self.snapshot(), self.now());
         let planner = Planner { engine: self, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
