@@ -174,9 +174,7 @@ impl Fs {
         mut state: MutexGuard<'_, NodeState>,
         facts: Option<Facts>,
     ) -> EntryReply {
-        if let Some(Facts::Cell(cell)) = &facts {
-            node.note_told(&mut state, cell, self.tree.backend.now());
-        }
+        let facts = self.note_facts(node, &mut state, facts);
         let attr = self.attr_of(node, key, &state, facts.as_ref());
         let ttl = self.ttl(key, &state);
         EntryReply { attr, entry_ttl: ttl, attr_ttl: ttl }
@@ -222,10 +220,8 @@ impl Fs {
         if self.changes.since(seen, &key) {
             return Ok(None);
         }
-        if let Facts::Cell(cell) = &facts {
-            node.note_told(&mut state, cell, self.tree.backend.now());
-        }
-        Ok(Some((self.attr_of(&node, &key, &state, Some(&facts)), self.ttl(&key, &state))))
+        let facts = self.note_facts(&node, &mut state, Some(facts));
+        Ok(Some((self.attr_of(&node, &key, &state, facts.as_ref()), self.ttl(&key, &state))))
     }
 
     /// Of a file whose cell is gone: what is open outlives it.

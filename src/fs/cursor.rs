@@ -1,9 +1,9 @@
 //! Where a directory handle is: its cookies stay exact for the entries it passed last.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::changes::Moment;
+use super::passed::{Passed, TOGETHER};
 use crate::tree::listing::Entry;
 
 /// Entries of a handle that can be replayed exactly.
@@ -25,8 +25,9 @@ pub const DOTS: u64 = 2;
 /// Where a directory handle is.
 #[derive(Debug)]
 pub struct Cursor {
-    /// Entries fetched and not yet passed; the first has the cookie `passed + 1`.
-    pub page: VecDeque<Entry>,
+    /// Entries fetched; those before `at` are passed, the one there has the cookie `passed + 1`.
+    page: Vec<Entry>,
+    at: usize,
     /// When it was fetched.
     pub seen: Moment,
     /// Cookie of the last entry that was passed.
@@ -35,7 +36,7 @@ pub struct Cursor {
     pub fetched: Option<Vec<u8>>,
     pub ended: bool,
     /// Keys of entries that were passed, ascending by cookie without gaps, and the cookie of the first.
-    recent: VecDeque<Vec<u8>>,
+    recent: Passed,
     recent_from: u64,
     /// Some older cookies with their keys.
     sparse: Vec<(u64, Vec<u8>)>,
@@ -44,12 +45,13 @@ pub struct Cursor {
 impl Default for Cursor {
     fn default() -> Self {
         Self {
-            page: VecDeque::new(),
+            page: Vec::new(),
+            at: 0,
             seen: Moment::default(),
             passed: DOTS,
             fetched: None,
             ended: false,
-            recent: VecDeque::new(),
+            recent: Passed::default(),
             recent_from: DOTS + 1,
             sparse: Vec::new(),
         }
@@ -65,7 +67,7 @@ impl Cursor {
         let recent =
             offset.checked_sub(self.recent_from).and_then(|index| self.recent.get(usize::try_from(index).ok()?));
         let (passed, key) = match recent {
-            Some(key) => (offset, Some(key.clone())),
+            Some(key) => (offset, Some(key.to_vec())),
             None => {
                 let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
                 let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
@@ -77,46 +79,66 @@ impl Cursor {
             }
         };
         (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
-        self.page.clear();
+        self.show(Vec::new());
     }
 
-    /// Leaves an entry behind.
-    pub fn pass(&mut self, entry: Entry) {
-        self.passed += 1;
+    /// These entries are next.
+    pub fn show(&mut self, page: Vec<Entry>) {
+        (self.page, self.at) = (page, 0);
+    }
+
+    /// The next of the entries that were fetched.
+    pub fn next(&self) -> Option<&Entry> {
+        self.page.get(self.at)
+    }
+
+    /// Leaves the next entry behind.
+    pub fn pass(&mut self) {
+        self.note_passed();
+        if self.at == self.page.len() {
+            self.show(Vec::new());
+        }
+    }
+
+    fn note_passed(&mut self) {
+        let Some(entry) = self.page.get(self.at) else { return };
+        (self.at, self.passed) = (self.at + 1, self.passed + 1);
         let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
         if is_new && self.passed.is_multiple_of(SPARSE_STEP) {
-            self.note_sparse(entry.cursor.clone());
+            if self.sparse.len() == SPARSE_MAX {
+                let mut index = 0;
+                self.sparse.retain(|_| {
+                    index += 1;
+                    index % 2 == 0
+                });
+            }
+            self.sparse.push((self.passed, entry.cursor.clone()));
         }
         let index = usize::try_from(self.passed - self.recent_from).unwrap_or(usize::MAX);
-        if let Some(key) = self.recent.get_mut(index) {
+        if index < self.recent.len() {
             // Read again after a seek backwards: later entries keep their cookies.
-            *key = entry.cursor;
-            return;
+            return self.recent.set(index, &entry.cursor);
         }
-        let most = if KEPT.load(Ordering::Relaxed) < REPLAY_SUM { REPLAY } else { REPLAY_FEW };
-        while self.recent.len() >= most {
-            self.recent.pop_front();
-            self.recent_from += 1;
-            KEPT.fetch_sub(1, Ordering::Relaxed);
+        self.recent.push(&entry.cursor);
+        if self.recent.len().is_multiple_of(TOGETHER) {
+            self.forget_oldest();
         }
-        self.recent.push_back(entry.cursor);
-        KEPT.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps no more than a handle may.
+    fn forget_oldest(&mut self) {
+        let kept = KEPT.fetch_add(TOGETHER, Ordering::Relaxed) + TOGETHER;
+        let most = if kept <= REPLAY_SUM { REPLAY } else { REPLAY_FEW };
+        while self.recent.len() > most {
+            self.recent.forget_first();
+            self.recent_from += TOGETHER as u64;
+            KEPT.fetch_sub(TOGETHER, Ordering::Relaxed);
+        }
     }
 
     fn forget_recent(&mut self) {
-        KEPT.fetch_sub(self.recent.len(), Ordering::Relaxed);
-        self.recent = VecDeque::new();
-    }
-
-    fn note_sparse(&mut self, key: Vec<u8>) {
-        if self.sparse.len() == SPARSE_MAX {
-            let mut index = 0;
-            self.sparse.retain(|_| {
-                index += 1;
-                index % 2 == 0
-            });
-        }
-        self.sparse.push((self.passed, key));
+        KEPT.fetch_sub(self.recent.len() / TOGETHER * TOGETHER, Ordering::Relaxed);
+        self.recent = Passed::default();
     }
 }
 
@@ -129,10 +151,10 @@ impl Drop for Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::place::{NodeKey, Place};
 
-    fn entry(number: u64) -> Entry {
-        Entry { name: Vec::new(), key: NodeKey::plain(Place::Root), cursor: number.to_be_bytes().to_vec(), cell: None }
+    fn pass(cursor: &mut Cursor, number: u64) {
+        cursor.show(vec![Entry::below(None, number.to_be_bytes().to_vec())]);
+        cursor.pass();
     }
 
     /// Where the listing goes on after a seek.
@@ -146,24 +168,24 @@ mod tests {
         let mut cursor = Cursor::default();
         let all = REPLAY as u64 + 200_000;
         for number in DOTS + 1..=all {
-            cursor.pass(entry(number));
+            pass(&mut cursor, number);
         }
         for offset in [all - 100, all - REPLAY as u64 + 1, all - 50, all - 1, all - 30_000] {
             assert_eq!(seek(&mut cursor, offset), Some(offset));
         }
-        cursor.pass(entry(all - 30_000 + 1));
+        pass(&mut cursor, all - 30_000 + 1);
         assert_eq!(seek(&mut cursor, all - 7), Some(all - 7), "what was read again is not forgotten");
         assert_eq!(seek(&mut cursor, SPARSE_STEP + 5), Some(SPARSE_STEP), "from the nearest key before");
         assert_eq!(cursor.passed, SPARSE_STEP);
         assert_eq!(seek(&mut cursor, 0), None);
         assert_eq!(cursor.passed, DOTS);
-        assert!(cursor.recent.len() <= REPLAY);
+        assert!(cursor.recent.len() <= REPLAY + TOGETHER);
     }
 
     #[test]
     fn a_rewound_listing_keeps_the_cookies_of_a_small_directory() {
         let mut cursor = Cursor::default();
-        (3..=3000).for_each(|number| cursor.pass(entry(number)));
+        (3..=3000).for_each(|number| pass(&mut cursor, number));
         for offset in [2900, 10, 2000, 2, 2999] {
             assert_eq!(seek(&mut cursor, offset), Some(offset).filter(|offset| *offset > DOTS));
         }

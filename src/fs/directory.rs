@@ -19,14 +19,14 @@ use crate::tree::{schema_constraint, schema_family, schema_index};
 use crate::{Error, ErrorKind, Result};
 
 /// Entries fetched from the store at once.
-const PAGE: usize = 1024;
+const PAGE: usize = 2048;
 
 /// One entry as the kernel gets it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DirEntry {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirEntry<'e> {
     pub ino: u64,
     pub kind: Kind,
-    pub name: Vec<u8>,
+    pub name: &'e [u8],
     /// Cookie that resumes after this entry.
     pub offset: u64,
 }
@@ -53,10 +53,15 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, _| add(entry)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, _, cookie| {
-            let kind = if entry.key.place.is_dir() { Kind::Directory } else { Kind::File };
-            let ino = self.nodes.number(&entry.key);
-            Ok(add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }))
+        let of = dir.node.key();
+        let below = self.nodes.numbers_below(&of);
+        self.walk(&dir, &of, offset, |entry, _, cookie| {
+            let kind = if entry.is_dir(&of) { Kind::Directory } else { Kind::File };
+            let ino = match (&below, entry.key_below()) {
+                (Some(numbers), Some(key)) => numbers.of(key),
+                _ => self.nodes.number(&entry.key(&of)),
+            };
+            Ok(add(&DirEntry { ino, kind, name: entry.name(), offset: cookie }))
         })
     }
 
@@ -71,15 +76,17 @@ impl Fs {
         if self.add_dots(&dir, offset, |entry, reply| add(entry, reply)) {
             return Ok(());
         }
-        self.walk(&dir, offset, |entry, seen, cookie| {
+        let of = dir.node.key();
+        self.walk(&dir, &of, offset, |entry, seen, cookie| {
+            let key = entry.key(&of);
             // What is gone by now is left out.
-            let Some(mut reply) = self.listed(entry, seen)? else { return Ok(false) };
-            if self.may_expire(&entry.key)? {
+            let Some(mut reply) = self.listed(entry, &key, seen)? else { return Ok(false) };
+            if self.may_expire(&key)? {
                 // When that is would cost a search for each.
                 reply.entry_ttl = std::time::Duration::ZERO;
             }
             let Attr { ino, kind, .. } = reply.attr;
-            let full = add(&DirEntry { ino, kind, name: entry.name.clone(), offset: cookie }, &reply);
+            let full = add(&DirEntry { ino, kind, name: entry.name(), offset: cookie }, &reply);
             if full {
                 self.nodes.forget(ino, 1);
             }
@@ -87,23 +94,26 @@ impl Fs {
         })
     }
 
-    fn listed(&self, entry: &Entry, seen: Moment) -> Result<Option<EntryReply>> {
+    fn listed(&self, entry: &Entry, key: &NodeKey, seen: Moment) -> Result<Option<EntryReply>> {
         let reply = match &entry.cell {
-            Some(cell) => self.entry_since(seen, &entry.key, Facts::Cell(cell.clone())),
-            None if entry.key.place.is_dir() => Some(self.entry(&entry.key, Some(Facts::Dir))),
+            Some(cell) => self.entry_since(seen, key, Facts::Cell(cell.as_ref().clone())),
+            None if key.place.is_dir() => Some(self.entry(key, Some(Facts::Dir))),
             None => None,
         };
-        if reply.is_some() { Ok(reply) } else { self.known(&entry.key) }
+        if reply.is_some() { Ok(reply) } else { self.known(key) }
     }
 
     /// `.` and `..`; true when there was no room.
     fn add_dots(&self, dir: &DirHandle, offset: u64, mut add: impl FnMut(&DirEntry, &EntryReply) -> bool) -> bool {
+        if offset >= DOTS {
+            return false;
+        }
         let key = dir.node.key();
         let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.number(&parent));
         let state = dir.node.state();
         let attr = self.attr_of(&dir.node, &key, &state, Some(&Facts::Dir));
         drop(state);
-        for (cookie, name, ino) in [(1, b".".to_vec(), dir.node.ino), (DOTS, b"..".to_vec(), parent)] {
+        for (cookie, name, ino) in [(1, &b"."[..], dir.node.ino), (DOTS, b"..", parent)] {
             let entry = DirEntry { ino, kind: Kind::Directory, name, offset: cookie };
             let ttl = std::time::Duration::ZERO;
             let reply = EntryReply { attr: Attr { ino, ..attr }, entry_ttl: ttl, attr_ttl: ttl };
@@ -114,33 +124,31 @@ impl Fs {
         false
     }
 
-    /// Passes entries to `visit` with their cookies until it answers true, or the directory ends.
+    /// Passes entries to `visit` with their cookies until it answers true, or the directory ends; `key`: its identity.
     fn walk(
         &self,
         dir: &DirHandle,
+        key: &NodeKey,
         offset: u64,
         mut visit: impl FnMut(&Entry, Moment, u64) -> Result<bool>,
     ) -> Result<()> {
-        let key = dir.node.key();
         let mut cursor = dir.cursor.lock();
         cursor.seek(offset.max(DOTS));
         loop {
-            if cursor.page.is_empty() && !cursor.ended {
+            if cursor.next().is_none() && !cursor.ended {
                 cursor.seen = self.changes.now();
-                let page = self.tree_of_open(&key)?.page(&key, cursor.fetched.as_deref(), PAGE)?;
+                let page = self.tree_of_open(key)?.page(key, cursor.fetched.as_deref(), PAGE)?;
                 cursor.ended = page.len() < PAGE;
                 if let Some(last) = page.last() {
                     cursor.fetched = Some(last.cursor.clone());
                 }
-                cursor.page = page.into();
+                cursor.show(page);
             }
-            let Some(entry) = cursor.page.front() else { return Ok(()) };
+            let Some(entry) = cursor.next() else { return Ok(()) };
             if visit(entry, cursor.seen, cursor.passed + 1)? {
                 return Ok(());
             }
-            if let Some(entry) = cursor.page.pop_front() {
-                cursor.pass(entry);
-            }
+            cursor.pass();
         }
     }
 
@@ -279,8 +287,7 @@ impl Fs {
         }
         let is_listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
         let listed = is_listed && disabled.is_none();
-        let is_schema = |entry: &Entry| matches!(entry.key.place, Place::Schema(_));
-        if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !is_schema(entry)) {
+        if listed && self.tree.page(key, None, 2)?.iter().any(|entry| !entry.is_schema()) {
             return Err(not_empty(&key.place));
         }
         let made = if key.view == View::History { &self.tree.restored } else { &self.tree.uncommitted.dirs };

@@ -3,16 +3,15 @@
 //! Bounded by what the kernel holds (forget) and by the option `max_nodes`.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
-use siphasher::sip::SipHasher24;
 
 use super::content::Session;
 use super::identities::Identities;
+use super::numbers::{Numbers, NumbersBelow};
 use super::times::Times;
 use crate::model::{CellInfo, ColumnKey, Timestamp};
 use crate::tree::place::{NodeKey, Place};
@@ -86,6 +85,11 @@ impl Node {
         self.stale.store(true, Ordering::Release);
     }
 
+    /// Whether it was marked.
+    pub fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
+    }
+
     /// Whether it was marked since this was last asked.
     pub fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::AcqRel)
@@ -102,15 +106,15 @@ impl Node {
     }
 
     /// The store has told of its cell.
-    pub fn note_told(&self, state: &mut NodeState, cell: &CellInfo, now: Timestamp) {
-        state.cell = Some(Box::new(cell.clone()));
+    pub fn note_told(&self, state: &mut NodeState, cell: CellInfo, now: Timestamp) {
+        state.cell = Some(Box::new(cell));
         self.asked_ms.store(now.0, Ordering::Release);
     }
 
     /// How long ago the store has told of its cell, unless that was changed since; ms.
     pub fn told_ms_ago(&self, now: Timestamp) -> Option<u64> {
         let asked = self.asked_ms.load(Ordering::Acquire);
-        if asked == 0 || self.stale.load(Ordering::Acquire) {
+        if asked == 0 || self.is_stale() {
             return None;
         }
         u64::try_from(now.0.saturating_sub(asked)).ok()
@@ -150,13 +154,13 @@ impl Maps {
 }
 
 pub struct NodeTable {
-    hash_key: [u8; 16],
+    numbers: Numbers,
     maps: Mutex<Maps>,
 }
 
 impl NodeTable {
     pub fn new(hash_key: [u8; 16], root: NodeKey) -> Self {
-        let table = Self { hash_key, maps: Mutex::default() };
+        let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::default() };
         let node = table.new_node(ROOT_INO, root.clone());
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
@@ -216,9 +220,12 @@ impl NodeTable {
 
     /// The number that an identity has unless the kernel still holds it for another node.
     pub fn number(&self, key: &NodeKey) -> u64 {
-        let mut hasher = SipHasher24::new_with_key(&self.hash_key);
-        key.hash(&mut hasher);
-        hasher.finish().max(ROOT_INO + 1)
+        self.numbers.of(key)
+    }
+
+    /// As [`NodeTable::number`], of what a directory has by keys.
+    pub fn numbers_below(&self, dir: &NodeKey) -> Option<NumbersBelow> {
+        self.numbers.below(dir)
     }
 
     /// Subtracts look-ups; the node goes with the last of them unless a handle is open.

@@ -80,6 +80,17 @@ impl Fs {
         Some(left.min(self.ttl(key, state)))
     }
 
+    /// Notes the version that was told of; what else is known of the node is answered.
+    pub(super) fn note_facts(&self, node: &Node, state: &mut NodeState, facts: Option<Facts>) -> Option<Facts> {
+        match facts {
+            Some(Facts::Cell(cell)) => {
+                node.note_told(state, cell, self.tree.backend.now());
+                None
+            }
+            other => other,
+        }
+    }
+
     pub(super) fn is_fresh(&self, cell: &CellInfo) -> bool {
         cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
     }

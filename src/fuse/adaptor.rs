@@ -225,7 +225,7 @@ impl Filesystem for Adaptor {
     fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let listed = self.run(caller(request), Operation::ReadDir, |fs| {
             fs.readdir(handle.0, offset, |e| {
-                reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(&e.name))
+                reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(e.name))
             })
         });
         match listed {
@@ -244,7 +244,7 @@ impl Filesystem for Adaptor {
     ) {
         let listed = self.run(caller(request), Operation::ReadDirPlus, |fs| {
             fs.readdirplus(handle.0, offset, |e, entry| {
-                let (name, attr) = (OsStr::from_bytes(&e.name), file_attr(&entry.attr));
+                let (name, attr) = (OsStr::from_bytes(e.name), file_attr(&entry.attr));
                 reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
             })
         });

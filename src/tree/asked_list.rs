@@ -35,7 +35,7 @@ impl Tree {
                     let name = Spelling::default().name(Level::Family, family.as_bytes());
                     let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
                     let key = dir.sibling(Place::Family(Arc::new(place)));
-                    Entry { name, cursor: family.into_bytes(), key, cell: None }
+                    Entry::new(name, key, family.into_bytes())
                 };
                 Ok(after_cursor(families.into_iter().map(entry), after, limit))
             }
@@ -90,12 +90,9 @@ impl Tree {
         }
         let entry = |row: Vec<u8>| {
             number += 1;
-            Entry {
-                name: self.spelling.file_name(Level::Row, &row, NAME_MAX),
-                cursor: [&number.to_be_bytes()[..], &row].concat(),
-                key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
-                cell: None,
-            }
+            let name = self.spelling.file_name(Level::Row, &row, NAME_MAX);
+            let cursor = [&number.to_be_bytes()[..], &row].concat();
+            Entry::new(name, dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))), cursor)
         };
         Ok(rows.into_iter().map(entry).collect())
     }
@@ -153,12 +150,8 @@ impl Tree {
         };
         // What a tombstone reads as is made when it is looked up.
         let info = cell.kind.is_put().then(|| cell.info.clone());
-        Entry {
-            name: [stem, suffix.map_or_else(String::new, suffix::render).into_bytes()].concat(),
-            key: dir.sibling(place),
-            cursor,
-            cell: info,
-        }
+        let name = [stem, suffix.map_or_else(String::new, suffix::render).into_bytes()].concat();
+        Entry::new(name, dir.sibling(place), cursor).with_cell(info)
     }
 }
 

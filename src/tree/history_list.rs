@@ -59,7 +59,7 @@ impl Tree {
         let schema = SchemaPlace::Table(table.clone());
         if after.is_none() && !self.unmade.contains(&schema) {
             let key = dir.sibling(Place::Schema(Arc::new(schema)));
-            entries.push(Entry { name: b".schema".to_vec(), key, cursor: Vec::new(), cell: None });
+            entries.push(Entry::new(b".schema".to_vec(), key, Vec::new()));
         }
         let listing = RowListing {
             table: table.clone(),
@@ -79,12 +79,7 @@ impl Tree {
         entries.extend(rows.into_iter().map(|row| {
             let name = Spelling::default().file_name(Level::Row, &row, NAME_MAX);
             let cursor = row.clone();
-            Entry {
-                name,
-                cursor,
-                key: dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))),
-                cell: None,
-            }
+            Entry::new(name, dir.sibling(Place::Row(Arc::new(RowPlace { table: table.clone(), row }))), cursor)
         }));
         Ok(entries)
     }
@@ -112,7 +107,7 @@ impl Tree {
             let name = Spelling::default().name(Level::Family, family.as_bytes());
             let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
             let key = dir.sibling(Place::Family(Arc::new(place)));
-            Entry { name, cursor: family.into_bytes(), key, cell: None }
+            Entry::new(name, key, family.into_bytes())
         }));
         Ok(after_cursor(entries.into_iter(), after, limit))
     }
@@ -142,18 +137,14 @@ impl Tree {
                     if !goes_on {
                         let key = dir.sibling(Place::KeyFile(Arc::clone(&of)));
                         let name = [stem.as_slice(), b"@key"].concat();
-                        entries.push(Entry { name, key, cursor: key_cursor(&qualifier), cell: None });
+                        entries.push(Entry::new(name, key, key_cursor(&qualifier)));
                     }
                 }
                 column = Some((of, stem));
             }
             if let Some((of, stem)) = &column {
-                entries.push(Entry {
-                    name: version_name(stem, &cell),
-                    key: dir.sibling(version_place(of, &cell)),
-                    cursor: version_cursor(&qualifier, cell.timestamp),
-                    cell: Some(cell),
-                });
+                let (name, cursor) = (version_name(stem, &cell), version_cursor(&qualifier, cell.timestamp));
+                entries.push(Entry::new(name, dir.sibling(version_place(of, &cell)), cursor).with_cell(cell));
             }
         }
         Ok(entries)

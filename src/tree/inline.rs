@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::entry::Entry;
 use super::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
 use super::history::version_name;
 use super::history_list::{FIRST, is_readable, position, version_cursor};
-use super::listing::Entry;
 use super::place::{FamilyPlace, NodeKey, Place, View};
 use super::resolve::Tree;
 use crate::Result;
@@ -64,21 +64,14 @@ fn shows(view: View, cell: &CellInfo) -> bool {
 }
 
 fn cell_entry((dir, spelling): (&NodeKey, Spelling), column: &Arc<ColumnKey>, cell: Option<CellInfo>) -> Entry {
-    Entry {
-        name: spelling.file_name(Level::Qualifier, &column.qualifier, NAME_MAX),
-        key: dir.sibling(Place::Cell(Arc::clone(column))),
-        cursor: [join_key(&[&column.qualifier]), vec![FIRST]].concat(),
-        cell,
-    }
+    let name = spelling.file_name(Level::Qualifier, &column.qualifier, NAME_MAX);
+    let cursor = [join_key(&[&column.qualifier]), vec![FIRST]].concat();
+    Entry::new(name, dir.sibling(Place::Cell(Arc::clone(column))), cursor).with_cell(cell)
 }
 
 fn version_entry(dir: &NodeKey, of: &Arc<ColumnKey>, stem: &[u8], qualifier: &Qualifier, cell: CellInfo) -> Entry {
     let cursor = version_cursor(qualifier, cell.timestamp);
     let live = CellInfo { deleted_at: None, ..cell };
-    Entry {
-        name: version_name(stem, &live),
-        key: dir.sibling(Place::Version(Arc::clone(of), live.timestamp)),
-        cursor,
-        cell: Some(live),
-    }
+    let key = dir.sibling(Place::Version(Arc::clone(of), live.timestamp));
+    Entry::new(version_name(stem, &live), key, cursor).with_cell(live)
 }

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::escape::{Level, NAME_MAX, Spelling};
+pub use super::entry::Entry;
+use super::escape::{Level, NAME_MAX, Spelling, is_own_name};
 use super::export::exports;
 use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
@@ -14,17 +15,6 @@ use crate::backend::{RowListing, Versions};
 use crate::bulk::{Empty, Format, IMPORTS};
 use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
 use crate::{ErrorKind, Result};
-
-/// One entry of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub name: Vec<u8>,
-    pub key: NodeKey,
-    /// Resumes the listing after this entry.
-    pub cursor: Vec<u8>,
-    /// The newest version, for a cell that is committed.
-    pub cell: Option<CellInfo>,
-}
 
 impl Tree {
     /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
@@ -127,13 +117,7 @@ impl Tree {
             made.retain(|row| Some(row) <= rows.last());
         }
         merge_names(&mut rows, made, limit);
-        let entry = |row: Vec<u8>| {
-            let name = self.spelling.file_name(Level::Row, &row, NAME_MAX);
-            self.keys.note_name(&name, &row);
-            let (cursor, table) = (row.clone(), table.clone());
-            Entry { name, cursor, key: dir.sibling(Place::Row(Arc::new(RowPlace { table, row }))), cell: None }
-        };
-        Ok(rows.into_iter().map(entry).collect())
+        Ok(rows.into_iter().map(|row| Entry::below(self.name_to_show(Level::Row, &row), row)).collect())
     }
 
     fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
@@ -147,12 +131,8 @@ impl Tree {
         names.dedup();
         let entry = |family: String| {
             let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
-            Entry {
-                name: Spelling::default().name(Level::Family, family.as_bytes()),
-                cursor: family.into_bytes(),
-                key: dir.sibling(Place::Family(Arc::new(place))),
-                cell: None,
-            }
+            let name = Spelling::default().name(Level::Family, family.as_bytes());
+            Entry::new(name, dir.sibling(Place::Family(Arc::new(place))), family.into_bytes())
         };
         Ok(after_cursor(names.into_iter().map(entry), after, limit))
     }
@@ -173,23 +153,28 @@ impl Tree {
             Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => Vec::new(),
             other => other?,
         };
-        let mut columns: Vec<_> = stored.into_iter().map(|(q, cell)| (q, Some(cell))).collect();
-        if columns.len() == limit {
-            created.retain(|qualifier| Some(qualifier) <= columns.last().map(|(q, _)| q));
+        let entry = |qualifier: Vec<u8>| Entry::below(self.name_to_show(Level::Qualifier, &qualifier), qualifier);
+        let mut entries: Vec<_> = stored.into_iter().map(|(q, cell)| entry(q).with_cell(cell)).collect();
+        if entries.len() == limit {
+            created.retain(|qualifier| Some(qualifier) <= entries.last().map(|entry| &entry.cursor));
         }
         for qualifier in created {
-            if let Err(at) = columns.binary_search_by(|(q, _)| q.cmp(&qualifier)) {
-                columns.insert(at, (qualifier, None));
+            if let Err(at) = entries.binary_search_by(|entry| entry.cursor.cmp(&qualifier)) {
+                entries.insert(at, entry(qualifier));
             }
         }
-        columns.truncate(limit);
-        let entry = |(qualifier, cell): (Vec<u8>, Option<CellInfo>)| {
-            let name = self.spelling.file_name(Level::Qualifier, &qualifier, NAME_MAX);
-            self.keys.note_name(&name, &qualifier);
-            let cursor = qualifier.clone();
-            Entry { name, cursor, key: dir.sibling(Place::Cell(Arc::new(family.column(qualifier)))), cell }
-        };
-        Ok(columns.into_iter().map(entry).collect())
+        entries.truncate(limit);
+        Ok(entries)
+    }
+
+    /// The name of a key that is listed; `None`: the key itself is its name.
+    fn name_to_show(&self, level: Level, key: &[u8]) -> Option<Vec<u8>> {
+        if key.len() <= NAME_MAX && is_own_name(key) {
+            return None;
+        }
+        let name = self.spelling.file_name(level, key, NAME_MAX);
+        self.keys.note_name(&name, key);
+        Some(name)
     }
 
     /// Versions, newest first; the cursor is the timestamp's digits.
@@ -218,14 +203,14 @@ impl Tree {
         let entry = |cell: CellInfo| {
             let name = cell.timestamp.to_string().into_bytes();
             let key = dir.sibling(Place::Version(Arc::clone(column), cell.timestamp));
-            Entry { cursor: name.clone(), name, key, cell: Some(cell) }
+            Entry::new(name.clone(), key, name).with_cell(cell)
         };
         Ok(versions.into_iter().map(entry).collect())
     }
 }
 
 pub(super) fn plain(name: String, key: NodeKey) -> Entry {
-    Entry { cursor: name.clone().into_bytes(), name: name.into_bytes(), key, cell: None }
+    Entry::new(name.clone().into_bytes(), key, name.into_bytes())
 }
 
 pub(super) fn after_cursor(entries: impl Iterator<Item = Entry>, after: Option<&[u8]>, limit: usize) -> Vec<Entry> {

@@ -326,6 +326,17 @@ impl Place {
         })
     }
 
+    /// What a table or a family has by a key: a row, a cell. Other directories have nothing by keys, and are answered
+    /// themselves.
+    #[must_use]
+    pub fn below_by_key(&self, key: &[u8]) -> Place {
+        match self {
+            Place::Table(table) => Place::Row(Arc::new(RowPlace { table: table.as_ref().clone(), row: key.to_vec() })),
+            Place::Family(family) => Place::Cell(Arc::new(family.column(key.to_vec()))),
+            other => other.clone(),
+        }
+    }
+
     /// The column of a cell, a version, or what else is named after one.
     pub fn column(&self) -> Option<&Arc<ColumnKey>> {
         match self {
