@@ -29,12 +29,16 @@ impl Modes {
 
     /// Whether what is set on this node is kept here.
     pub fn holds(key: &NodeKey) -> bool {
-        key_of(key).is_some()
+        let is_kept = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+        is_kept && key.snapshot.is_none() && !matches!(key.view, View::At(_))
     }
 
     /// What was set on a directory.
     pub fn get(&self, key: &NodeKey) -> FileChange {
-        let Some(key) = key_of(key).filter(|_| !self.map.is_untouched()) else { return FileChange::default() };
+        if self.map.is_untouched() {
+            return FileChange::default();
+        }
+        let Some(key) = key_of(key) else { return FileChange::default() };
         let found = self.map.get(&key).unwrap_or_else(|e| {
             log::warn!("modes of directories: {e}");
             None

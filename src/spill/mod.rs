@@ -35,12 +35,13 @@ struct State {
 pub fn join_key(parts: &[&[u8]]) -> Vec<u8> {
     let mut key = Vec::with_capacity(parts.iter().map(|part| part.len() + 2).sum());
     for part in parts {
-        for &byte in *part {
-            key.push(byte);
-            if byte == 0 {
-                key.push(0xFF);
-            }
+        let mut rest = *part;
+        while let Some(at) = memchr::memchr(0, rest) {
+            key.extend_from_slice(&rest[..at]);
+            key.extend_from_slice(&[0, 0xFF]);
+            rest = &rest[at + 1..];
         }
+        key.extend_from_slice(rest);
         key.extend_from_slice(&[0, 1]);
     }
     key

@@ -81,6 +81,11 @@ impl MadeDirs {
         self.map.insert(family_key(place), Vec::new())
     }
 
+    /// As [`MadeDirs::add_family`], of a column's.
+    pub fn add_family_of(&self, column: &ColumnKey) -> Result<()> {
+        self.map.insert(key_of((&column.table, &column.row, &column.family)), Vec::new())
+    }
+
     /// Whether a row's directory, or one of a family in it, is remembered.
     pub fn has_row(&self, place: &RowPlace) -> Result<bool> {
         let key = row_key(place);
@@ -199,11 +204,17 @@ fn table_key(table: &TableName) -> Vec<u8> {
 }
 
 fn row_key(place: &RowPlace) -> Vec<u8> {
-    [table_key(&place.table), join_key(&[&place.row])].concat()
+    join_key(&[place.table.namespace.as_bytes(), place.table.name.as_bytes(), &place.row])
 }
 
 fn family_key(place: &FamilyPlace) -> Vec<u8> {
-    [table_key(&place.table), join_key(&[&place.row]), place.family.clone().into_bytes()].concat()
+    key_of((&place.table, &place.row, &place.family))
+}
+
+fn key_of((table, row, family): (&TableName, &[u8], &str)) -> Vec<u8> {
+    let mut key = join_key(&[table.namespace.as_bytes(), table.name.as_bytes(), row]);
+    key.extend_from_slice(family.as_bytes());
+    key
 }
 
 #[cfg(test)]
