@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::nodes::Node;
+use super::nodes::{Node, NodeState};
 use super::{Caller, Fs, not_permitted};
 use crate::backend::{Backend, RowListing, Versions};
 use crate::model::{
@@ -13,11 +13,14 @@ use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family
 use crate::tree::{schema, schema_constraint};
 use crate::{Error, ErrorKind, Result};
 
-/// What the store does not know yet of a name that goes.
+/// What is known of a name that goes before the store is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pending {
+enum Known {
     Nothing,
+    /// Bytes that the store does not know yet.
     Bytes,
+    /// It is the name of a version.
+    Stored,
 }
 
 /// Rows that a walk looks at in one step.
@@ -74,40 +77,49 @@ impl Fs {
 
     fn unlink_cell(&self, key: &NodeKey, column: &Arc<ColumnKey>, name: &[u8]) -> Result<()> {
         let Some(node) = self.nodes.find(key) else {
-            return self.unlink_stored(key, column, name, Pending::Nothing, self.nodes.number(key));
+            return self.unlink_stored(key, column, name, Known::Nothing, self.nodes.number(key));
         };
         {
             // Order: no commit between the look and the tombstone, or a version would outlive its name.
             let mut state = node.state();
-            let pending = if state.session.is_some() { Pending::Bytes } else { Pending::Nothing };
+            let known = self.known_to_unlink(&node, &state);
             if node.opens() > 0 {
                 // An open file stays readable and writable after its name is gone.
                 self.session(&node, &mut state)?;
             }
-            self.unlink_stored(key, column, name, pending, node.ino).inspect_err(|_| state.end_idle_session())?;
+            self.unlink_stored(key, column, name, known, node.ino).inspect_err(|_| state.end_idle_session())?;
             state.unlinked = true;
         }
         self.nodes.detach(&node);
         Ok(())
     }
 
-    fn unlink_stored(
-        &self,
-        key: &NodeKey,
-        column: &ColumnKey,
-        name: &[u8],
-        pending: Pending,
-        origin: u64,
-    ) -> Result<()> {
-        let stored = match self.tree.backend.newest(column, key.view.time_range()) {
-            Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => None,
-            other => other?,
+    /// What the node of a cell tells of it.
+    fn known_to_unlink(&self, node: &Node, state: &NodeState) -> Known {
+        if state.session.is_some() {
+            return Known::Bytes;
+        }
+        // What others do on a server is not told at once.
+        let is_told = self.tree.backend.is_prompt() && !node.is_stale() && !state.unlinked;
+        match state.cell.as_deref().filter(|_| is_told) {
+            Some(cell) if self.is_fresh(cell) => Known::Stored,
+            _ => Known::Nothing,
+        }
+    }
+
+    fn unlink_stored(&self, key: &NodeKey, column: &ColumnKey, name: &[u8], known: Known, origin: u64) -> Result<()> {
+        let is_stored = match known {
+            Known::Stored => true,
+            Known::Bytes | Known::Nothing => match self.tree.backend.newest(column, key.view.time_range()) {
+                Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => false,
+                other => other?.is_some(),
+            },
         };
-        if stored.is_none() && pending == Pending::Nothing {
+        if !is_stored && known == Known::Nothing {
             return Err(Error::new(ErrorKind::NotFound, "no such cell"));
         }
-        self.tree.uncommitted.dirs.add_family(&family_of(column))?;
-        if stored.is_some() {
+        self.tree.uncommitted.dirs.add_family_of(column)?;
+        if is_stored {
             let erases = self.is_temporary(column, name)?;
             let kind = DeleteKind::Column { family: column.family.clone(), qualifier: column.qualifier.clone() };
             self.delete(column, kind, Time::AfterNewest, erases, origin)?;
