@@ -137,10 +137,10 @@ impl Fs {
         }
         if let Event::Column { column, origin } = event {
             self.drop_versions(column, *origin);
-            let node = self.nodes.find(&cell_key(column));
-            if node.as_ref().is_some_and(|node| node.ino == origin.0) {
+            if self.nodes.is_of_cell(origin.0, column) {
                 return;
             }
+            let node = self.nodes.find(&cell_key(column));
             if let Some(node) = &node {
                 node.mark_stale();
             }

@@ -1,4 +1,5 @@
-//! Which held node has which identity, and which versions of a column are held: a change of the column alters them all.
+//! Which node has an identity whose number is not its own, as after a rename, and which versions of a column are held: a
+//! change of the column alters them all.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,35 +11,32 @@ use crate::tree::place::{NodeKey, Place, View};
 /// See the module.
 #[derive(Default)]
 pub(super) struct Identities {
-    by_key: FxHashMap<NodeKey, u64>,
+    elsewhere: FxHashMap<NodeKey, u64>,
     /// Numbers of nodes of the history by the hash of their column.
     versions: FxHashMap<u64, Vec<u64>>,
 }
 
 impl Identities {
-    /// The number of the node that has an identity.
-    pub fn get(&self, key: &NodeKey) -> Option<u64> {
-        self.by_key.get(key).copied()
+    /// The number of the node that has an identity, if that is not the identity's own.
+    pub fn elsewhere(&self, key: &NodeKey) -> Option<u64> {
+        if self.elsewhere.is_empty() { None } else { self.elsewhere.get(key).copied() }
     }
 
-    /// Gives an identity to a node; the number of the node that had it.
-    pub fn insert(&mut self, key: NodeKey, ino: u64) -> Option<u64> {
-        let slot = slot(&key);
-        let before = self.by_key.insert(key, ino);
-        if let Some(slot) = slot {
-            let inos = self.versions.entry(slot).or_default();
-            inos.retain(|other| Some(*other) != before);
-            inos.push(ino);
+    /// A node has an identity now, whose number is `number`.
+    pub fn note(&mut self, key: &NodeKey, number: u64, ino: u64) {
+        if number != ino {
+            self.elsewhere.insert(key.clone(), ino);
         }
-        before
+        if let Some(slot) = slot(key) {
+            self.versions.entry(slot).or_default().push(ino);
+        }
     }
 
-    /// Takes an identity away from a node that has it.
-    pub fn remove(&mut self, key: &NodeKey, ino: u64) {
-        if self.by_key.get(key) != Some(&ino) {
-            return;
+    /// A node does not have its identity any more.
+    pub fn forget(&mut self, key: &NodeKey, ino: u64) {
+        if self.elsewhere(key) == Some(ino) {
+            self.elsewhere.remove(key);
         }
-        self.by_key.remove(key);
         if let Some(slot) = slot(key)
             && let Some(inos) = self.versions.get_mut(&slot)
         {
@@ -59,7 +57,7 @@ impl Identities {
 
     /// Gives back what very many names have needed.
     pub fn shrink_to(&mut self, count: usize) {
-        self.by_key.shrink_to(count);
+        self.elsewhere.shrink_to(count);
         self.versions.shrink_to(count);
     }
 }

@@ -23,6 +23,8 @@ pub const ROOT_INO: u64 = 1;
 pub struct Node {
     pub ino: u64,
     key: RwLock<NodeKey>,
+    /// Its key is its identity: no other node has it, and its name is there. Under the table's lock.
+    has_identity: AtomicBool,
     /// How often the kernel was told of it and has not forgotten since.
     lookups: AtomicU64,
     opens: AtomicU32,
@@ -138,8 +140,35 @@ struct Maps {
 }
 
 impl Maps {
-    fn find(&self, key: &NodeKey) -> Option<Arc<Node>> {
-        self.identities.get(key).and_then(|ino| self.by_ino.get(&ino)).cloned()
+    /// The node that has an identity, whose number is `number`.
+    fn find(&self, key: &NodeKey, number: u64) -> Option<&Arc<Node>> {
+        let is_its = |node: &&Arc<Node>| node.has_identity.load(Ordering::Relaxed) && *node.key.read() == *key;
+        if let Some(node) = self.by_ino.get(&number).filter(is_its) {
+            return Some(node);
+        }
+        self.identities.elsewhere(key).and_then(|ino| self.by_ino.get(&ino))
+    }
+
+    /// Gives a node an identity; the node that had it keeps its number without one.
+    fn give(&mut self, node: &Arc<Node>, key: NodeKey, number: u64) -> Option<Arc<Node>> {
+        self.take_away(node);
+        let before = self.find(&key, number).cloned();
+        if let Some(before) = &before {
+            self.take_away(before);
+        }
+        self.identities.note(&key, number, node.ino);
+        *node.key.write() = key;
+        node.has_identity.store(true, Ordering::Relaxed);
+        before
+    }
+
+    /// Takes away a node's identity; whether it had one.
+    fn take_away(&mut self, node: &Node) -> bool {
+        let had = node.has_identity.swap(false, Ordering::Relaxed);
+        if had {
+            self.identities.forget(&node.key.read(), node.ino);
+        }
+        had
     }
 
     /// Gives back what a listing of very many names has needed.
@@ -161,29 +190,11 @@ pub struct NodeTable {
 impl NodeTable {
     pub fn new(hash_key: [u8; 16], root: NodeKey) -> Self {
         let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::default() };
-        let node = table.new_node(ROOT_INO, root.clone());
+        let node = new_node(ROOT_INO, root);
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
-        {
-            let mut maps = table.maps.lock();
-            maps.by_ino.insert(ROOT_INO, node);
-            maps.identities.insert(root, ROOT_INO);
-        }
+        table.maps.lock().by_ino.insert(ROOT_INO, node);
         table
-    }
-
-    fn new_node(&self, ino: u64, key: NodeKey) -> Arc<Node> {
-        Arc::new(Node {
-            ino,
-            key: RwLock::new(key),
-            lookups: AtomicU64::new(0),
-            opens: AtomicU32::new(0),
-            runs: AtomicU32::new(0),
-            stale: AtomicBool::new(false),
-            changed_ms: AtomicI64::new(0),
-            asked_ms: AtomicI64::new(0),
-            state: Mutex::default(),
-        })
     }
 
     pub fn get(&self, ino: u64) -> Option<Arc<Node>> {
@@ -192,21 +203,35 @@ impl NodeTable {
 
     /// The held node of an identity.
     pub fn find(&self, key: &NodeKey) -> Option<Arc<Node>> {
+        let number = self.own_number(key);
+        self.maps.lock().find(key, number).cloned()
+    }
+
+    /// Whether a number is that of the node of a cell.
+    pub fn is_of_cell(&self, ino: u64, column: &ColumnKey) -> bool {
         let maps = self.maps.lock();
-        maps.find(key)
+        let Some(node) = maps.by_ino.get(&ino).filter(|node| node.has_identity.load(Ordering::Relaxed)) else {
+            return false;
+        };
+        let key = node.key.read();
+        key.is_present() && matches!(&key.place, Place::Cell(of) if **of == *column)
     }
 
     /// The node of an identity, made if it is not held, with one more look-up counted.
     pub fn look_up(&self, key: &NodeKey) -> Arc<Node> {
+        let number = self.own_number(key);
         let mut maps = self.maps.lock();
-        let node = maps.find(key).unwrap_or_else(|| {
-            let ino = free_number(&maps, self.number(key));
-            let node = self.new_node(ino, key.clone());
-            maps.by_ino.insert(ino, Arc::clone(&node));
-            maps.identities.insert(key.clone(), ino);
-            maps.order.push_back(ino);
-            node
-        });
+        let node = match maps.find(key, number) {
+            Some(node) => Arc::clone(node),
+            None => {
+                let ino = free_number(&maps, number);
+                let node = new_node(ino, key.clone());
+                maps.by_ino.insert(ino, Arc::clone(&node));
+                maps.identities.note(key, number, ino);
+                maps.order.push_back(ino);
+                node
+            }
+        };
         node.lookups.fetch_add(1, Ordering::Relaxed);
         node
     }
@@ -216,6 +241,11 @@ impl NodeTable {
         let maps = self.maps.lock();
         let held = maps.identities.versions_of(column).iter().filter_map(|ino| maps.by_ino.get(ino));
         held.filter(|node| node.key.read().place.column().is_some_and(|of| **of == *column)).cloned().collect()
+    }
+
+    /// The number by which an identity is found: that of the root is not made of it.
+    fn own_number(&self, key: &NodeKey) -> u64 {
+        if matches!(key.place, Place::Root) && key.is_present() { ROOT_INO } else { self.number(key) }
     }
 
     /// The number that an identity has unless the kernel still holds it for another node.
@@ -248,12 +278,8 @@ impl NodeTable {
 
     /// Gives a node the identity `to`; a node that had it keeps its number without an identity.
     pub fn rename(&self, node: &Arc<Node>, to: NodeKey) -> Option<Arc<Node>> {
-        let mut maps = self.maps.lock();
-        let from = node.key();
-        maps.identities.remove(&from, node.ino);
-        let replaced = maps.identities.insert(to.clone(), node.ino).and_then(|ino| maps.by_ino.get(&ino)).cloned();
-        *node.key.write() = to;
-        replaced.filter(|other| other.ino != node.ino)
+        let number = self.own_number(&to);
+        self.maps.lock().give(node, to, number)
     }
 
     /// Gives every node of the present whose place `moved` answers the new place.
@@ -263,19 +289,22 @@ impl NodeTable {
         let present = nodes.iter().filter(|node| node.key().snapshot.is_none() && node.key().asked.is_none());
         let renamed = present.filter_map(|node| moved(&node.key().place).map(|place| (node, place)));
         let renamed: Vec<_> = renamed.collect();
-        for (node, _) in &renamed {
-            maps.identities.remove(&node.key(), node.ino);
-        }
-        for (node, place) in renamed {
+        // What has lost its name gets none.
+        let named: Vec<bool> = renamed.iter().map(|(node, _)| maps.take_away(node)).collect();
+        for ((node, place), named) in renamed.into_iter().zip(named) {
             let key = node.key().sibling(place);
-            maps.identities.insert(key.clone(), node.ino);
-            *node.key.write() = key;
+            if named {
+                let number = self.own_number(&key);
+                maps.give(node, key, number);
+            } else {
+                *node.key.write() = key;
+            }
         }
     }
 
     /// Takes a node's identity away: its name is gone, the number stays while it is held.
     pub fn detach(&self, node: &Arc<Node>) {
-        self.maps.lock().identities.remove(&node.key(), node.ino);
+        self.maps.lock().take_away(node);
     }
 
     /// Held nodes, oldest first, beyond the `keep` newest; they are asked back from the kernel.
@@ -309,6 +338,22 @@ impl NodeTable {
     }
 }
 
+/// A node that has an identity.
+fn new_node(ino: u64, key: NodeKey) -> Arc<Node> {
+    Arc::new(Node {
+        ino,
+        key: RwLock::new(key),
+        has_identity: AtomicBool::new(true),
+        lookups: AtomicU64::new(0),
+        opens: AtomicU32::new(0),
+        runs: AtomicU32::new(0),
+        stale: AtomicBool::new(false),
+        changed_ms: AtomicI64::new(0),
+        asked_ms: AtomicI64::new(0),
+        state: Mutex::default(),
+    })
+}
+
 fn free_number(maps: &Maps, mut ino: u64) -> u64 {
     while ino <= ROOT_INO || maps.by_ino.contains_key(&ino) {
         ino = ino.wrapping_add(1);
@@ -321,7 +366,7 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
         return;
     }
     maps.by_ino.remove(&node.ino);
-    maps.identities.remove(&node.key.read(), node.ino);
+    maps.take_away(node);
     maps.shrink();
     // Order: forgotten numbers are swept out before they outnumber the held ones.
     if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
@@ -365,6 +410,48 @@ mod tests {
         assert_eq!(table.look_up(&key("b")).ino, moved.ino);
         let fresh = table.look_up(&key("a"));
         assert_ne!(fresh.ino, moved.ino);
+    }
+
+    #[test]
+    fn identities_go_where_they_are_given() {
+        let names = ["a", "b", "c", "d"];
+        let (table, mut model) = (table(), FxHashMap::<&str, u64>::default());
+        let mut nodes: Vec<Arc<Node>> = Vec::new();
+        let mut random = 7_u64;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (name, other, choice) = (names[(random >> 33) as usize % 4], (random >> 40) as usize, random >> 60);
+            let node = nodes.get(other % nodes.len().max(1)).cloned();
+            match (choice, node) {
+                (0..8, _) | (_, None) => {
+                    let node = table.look_up(&key(name));
+                    assert_eq!(node.ino, *model.entry(name).or_insert(node.ino), "{name}");
+                    nodes.push(node);
+                }
+                (8..11, Some(node)) => {
+                    let replaced = table.rename(&node, key(name)).map(|other| other.ino);
+                    let had = model.get(name).copied().filter(|ino| *ino != node.ino);
+                    assert_eq!(replaced, had, "{name}");
+                    model.retain(|_, ino| *ino != node.ino);
+                    model.insert(name, node.ino);
+                }
+                (11..13, Some(node)) => {
+                    table.detach(&node);
+                    model.retain(|_, ino| *ino != node.ino);
+                }
+                (_, Some(node)) => {
+                    let at = other % nodes.len();
+                    nodes.swap_remove(at);
+                    table.forget(node.ino, 1);
+                    if table.get(node.ino).is_none() {
+                        model.retain(|_, ino| *ino != node.ino);
+                    }
+                }
+            }
+            for name in names {
+                assert_eq!(table.find(&key(name)).map(|node| node.ino), model.get(name).copied(), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::nodes::{Node, NodeState};
 use super::rename::no_such_target;
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
-use crate::tree::place::{NodeKey, Place, View, family_of};
+use crate::tree::place::{NodeKey, Place, View};
 use crate::{Error, ErrorKind, Result};
 
 /// A cell's name: its column, and the version if the name has one.
@@ -50,7 +50,7 @@ impl Fs {
         self.tree.uncommitted.remove_cell(&source.0);
         self.tree.uncommitted.remove_cell(&target.0);
         if from.view == View::Plain {
-            self.tree.uncommitted.dirs.add_family(&family_of(&source.0))?;
+            self.tree.uncommitted.dirs.add_family_of(&source.0)?;
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Fs {
     ) -> Result<()> {
         // Order: no commit between the look and the new identity, or it would go to the old name.
         let mut state = node.state();
-        let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
+        let files = self.files_of(node);
         let mut dirty: Vec<_> = files.iter().filter(|file| file.is_dirty()).cloned().collect();
         if source.1.is_some() {
             dirty.drain(..).try_for_each(|file| self.commit(&file, &mut state))?;
@@ -167,8 +167,15 @@ impl Fs {
 
     /// A later commit of a handle that wrote the moved version replaces it at the new name.
     pub(super) fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
-        let files: Vec<_> = self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect();
-        follow(&files, &[], moved);
+        follow(&self.files_of(node), &[], moved);
+    }
+
+    /// The open files of a cell: mostly none.
+    fn files_of(&self, node: &Node) -> Vec<Arc<FileHandle>> {
+        if node.opens() == 0 {
+            return Vec::new();
+        }
+        self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect()
     }
 
     fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
