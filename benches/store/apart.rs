@@ -90,6 +90,8 @@ fn end_at_once(_open: Box<dyn Subject>) {
 }
 
 fn tell(who: Who, dir: &Path, cell: u64) -> Box<dyn Subject> {
+    // What is loaded for it is no part of it.
+    assert!(who.lack().is_none());
     let started = Instant::now();
     let subject = who.open(dir);
     subject.newest(cell);

@@ -16,7 +16,7 @@ enum Goal {
 }
 
 use Goal::{AtLeast, AtMost, Below, None as Open, TimesAtLeast, TimesAtMost};
-use Who::{Fjall, Sqlite};
+use Who::{Fjall, RocksDb, Sqlite};
 
 /// A line: what is measured, in what, beside whom the ratio is shown, and the goal.
 struct Line {
@@ -65,7 +65,7 @@ const LINES: [Line; 28] = [
     beside("disk / data", "x", Fjall, AtMost(1.1)),
     beside("disk / data, compacted", "x", Fjall, AtMost(1.1)),
     beside("major compaction", "cpu s", Fjall, TimesAtMost(Fjall, 1.0)),
-    alone("snapshot", "ms", Open),
+    beside("snapshot", "ms", RocksDb, Open),
     beside("restart", "ms", Sqlite, AtMost(100.0)),
     alone("open with a full log", "ms", AtMost(1000.0)),
     alone("replay of a full log", "M/s", Open),
@@ -94,6 +94,7 @@ pub fn print(figures: &Figures, count: u64) {
         print_line(figures, &line, count);
     }
     NOTES.iter().for_each(|note| println!("{note}"));
+    Who::ALL.iter().filter_map(|who| who.lack()).for_each(|lack| println!("{lack}"));
 }
 
 fn print_line(figures: &Figures, line: &Line, count: u64) {

@@ -1,13 +1,16 @@
-//! The stores that are compared: this one, SQLite as it comes, and fjall.
+//! The stores that are compared: this one, SQLite as it comes, fjall, and RocksDB where the machine has it.
 
 mod cellfs;
 mod fjall;
+mod rocksdb;
+mod rocksdb_c;
 mod sqlite;
 
 use std::path::Path;
 
 pub use self::cellfs::Cellfs;
 use self::fjall::Fjall;
+use self::rocksdb::RocksDb;
 use self::sqlite::Sqlite;
 
 /// A store under test. Where it is dropped it is as a kill leaves it, unless it has been closed.
@@ -51,22 +54,29 @@ pub enum Who {
     Cellfs,
     Sqlite,
     Fjall,
+    RocksDb,
 }
 
 impl Who {
-    pub const ALL: [Self; 3] = [Self::Cellfs, Self::Sqlite, Self::Fjall];
+    pub const ALL: [Self; 4] = [Self::Cellfs, Self::Sqlite, Self::Fjall, Self::RocksDb];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Cellfs => "cellfs",
             Self::Sqlite => "SQLite",
             Self::Fjall => "fjall",
+            Self::RocksDb => "RocksDB",
         }
     }
 
     /// The store of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|who| who.name() == name)
+    }
+
+    /// Why it can't be measured here; `None`: it can. Loads what it needs.
+    pub fn lack(self) -> Option<&'static str> {
+        if self == Self::RocksDb { rocksdb::lack() } else { None }
     }
 
     /// A new store.
@@ -84,6 +94,7 @@ impl Who {
             Self::Cellfs => Box::new(Cellfs::open(dir)),
             Self::Sqlite => Box::new(Sqlite::open(dir)),
             Self::Fjall => Box::new(Fjall::open(dir)),
+            Self::RocksDb => Box::new(RocksDb::open(dir)),
         }
     }
 }
