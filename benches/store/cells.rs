@@ -65,6 +65,11 @@ pub fn value(cell: u64) -> Vec<u8> {
     (0..).flat_map(|at| drawn(at).to_le_bytes()).take(*VALUE).collect()
 }
 
+/// Random bytes, others for each number.
+pub fn page(n: u64, len: usize) -> Vec<u8> {
+    (0..).flat_map(|at| mix(mix(n).wrapping_add(at)).to_le_bytes()).take(len).collect()
+}
+
 /// The n-th of `count` cells in an order that looks random and meets each once.
 pub fn shuffled(n: u64, count: u64) -> u64 {
     // A prime that divides no count in use.

@@ -21,6 +21,7 @@ mod own;
 mod round;
 mod subjects;
 mod table;
+mod values;
 
 use figures::Figures;
 use subjects::Who;
@@ -39,7 +40,7 @@ fn main() {
     pin_to_first_processor();
     // Rows are whole.
     let count = (setting("CELLFS_BENCH_CELLS", 1_000_000) / cells::COLUMNS).max(10) * cells::COLUMNS;
-    let subjects = if std::env::var("CELLFS_BENCH_ONLY").is_ok() { &Who::ALL[..1] } else { &Who::ALL[..] };
+    let subjects = if std::env::var("CELLFS_BENCH_ONLY").is_ok() { &Who::STORES[..1] } else { &Who::STORES };
     let mut figures = Figures::default();
     for _ in 0..setting("CELLFS_BENCH_ROUNDS", 3) {
         for &who in subjects.iter().filter(|who| who.lack().is_none()) {
@@ -47,6 +48,10 @@ fn main() {
             round::round(dir.path(), count, &mut figures.of(who));
         }
     }
+    let dir = tempfile::tempdir_in(".").expect("a directory");
+    values::append(&dir.path().join("appended"), &mut figures.of(Who::Cellfs));
+    values::append_to_file(&dir.path().join("file"), &mut figures.of(Who::Files));
+    values::versions(&dir.path().join("versions"), &mut figures.of(Who::Cellfs));
     table::print(&figures, count);
 }
 

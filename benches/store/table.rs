@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-const LINES: [Line; 28] = [
+const LINES: [Line; 35] = [
     beside("puts, settled", "1000/cpu s", Fjall, TimesAtLeast(Fjall, 1.3)).of_many(TimesAtLeast(Fjall, 1.8)),
     alone("puts, burst", "1000/cpu s", Open),
     beside("longest put", "ms", Fjall, Below(50.0)),
@@ -73,12 +73,20 @@ const LINES: [Line; 28] = [
     beside("memory, flushed", "MiB", Sqlite, AtMost(40.0)),
     alone("rebuild of the index", "M/s", AtLeast(3.0)),
     alone("restart, half a journal", "ms", Open),
+    beside(">>, a line to one cell", "cpu us", Who::Files, Open),
+    beside(">>, disk / data, idle", "x", Who::Files, Open),
+    beside(">>, disk / data, compacted", "x", Who::Files, Open),
+    alone("64 MiB, ten times anew", "s", Open),
+    alone("disk / one version", "x", Open),
+    alone("64 MiB, a page ten times", "s", Open),
+    alone("disk / one version, pages", "x", Open),
 ];
 
 /// What the table can't say in a figure.
-const NOTES: [&str; 2] = [
+const NOTES: [&str; 3] = [
     "rebuild of the index: there is none beside the segments, so there is nothing to rebuild; what an open has to go \
      through is the log (`replay`), and what it makes again is one copy of the journal (`half a journal`)",
+    ">>: the disk beyond that of an empty store; ten versions are kept, the data is the newest one",
     "restart: open to the first value in a process of its own, after an orderly end, files in the page cache",
 ];
 

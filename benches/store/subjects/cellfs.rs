@@ -18,6 +18,8 @@ pub struct Memory {
     pub bytes: u64,
 }
 
+/// Bytes of a value from which a mount changes it in place.
+const DRAFTED: u64 = 16 << 10;
 const SNAPSHOT: &str = "of-the-benchmark";
 
 fn table() -> TableName {
@@ -87,6 +89,56 @@ impl Cellfs {
     pub fn memory(&self) -> Memory {
         let status = self.0.status().expect("status");
         Memory { cells: status.memtable_cells, bytes: status.memtable_bytes }
+    }
+
+    /// As `echo >>` in a mount: look, then the store's Append, or the new bytes of a version that goes on.
+    pub fn append(&self, cell: u64, bytes: &[u8]) {
+        let newest = self.info(cell);
+        if let Some(newest) = newest.filter(|newest| newest.len() > DRAFTED) {
+            return self.write_at(cell, Some(&newest), (newest.len(), &[bytes]));
+        }
+        let delta = ColumnDelta { family: "f".into(), qualifier: cells::qualifier(cell), delta: bytes.to_vec() };
+        let append = Append {
+            columns: vec![delta],
+            time: Time::AfterNewest,
+            ttl_ms: None,
+            file: FileChange::default(),
+            time_range: TimeRange::ALL,
+            returns: true,
+        };
+        self.mutate(cell, Mutation::Append(append), Durability::SyncWal);
+    }
+
+    /// As a program that writes a file anew.
+    pub fn replace(&self, cell: u64, pieces: &[&[u8]]) {
+        self.write_at(cell, None, (0, pieces));
+    }
+
+    /// As a program that writes a part of a file in place.
+    pub fn overwrite(&self, cell: u64, (offset, bytes): (u64, &[u8])) {
+        self.write_at(cell, self.info(cell).as_ref(), (offset, &[bytes]));
+    }
+
+    /// A version that begins as another one, or empty.
+    fn write_at(&self, cell: u64, base: Option<&CellInfo>, (mut offset, pieces): (u64, &[&[u8]])) {
+        let mut draft = self.0.draft(&table(), "f", base).expect("draft").expect("a store takes drafts");
+        for piece in pieces {
+            draft.write(offset, piece).expect("write");
+            offset += piece.len() as u64;
+        }
+        let mut put = PutCell::new("f", cells::qualifier(cell), Time::AfterNewest, Vec::new());
+        put.value = draft.value().expect("the value");
+        let condition = base.map(|base| Condition::Newest {
+            family: "f".into(),
+            qualifier: cells::qualifier(cell),
+            version: Some((base.timestamp, base.seq)),
+        });
+        self.mutate_if(cell, Mutation::Put(vec![put]), Durability::SyncWal, condition);
+    }
+
+    /// Returns when all of it is on the disk.
+    pub fn sync(&self) {
+        self.0.sync().expect("sync");
     }
 
     fn count(&self, scan: &Scan) -> u64 {

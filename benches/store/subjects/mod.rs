@@ -55,10 +55,14 @@ pub enum Who {
     Sqlite,
     Fjall,
     RocksDb,
+    /// Plain files, of what they can be asked.
+    Files,
 }
 
 impl Who {
-    pub const ALL: [Self; 4] = [Self::Cellfs, Self::Sqlite, Self::Fjall, Self::RocksDb];
+    pub const ALL: [Self; 5] = [Self::Cellfs, Self::Sqlite, Self::Fjall, Self::RocksDb, Self::Files];
+    /// Those that hold the cells.
+    pub const STORES: [Self; 4] = [Self::Cellfs, Self::Sqlite, Self::Fjall, Self::RocksDb];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -66,12 +70,13 @@ impl Who {
             Self::Sqlite => "SQLite",
             Self::Fjall => "fjall",
             Self::RocksDb => "RocksDB",
+            Self::Files => "files",
         }
     }
 
     /// The store of a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|who| who.name() == name)
+        Self::STORES.into_iter().find(|who| who.name() == name)
     }
 
     /// Why it can't be measured here; `None`: it can. Loads what it needs.
@@ -95,6 +100,7 @@ impl Who {
             Self::Sqlite => Box::new(Sqlite::open(dir)),
             Self::Fjall => Box::new(Fjall::open(dir)),
             Self::RocksDb => Box::new(RocksDb::open(dir)),
+            Self::Files => unreachable!("files hold no cells"),
         }
     }
 }
