@@ -35,6 +35,11 @@ impl Notes<'_> {
     pub fn note(&mut self, name: &'static str, figure: f64) {
         self.figures.0.entry((name, self.who)).or_default().push(figure);
     }
+
+    /// What was noted last.
+    pub fn last(&self, name: &'static str) -> Option<f64> {
+        self.figures.0.get(&(name, self.who))?.last().copied()
+    }
 }
 
 /// Processor time that the process has used.

@@ -16,6 +16,7 @@ mod apart;
 mod cells;
 mod disk;
 mod figures;
+mod growth;
 mod measures;
 mod own;
 mod round;

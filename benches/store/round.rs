@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::apart;
 use crate::disk::warm;
 use crate::figures::Notes;
+use crate::growth::growth;
 use crate::measures::{cold, load, measure};
 use crate::own;
 use crate::subjects::Who;
@@ -32,4 +33,5 @@ pub fn round(dir: &Path, count: u64, notes: &mut Notes<'_>) {
     if who == Who::Cellfs {
         own::changes_and_mending(&store, count, notes);
     }
+    growth(&dir.join("small"), count, notes);
 }

@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-const LINES: [Line; 35] = [
+const LINES: [Line; 40] = [
     beside("puts, settled", "1000/cpu s", Fjall, TimesAtLeast(Fjall, 1.3)).of_many(TimesAtLeast(Fjall, 1.8)),
     alone("puts, burst", "1000/cpu s", Open),
     beside("longest put", "ms", Fjall, Below(50.0)),
@@ -80,14 +80,20 @@ const LINES: [Line; 35] = [
     alone("disk / one version", "x", Open),
     alone("64 MiB, a page ten times", "s", Open),
     alone("disk / one version, pages", "x", Open),
+    beside("growth of a put", "x", Sqlite, AtMost(1.5)),
+    beside("growth of a get", "x", Sqlite, AtMost(1.5)),
+    beside("growth of a first row", "x", Sqlite, AtMost(1.5)),
+    alone("growth of a listing", "x", Open),
+    beside("growth of a cold get", "x", Sqlite, Open),
 ];
 
 /// What the table can't say in a figure.
-const NOTES: [&str; 3] = [
+const NOTES: [&str; 4] = [
     "rebuild of the index: there is none beside the segments, so there is nothing to rebuild; what an open has to go \
      through is the log (`replay`), and what it makes again is one copy of the journal (`half a journal`)",
     ">>: the disk beyond that of an empty store; ten versions are kept, the data is the newest one",
     "restart: open to the first value in a process of its own, after an orderly end, files in the page cache",
+    "growth: a cell's cost with all cells / that with 100,000, both flushed",
 ];
 
 /// Prints the medians.
