@@ -87,9 +87,14 @@ torture: setup-test
 	    CELLFS_FULL_DISKS=$${CELLFS_FULL_DISKS:-200} CELLFS_RACES=$${CELLFS_RACES:-500} \
 	    cargo test --release --locked --test integration -- --nocapture torture:: full_disk races sync_that
 
+# The store: random bytes, text, large values, many cells. RocksDB is measured too where its library can be installed.
 bench: setup-test
+	@mount-scripts/setup.sh librocksdb7.8 || true
 	cargo bench --locked --bench floor
 	cargo bench --locked --bench store
+	CELLFS_BENCH_TEXT=1 cargo bench --locked --bench store
+	CELLFS_BENCH_VALUE=4096 CELLFS_BENCH_CELLS=100000 cargo bench --locked --bench store
+	CELLFS_BENCH_CELLS=10000000 CELLFS_BENCH_ROUNDS=1 cargo bench --locked --bench store
 	cargo bench --locked --bench parts
 	cargo bench --locked --bench index
 	cargo bench --locked --bench bulk
