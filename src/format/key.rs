@@ -115,7 +115,17 @@ pub fn set_prefix_end(prefix: &[u8], out: &mut Vec<u8>) {
 
 /// The key of a cell.
 pub fn cell_key(row: &[u8], qualifier: &[u8], timestamp: Timestamp, kind: CellKind, seq: SeqNo) -> Vec<u8> {
-    let mut out = Vec::with_capacity(row.len() + qualifier.len() + 4 + SUFFIX);
+    cell_key_with_room(row, qualifier, (timestamp, kind, seq), 0)
+}
+
+/// As [`cell_key`], with room for so many bytes behind it.
+pub fn cell_key_with_room(
+    row: &[u8],
+    qualifier: &[u8],
+    (timestamp, kind, seq): (Timestamp, CellKind, SeqNo),
+    room: usize,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(row.len() + qualifier.len() + 2 * EMPTY + SUFFIX + room);
     put_escaped(&mut out, row);
     put_escaped(&mut out, qualifier);
     put_suffix(&mut out, timestamp, kind, seq);

@@ -79,7 +79,7 @@ impl HBase {
     /// A version's value.
     pub(super) fn value(&self, cell: &CellInfo) -> Result<Arc<[u8]>> {
         let key = match &cell.value {
-            ValueRef::Here(bytes) => return Ok(Arc::clone(bytes)),
+            ValueRef::Here(bytes) => return Ok((**bytes).into()),
             ValueRef::Of { key, .. } => key,
         };
         let foreign = |_| Error::new(ErrorKind::Io, "this value is none of the cluster's");

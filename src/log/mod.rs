@@ -3,6 +3,7 @@
 //! A record is one atomic batch; each of its cells verifies itself. Must not know the memtable, nor when a file is
 //! covered.
 
+mod batch;
 mod bytes;
 mod cell;
 mod file;
@@ -15,6 +16,7 @@ mod turns;
 mod whole;
 mod writer;
 
+pub use batch::{Batch, NoCells};
 pub use bytes::Bytes;
 pub use cell::{FoundCell, LogCell, LogValue};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::env::sync::Mutex;
 
-use super::cell::LogCell;
+use super::batch::Batch;
 use super::file::{FileHeader, HEADER, path_of};
 use super::nothing::Nothing;
 use super::past::{Becomes, retire};
@@ -249,14 +249,14 @@ impl Log {
         Ok(Some(with(last)))
     }
 
-    /// Appends a batch. `publish` makes it visible; batches are published in the order of their numbers.
-    pub fn append(&self, cells: &[LogCell<'_>], publish: impl FnOnce(SeqNo)) -> Result<SeqNo> {
+    /// Appends a batch and makes it visible; batches are published in the order of their numbers.
+    pub fn append(&self, batch: &mut dyn Batch) -> Result<SeqNo> {
         let mut active = self.active.lock();
         self.check_poison()?;
         let active = &mut *active;
         let (seq, place) =
             (SeqNo(active.next_seq), Place { store: &self.store, file: active.number, offset: active.offset });
-        put_record(&mut active.buffer, place, (seq, self.synced_record()), cells)?;
+        put_record(&mut active.buffer, place, (seq, self.synced_record()), &batch.cells())?;
         if let Err(e) = active.file.write_at(&active.buffer, active.offset) {
             return Err(self.undo(active, &e));
         }
@@ -269,7 +269,7 @@ impl Log {
         if active.buffer.capacity() > BUFFER {
             active.buffer = Vec::new();
         }
-        publish(seq);
+        batch.publish(seq);
         self.written.store(seq.0, Ordering::Release);
         Ok(seq)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FamilyId, FileAttributes, FileTime, Qualifier, RowKey, Timestamp};
+use super::{FamilyId, FileAttributes, FileTime, Qualifier, RowKey, Shared, Timestamp};
 
 /// Order of writes in a store. All cells of one atomic batch share one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -112,14 +112,14 @@ impl Tags {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueRef {
     /// The bytes themselves: it is short.
-    Here(Arc<[u8]>),
+    Here(Shared),
     /// That of the cell of this family with this key.
     Of { len: u64, family: FamilyId, key: Arc<[u8]> },
 }
 
 impl Default for ValueRef {
     fn default() -> Self {
-        Self::Here(Arc::default())
+        Self::Here(Shared::default())
     }
 }
 

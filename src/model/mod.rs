@@ -20,6 +20,7 @@ pub mod region;
 pub mod row_key;
 mod schema;
 mod settings;
+mod shared;
 mod text;
 mod time;
 mod value_type;
@@ -48,6 +49,7 @@ pub use schema::{
     Complete, Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes, give_attributes,
 };
 pub use settings::{CHANGES_RETAIN, DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
+pub use shared::Shared;
 pub use text::{to_bytes_binary, to_string_binary};
 pub use time::{AHEAD_MS, TimeRange, Timestamp};
 pub use value_type::ValueType;

@@ -1,7 +1,5 @@
 //! Cells that a read judges where they stand.
 
-use std::sync::Arc;
-
 use crate::model::{CellKind, Generation, SeqNo, StoredCell, Tags, Timestamp, ValueRef};
 
 /// A put with nothing but a short value, lent.
@@ -24,7 +22,7 @@ impl LentCell<'_> {
             seq: self.seq,
             generation: self.generation,
             tags: Tags::default(),
-            value: ValueRef::Here(Arc::from(self.value)),
+            value: ValueRef::Here(self.value.into()),
             ordinal: 0,
         }
     }

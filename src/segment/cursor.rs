@@ -111,7 +111,7 @@ impl ExtentCursor {
         self.valid.then_some(self.key.as_slice())
     }
 
-    /// After a step: so many bytes at least its key shares with the one before.
+    /// After a step: so many bytes exactly its key shares with the one before, 0: that is not known.
     #[inline]
     pub fn shared(&self) -> usize {
         self.shared
@@ -201,8 +201,13 @@ impl ExtentCursor {
         self.shared = 0;
         match self.next_at() {
             Some(at) => {
+                let suffix = self.entry.suffix;
                 self.enter(at)?;
                 self.shared = self.entry.shared;
+                // Another version: what the entry tells ends with the column.
+                if self.shared > 0 && self.entry.rest.is_empty() {
+                    self.shared += key::common(&suffix, &self.entry.suffix);
+                }
                 Ok(())
             }
             None => self.enter_next_block(),

@@ -2,18 +2,15 @@
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::batch::{Prepared, Ready, RowCell, without_repeats};
+use super::batch::{Prepared, Ready, RowCell, Writing, without_repeats};
 use super::engine::{Engine, family};
-use super::memtable::MemCell;
 use super::plan::{Planned, Planner};
 use super::secondary::constraint::Judged;
 use super::secondary::entry::Entry;
 use crate::backend::{Event, Versions};
 use crate::blob::Root;
-use crate::format::{Codec, key};
-use crate::log::LogCell;
+use crate::format::Codec;
 use crate::model::{
     CellInfo, CellKind, ColumnKey, Condition, Durability, Mutated, Mutation, Origin, PutCell, RowMutations, SeqNo,
     TableSchema, TimeRange, Timestamp, Value, ValueRef, Written, check_row, check_value_len,
@@ -128,10 +125,9 @@ impl Engine {
         let (cells, places) = without_repeats(cells);
         let mut batch = Vec::with_capacity(cells.len());
         for RowCell { table, row, cell } in cells {
-            let value = self.prepare(cell.value, cell.kind, Codec::of(cell.family.rules.compression))?;
-            let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
-            let key = key::cell_key(row, &qualifier, timestamp, kind, SeqNo(0));
-            batch.push(Ready { table, row, family, qualifier, timestamp, kind, tags, value, key });
+            let (value, cell) = cell.without_value();
+            let value = self.prepare(value, cell.kind, Codec::of(cell.family.rules.compression))?;
+            batch.push(Ready::new((table, row), cell, value));
         }
         self.check_constraints(&batch, judged)?;
         let _unique = if judged == Judged::Nothing { Vec::new() } else { self.hold_unique(&batch)? };
@@ -139,25 +135,16 @@ impl Engine {
         // Order: dropped before what it borrows.
         let mut batch = batch;
         batch.extend(entries.iter().map(Entry::ready));
-        let cells: Vec<LogCell<'_>> = batch.iter().map(Ready::to_log).collect();
         // What adds no bytes of values is what makes room in the end.
-        let bytes = batch.iter().map(|cell| cell.value.held()).chain(entries.iter().map(Entry::bytes)).sum::<u64>();
+        let bytes = batch.iter().map(Ready::bytes).chain(entries.iter().map(Entry::bytes)).sum::<u64>();
         let tombstones = batch.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
-        let publish = |seq: SeqNo| {
-            let parts = self.parts.load();
-            for (cell, ready) in cells.iter().zip(&batch) {
-                let mut key = ready.key.clone();
-                key::set_seq(&mut key, ready.kind, seq);
-                self.note_cell(cell);
-                parts.tables.active.insert(ready.family.id, key, MemCell::new(&ready.tags, ready.value.in_memory()));
-            }
-            self.read_point.store(seq.0, Ordering::Release);
-        };
+        let mut writing = Writing { engine: self, cells: batch };
         let seq = match bytes {
-            0 => self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&cells, publish)))?,
-            _ => self.check_reserve(bytes).and_then(|()| self.log.append(&cells, publish))?,
+            0 => self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&mut writing)))?,
+            _ => self.check_reserve(bytes).and_then(|()| self.log.append(&mut writing))?,
         };
-        self.disk.note_written(bytes + CELL * cells.len() as u64, tombstones);
+        let batch = writing.cells;
+        self.disk.note_written(bytes + CELL * batch.len() as u64, tombstones);
         let now = self.now();
         let info = |at: usize| batch[at].info(seq, now);
         Ok((seq, places.into_iter().filter(|&at| batch[at].kind.is_put()).map(info).collect()))
@@ -166,10 +153,10 @@ impl Engine {
     /// The bytes of a value where the cell can have them.
     fn prepare(&self, value: Value, kind: CellKind, codec: Codec) -> Result<Prepared> {
         if !kind.is_put() {
-            return Ok(Prepared::Bytes(Arc::default()));
+            return Ok(Prepared::Bytes(Vec::new()));
         }
         let large = match value {
-            Value::Bytes(bytes) if bytes.len() as u64 <= INLINE => return Ok(Prepared::Bytes(bytes.into())),
+            Value::Bytes(bytes) if bytes.len() as u64 <= INLINE => return Ok(Prepared::Bytes(bytes)),
             Value::Shared(cell) => return self.share(&cell, codec),
             Value::Written(written) => match written.held.downcast::<Root>() {
                 Ok(root) => return Ok(Prepared::of(root)),
@@ -192,7 +179,8 @@ impl Engine {
                     file.read_exact_at(&mut buffer[..part], at)
                         .map_err(|e| Error::io("read the spilled bytes of a large value", &e))?;
                     if *len <= INLINE {
-                        return Ok(Prepared::Bytes(buffer[..part].into()));
+                        buffer.truncate(part);
+                        return Ok(Prepared::Bytes(buffer));
                     }
                     writer.write(&buffer[..part])?;
                     at += part as u64;
@@ -207,7 +195,7 @@ impl Engine {
     /// The value of a stored version for another cell: large ones are not copied.
     fn share(&self, cell: &CellInfo, codec: Codec) -> Result<Prepared> {
         if let ValueRef::Here(bytes) = &cell.value {
-            return Ok(Prepared::Bytes(Arc::clone(bytes)));
+            return Ok(Prepared::Shared(bytes.clone()));
         }
         let snapshot = self.snapshot();
         if let Some(root) = self.root_of(&snapshot, &cell.value)? {

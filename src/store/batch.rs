@@ -1,18 +1,21 @@
 //! The cells of one atomic batch: as they are planned, and ready to be written.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
 use super::cursor::HERE;
-use super::memtable::MemValue;
+use super::engine::Engine;
+use super::memtable::{MemCell, MemValue};
 use super::plan::Planned;
+use super::writing::no_tags;
 use crate::blob::Root;
 use crate::format::key;
-use crate::log::{LogCell, LogValue};
+use crate::log::{Batch, LogCell, LogValue};
 use crate::model::{
-    CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, StoredCell, TableSchema, Tags, Timestamp,
-    ValueRef,
+    CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, Shared, StoredCell, TableSchema,
+    Timestamp, ValueRef,
 };
 use crate::visibility::{self, VisibleCell};
 
@@ -31,15 +34,16 @@ pub struct Ready<'a> {
     pub qualifier: Qualifier,
     pub timestamp: Timestamp,
     pub kind: CellKind,
-    pub tags: Tags,
-    pub value: Prepared,
-    /// Without the sequence number.
-    pub key: Vec<u8>,
+    /// As the memtable will have it, without the sequence number.
+    pub cell: MemCell,
+    /// Keeps the chunks of a large value until the cell is in memory.
+    _held: Option<Arc<Root>>,
 }
 
 /// A value that is ready to be written.
 pub enum Prepared {
-    Bytes(Arc<[u8]>),
+    Bytes(Vec<u8>),
+    Shared(Shared),
     Root {
         len: u64,
         bytes: Arc<[u8]>,
@@ -55,46 +59,86 @@ impl Prepared {
         Self::Root { len: root.len(), bytes: bytes.into(), held: Some(root) }
     }
 
-    /// Bytes of the value that the log takes.
-    pub fn held(&self) -> u64 {
+    fn as_value(&self) -> MemValue<'_> {
         match self {
-            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len() as u64,
-        }
-    }
-
-    pub fn in_memory(&self) -> MemValue {
-        match self {
-            Self::Bytes(bytes) => MemValue::Bytes(Arc::clone(bytes)),
-            Self::Root { len, bytes, .. } => MemValue::Root { len: *len, bytes: Arc::clone(bytes) },
+            Self::Bytes(bytes) => MemValue::Bytes(bytes),
+            Self::Shared(bytes) => MemValue::Bytes(bytes),
+            Self::Root { len, bytes, .. } => MemValue::Root { len: *len, bytes },
         }
     }
 }
 
-impl Ready<'_> {
+impl<'a> Ready<'a> {
+    /// A planned cell with the value that is ready.
+    pub fn new((table, row): (&'a TableSchema, &'a [u8]), cell: Planned<'a>, value: Prepared) -> Self {
+        let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
+        let stored = value.as_value();
+        let key = key::cell_key_with_room(row, &qualifier, (timestamp, kind, SeqNo(0)), stored.held());
+        let cell = MemCell::new(key, &tags, stored);
+        let _held = if let Prepared::Root { held, .. } = value { held } else { None };
+        Self { table, row, family, qualifier, timestamp, kind, cell, _held }
+    }
+
     pub fn to_log(&self) -> LogCell<'_> {
-        let value = match &self.value {
-            Prepared::Bytes(bytes) => LogValue::Bytes(bytes),
-            Prepared::Root { len, bytes, .. } => LogValue::Root { len: *len, bytes },
+        let value = match self.cell.value() {
+            MemValue::Bytes(bytes) => LogValue::Bytes(bytes),
+            MemValue::Root { len, bytes } => LogValue::Root { len, bytes },
         };
-        let Self { row, qualifier, timestamp, kind, tags, .. } = self;
+        let Self { row, qualifier, timestamp, kind, .. } = self;
+        let tags = self.cell.tags().unwrap_or(no_tags());
         LogCell { family: self.family.id, row, qualifier, timestamp: *timestamp, kind: *kind, tags, value }
     }
 
+    /// Whether it is a put, and not of a version that was deleted long ago.
+    pub fn is_live(&self) -> bool {
+        self.kind.is_put() && self.cell.tags().is_none_or(|tags| tags.ended_at.is_none())
+    }
+
+    /// The cell as it would be with a number.
+    pub fn cell_at(&self, seq: SeqNo) -> MemCell {
+        let mut key = self.cell.key().to_vec();
+        key::set_seq(&mut key, self.kind, seq);
+        MemCell::new(key, self.cell.tags().unwrap_or(no_tags()), self.cell.value())
+    }
+
+    /// Bytes of the value that the log takes.
+    pub fn bytes(&self) -> u64 {
+        self.cell.value().held() as u64
+    }
+
+    /// What readers see of it, once it has its number.
     pub fn info(&self, seq: SeqNo, now: Timestamp) -> CellInfo {
-        let value = match &self.value {
-            Prepared::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(Arc::clone(bytes)),
-            other => {
-                let mut key = self.key.clone();
-                key::set_seq(&mut key, self.kind, seq);
-                let len = if let Prepared::Root { len, .. } = other { *len } else { other.held() };
-                ValueRef::Of { len, family: self.family.id, key: key.into() }
-            }
+        let value = match self.cell.value() {
+            MemValue::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(self.cell.shared()),
+            other => ValueRef::Of { len: other.len(), family: self.family.id, key: self.cell.key().into() },
         };
-        let Self { timestamp, kind, tags, .. } = self;
-        let (timestamp, kind, tags) = (*timestamp, *kind, tags.clone());
+        let Self { timestamp, kind, .. } = self;
+        let (timestamp, kind, tags) = (*timestamp, *kind, self.cell.tags().cloned().unwrap_or_default());
         let (qualifier, generation) = (Vec::new(), Generation(0));
         let cell = StoredCell { qualifier, timestamp, kind, seq, generation, tags, value, ordinal: 0 };
         visibility::version_info(VisibleCell::live(cell), &self.family.rules, now)
+    }
+}
+
+/// The cells of a batch, and the memtable that they go to.
+pub struct Writing<'e, 'a> {
+    pub engine: &'e Engine,
+    pub cells: Vec<Ready<'a>>,
+}
+
+impl Batch for Writing<'_, '_> {
+    fn cells(&self) -> Vec<LogCell<'_>> {
+        self.cells.iter().map(Ready::to_log).collect()
+    }
+
+    fn publish(&mut self, seq: SeqNo) {
+        let parts = self.engine.parts.load();
+        for ready in &mut self.cells {
+            ready.cell.set_seq(ready.kind, seq);
+            self.engine.note_cell(&ready.to_log());
+            parts.tables.active.insert(ready.family.id, ready.cell.clone());
+        }
+        self.engine.read_point.store(seq.0, Ordering::Release);
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Memory: the cells of a load (see [`super::gathered`]); of all that are open, [`LOADS`] times that.
 
+use crate::log::NoCells;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -138,7 +139,7 @@ impl Load {
     /// Stores all of it as extents; `false`: the table takes no load any more.
     fn store(&self) -> Result<bool> {
         let engine = &*self.engine;
-        let number = || engine.log.append(&[], |seq| engine.read_point.store(seq.0, Ordering::Release));
+        let number = || engine.log.append(&mut NoCells(|seq| engine.read_point.store(seq.0, Ordering::Release)));
         engine.store_gathered(&self.cells, &number, &|| engine.loads(&self.table))
     }
 

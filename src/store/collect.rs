@@ -124,7 +124,7 @@ impl Engine {
     /// Adds what cells in memory lead to, of some families.
     pub fn add_memory(&self, live: &mut Chunks, table: &Memtable, of: &dyn Fn(FamilyId) -> bool) -> Result<()> {
         for (_, family) in table.families().into_iter().filter(|(id, _)| of(*id)) {
-            family.all(|_, cell| match &cell.value {
+            family.all(|cell| match cell.value() {
                 MemValue::Root { bytes, .. } => match Root::decode(bytes) {
                     Some(root) => self.add_root(live, &root),
                     None => Ok(()),

@@ -2,16 +2,20 @@
 //!
 //! Holds no lock between calls, and keeps the files that it reads by its view.
 
+mod front;
 mod lane;
 mod lent;
 mod looks;
 mod row_cells;
 mod row_place;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use self::front::Front;
 use self::lane::{Lane, MemoryLane, RunLane};
 pub use self::lent::{HERE, Lent};
 pub use self::looks::Looks;
@@ -20,9 +24,9 @@ pub use self::row_place::RowPlace;
 pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
 use super::layout::Run;
-use super::memtable::{MemCell, MemValue};
+use super::memtable::MemCell;
 use crate::Result;
-use crate::format::key::{self, common};
+use crate::format::key;
 use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tombstone};
 use crate::segment::{Extent, ExtentCursor, Reading};
 
@@ -37,12 +41,9 @@ pub struct Cursor {
     /// First key that is past what is wanted; [`FAR`]: there is none, and no key has to be compared with it.
     end: End,
     is_endless: bool,
-    /// By their next keys, ascending; those that have none are gone.
-    lanes: Vec<Lane>,
+    front: Front,
     /// After a step: so many bytes at least the next key shares with the one before.
     shared: usize,
-    /// How many bytes the next key shares with the one of the second lane, if that is known.
-    rival: Option<usize>,
     looks: Looks,
 }
 
@@ -102,7 +103,7 @@ impl Cursor {
 
     fn empty(family: FamilyId, end: End, read_point: SeqNo) -> Self {
         let (is_endless, looks) = (*end == *FAR, Looks::default());
-        Self { family, read_point, end, is_endless, lanes: Vec::new(), shared: 0, rival: None, looks }
+        Self { family, read_point, end, is_endless, front: Front::default(), shared: 0, looks }
     }
 
     /// Another run; [`Cursor::order`] comes after.
@@ -184,13 +185,9 @@ impl Cursor {
     /// The bytes of the next cell's value, or of its root.
     pub fn load_value(&mut self, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
-        match self.lanes.first_mut() {
+        match self.front.first_mut() {
             Some(Lane::Memory(lane)) => {
-                if let Some((_, MemCell { value: MemValue::Bytes(bytes) | MemValue::Root { bytes, .. }, .. })) =
-                    lane.page.get(lane.at)
-                {
-                    out.extend_from_slice(bytes);
-                }
+                out.extend_from_slice(lane.page.get(lane.at).map_or(&[], MemCell::stored));
                 Ok(())
             }
             Some(Lane::Run(lane)) => lane.cursor.as_mut().map_or(Ok(()), |cursor| cursor.read_value(out)),
@@ -201,42 +198,15 @@ impl Cursor {
     fn add(&mut self, lane: Lane) {
         self.looks.add();
         if lane.key().is_some_and(|key| key < &*self.end) {
-            self.lanes.push(lane);
+            self.front.push(lane);
         }
     }
 
+    /// Lanes were added or have moved far.
     fn order(&mut self) {
-        self.lanes.sort_by(|a, b| a.key().cmp(&b.key()));
-        (self.shared, self.rival) = (0, None);
-    }
-
-    /// The first lane has another key, which shares so many bytes at least with the one before: it goes to its place.
-    fn settle_first(&mut self, shared: usize) {
-        self.shared = shared;
-        let [first, others @ ..] = self.lanes.as_slice() else { return };
-        let Some(key) = first.key().filter(|key| self.is_before_end(key)) else {
-            self.lanes.remove(0);
-            (self.shared, self.rival) = (0, None);
-            return;
-        };
-        // It is before the other one by a byte that both of its keys have.
-        if others.is_empty() || self.rival.is_some_and(|rival| rival < shared) {
-            return;
-        }
-        let other = others.first().and_then(Lane::key).unwrap_or_default();
-        let same = common(key, other);
-        if key.get(same) <= other.get(same) {
-            self.rival = Some(same);
-            return;
-        }
-        let before = others.partition_point(|other| other.key() < Some(key));
-        self.lanes[..=before].rotate_left(1);
-        (self.shared, self.rival) = (0, None);
-    }
-
-    #[inline]
-    fn is_before_end(&self, key: &[u8]) -> bool {
-        self.is_endless || key < &*self.end
+        let (end, is_endless) = (&*self.end, self.is_endless);
+        self.front.order(|key| is_endless || key < end);
+        self.shared = 0;
     }
 
     /// Whether the next cell has a prefix too, which the one before the step to it had.
@@ -248,7 +218,7 @@ impl Cursor {
 
     /// The next key, without moving.
     pub fn key(&self) -> Option<&[u8]> {
-        self.lanes.first().and_then(Lane::key)
+        self.front.first().and_then(Lane::key)
     }
 
     /// As [`Cursor::key`].
@@ -258,8 +228,8 @@ impl Cursor {
 
     /// The next cell, without moving.
     pub fn cell(&self) -> Option<Lent<'_>> {
-        match self.lanes.first()? {
-            Lane::Memory(lane) => lane.page.get(lane.at).map(|(_, cell)| Lent::Memory(cell)),
+        match self.front.first()? {
+            Lane::Memory(lane) => lane.page.get(lane.at).map(Lent::Memory),
             Lane::Run(lane) => lane.cursor.as_ref().and_then(ExtentCursor::cell).map(Lent::Stored),
         }
     }
@@ -267,53 +237,56 @@ impl Cursor {
     /// The value of the next cell, if it stands beside its key and the cell has no tags.
     #[inline]
     pub fn bare_value(&self) -> Option<&[u8]> {
-        match self.lanes.first()? {
-            Lane::Memory(lane) => lane.page.get(lane.at).and_then(|(_, cell)| cell.bare_value()),
+        match self.front.first()? {
+            Lane::Memory(lane) => lane.page.get(lane.at).and_then(MemCell::bare_value),
             Lane::Run(lane) => lane.cursor.as_ref().and_then(ExtentCursor::bare_value),
         }
     }
 
     /// The flush that brought the next cell; 0: it is in memory.
     pub fn generation(&self) -> Generation {
-        match self.lanes.first() {
+        match self.front.first() {
             Some(Lane::Run(lane)) => lane.generation,
             Some(Lane::Memory(_)) | None => Generation(0),
         }
     }
 
     /// Passes the next cell by.
+    #[inline]
     pub fn advance(&mut self) -> Result<()> {
-        if let Some(lane) = self.lanes.first_mut() {
-            let shared = lane.advance(&self.end, self.read_point)?;
-            self.looks.add();
-            self.settle_first(shared);
-        }
+        let Some(lane) = self.front.first_mut() else { return Ok(()) };
+        let shared = lane.advance(&self.end, self.read_point)?;
+        self.looks.add();
+        let has_next = lane.key().is_some_and(|key| self.is_endless || key < &*self.end);
+        self.shared = if has_next { self.front.settle(shared) } else { self.front.end_first() };
         Ok(())
     }
 
     /// Moves to the first cell that is not before `target`; never back.
     pub fn seek(&mut self, target: &[u8]) -> Result<()> {
-        while self.key().is_some_and(|key| key < target) {
-            if let Some(lane) = self.lanes.first_mut() {
-                lane.seek(target, &self.end, self.read_point)?;
-                self.looks.add();
-            }
-            self.settle_first(0);
-        }
-        Ok(())
+        self.pass(target, |lane, end, read_point| lane.seek(target, end, read_point))
     }
 
     /// Moves past the row that it is in, before whose `end` all of its lanes are in that row.
-    pub fn pass_row(&mut self, end: &[u8]) -> Result<()> {
-        while self.key().is_some_and(|key| key < end) {
-            match self.lanes.first_mut() {
-                Some(Lane::Run(lane)) => lane.next_row()?,
-                Some(lane @ Lane::Memory(_)) => lane.seek(end, &self.end, self.read_point)?,
-                None => {}
-            }
-            self.looks.add();
-            self.settle_first(0);
+    pub fn pass_row(&mut self, row_end: &[u8]) -> Result<()> {
+        self.pass(row_end, |lane, end, read_point| match lane {
+            Lane::Run(lane) => lane.next_row(),
+            Lane::Memory(_) => lane.seek(row_end, end, read_point),
+        })
+    }
+
+    /// Moves each lane until it has no key before `target`.
+    fn pass(&mut self, target: &[u8], step: impl Fn(&mut Lane, &[u8], SeqNo) -> Result<()>) -> Result<()> {
+        if self.key().is_none_or(|key| key >= target) {
+            return Ok(());
         }
+        for lane in self.front.lanes_mut() {
+            while lane.key().is_some_and(|key| key < target) {
+                step(lane, &self.end, self.read_point)?;
+                self.looks.add();
+            }
+        }
+        self.order();
         Ok(())
     }
 

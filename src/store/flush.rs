@@ -117,9 +117,9 @@ impl Engine {
 
     fn write_family(&self, family: &FamilySchema, table: &FamilyTable, output: &mut Output<'_>) -> Result<()> {
         let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now: self.now() };
-        table.all(|key, cell| {
-            let keeps = family.rules.new_version_behavior || judge.judge(key, cell, family) == Verdict::Keep;
-            if keeps { output.add(&new_cell(key, cell)) } else { Ok(()) }
+        table.all(|cell| {
+            let keeps = family.rules.new_version_behavior || judge.judge(cell, family) == Verdict::Keep;
+            if keeps { output.add(&new_cell(cell)) } else { Ok(()) }
         })
     }
 
@@ -144,12 +144,12 @@ pub fn add(file: u64, facts: &ExtentFacts, family: FamilyId) -> Item {
     Item::Add { reference, first_layer: facts.layers.0, last_layer: facts.layers.1 }
 }
 
-fn new_cell<'a>(key: &'a [u8], cell: &'a MemCell) -> NewCell<'a> {
-    let value = match &cell.value {
+fn new_cell(cell: &MemCell) -> NewCell<'_> {
+    let value = match cell.value() {
         MemValue::Bytes(bytes) => NewValue::Bytes(bytes),
-        MemValue::Root { len, bytes } => NewValue::Root { len: *len, bytes },
+        MemValue::Root { len, bytes } => NewValue::Root { len, bytes },
     };
-    NewCell { key, tags: cell.tags.as_deref().unwrap_or(super::writing::no_tags()), value }
+    NewCell { key: cell.key(), tags: cell.tags().unwrap_or(super::writing::no_tags()), value }
 }
 
 /// Runs a matcher for each row that goes by.
@@ -160,13 +160,14 @@ struct RowJudge<'a> {
 }
 
 impl<'a> RowJudge<'a> {
-    fn judge(&mut self, key: &[u8], cell: &MemCell, family: &'a FamilySchema) -> Verdict {
+    fn judge(&mut self, cell: &MemCell, family: &'a FamilySchema) -> Verdict {
+        let key = cell.key();
         if self.matcher.is_none() || !key.starts_with(&self.prefix) {
             let len = key::row_prefix_len(key).unwrap_or(key.len());
             self.prefix = key[..len].to_vec();
             self.matcher = Some(FlushMatcher::new(&family.rules, self.now));
         }
-        match (&mut self.matcher, judged(key, cell.tags.as_deref(), self.prefix.len(), Generation(0))) {
+        match (&mut self.matcher, judged(key, cell.tags(), self.prefix.len(), Generation(0))) {
             (Some(matcher), Some(cell)) => matcher.judge(&cell),
             _ => Verdict::Keep,
         }

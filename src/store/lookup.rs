@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::cursor::Snapshot;
 use super::engine::Engine;
-use super::memtable::{MemCell, MemValue};
 use super::values::no_root;
 use crate::blob::Root;
 use crate::model::{CellInfo, FamilyId, ValueRef};
@@ -91,8 +90,7 @@ impl Engine {
         for table in snapshot.tables.of(*family) {
             match table.get(key) {
                 Some(cell) if cell.is_damaged() => return Err(lost_value()),
-                Some(MemCell { value: MemValue::Root { bytes, .. }, .. }) => return Ok(Some(bytes)),
-                Some(MemCell { value: MemValue::Bytes(_), .. }) => return Ok(None),
+                Some(cell) => return Ok(cell.is_root().then(|| cell.stored().into())),
                 None => {}
             }
         }

@@ -1,89 +1,40 @@
-//! What was written since the last flush, sorted, a map for each family.
+//! What was written since the last flush, sorted, a set of cells for each family.
 
-mod key;
+mod cell;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use self::key::{Keyed, MemKey, Sought};
+use self::cell::{Keyed, Sought};
+pub use self::cell::{MemCell, MemValue};
 use crate::env::sync::RwLock;
 use crate::format::key::decode_suffix;
-use crate::model::{FamilyId, SeqNo, Tags};
+use crate::model::{FamilyId, SeqNo};
 
-/// Memory of a cell besides its key and value: its place in the map, and three allocations.
-const OVERHEAD: u64 = 136;
-
-/// The value of a cell in memory.
-#[derive(Clone, Debug)]
-pub enum MemValue {
-    Bytes(Arc<[u8]>),
-    /// Of a value of so many bytes.
-    Root {
-        len: u64,
-        bytes: Arc<[u8]>,
-    },
-}
-
-impl MemValue {
-    /// Bytes in memory.
-    fn held(&self) -> usize {
-        match self {
-            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len(),
-        }
-    }
-}
-
-/// A cell without its key.
-#[derive(Clone, Debug)]
-pub struct MemCell {
-    /// Most cells have none.
-    pub tags: Option<Box<Tags>>,
-    pub value: MemValue,
-}
-
-impl MemCell {
-    /// Whether its value is lost.
-    pub fn is_damaged(&self) -> bool {
-        self.tags.as_ref().is_some_and(|tags| tags.is_damaged)
-    }
-
-    /// The value, if it is none of the large ones and the cell has no tags.
-    pub fn bare_value(&self) -> Option<&[u8]> {
-        match &self.value {
-            MemValue::Bytes(bytes) if self.tags.is_none() => Some(bytes),
-            MemValue::Bytes(_) | MemValue::Root { .. } => None,
-        }
-    }
-
-    /// A cell with tags that are kept only if there are any.
-    pub fn new(tags: &Tags, value: MemValue) -> Self {
-        Self { tags: (*tags != Tags::default()).then(|| Box::new(tags.clone())), value }
-    }
-}
+/// Memory of a cell besides its key and value: its place in the set, and one allocation.
+const OVERHEAD: u64 = 88;
+/// Cells that are touched before they are shown: what is in no cache of the processor is fetched at once, not one by one.
+const TOUCHED: usize = 32;
 
 /// The cells of one family.
 #[derive(Default)]
 pub struct FamilyTable {
-    cells: RwLock<BTreeMap<MemKey, MemCell>>,
+    cells: RwLock<BTreeSet<MemCell>>,
 }
 
 impl FamilyTable {
     /// Calls `each` for at most `limit` cells of `[from, to)`; how many there were.
-    pub fn page(&self, from: &[u8], to: Option<&[u8]>, limit: usize, each: &mut dyn FnMut(&[u8], &MemCell)) -> usize {
+    pub fn page(&self, from: &[u8], to: Option<&[u8]>, limit: usize, each: &mut dyn FnMut(&MemCell)) -> usize {
         if to.is_some_and(|to| from >= to) {
             return 0;
         }
         let (from, to) = (Sought::new(from), to.map(Sought::new));
         let cells = self.cells.read();
-        cells
-            .range::<dyn Keyed, _>(between(&from, to.as_ref()))
-            .take(limit)
-            .map(|(key, cell)| each(key.bytes(), cell))
-            .count()
+        cells.range::<dyn Keyed, _>(between(&from, to.as_ref())).take(limit).map(each).count()
     }
 
     /// Cells.
@@ -103,12 +54,22 @@ impl FamilyTable {
         }
         let (from, to) = (Sought::new(from), to.map(Sought::new));
         let cells = self.cells.read();
-        cells.range::<dyn Keyed, _>(between(&from, to.as_ref())).next_back().map(|(key, _)| key.bytes().to_vec())
+        cells.range::<dyn Keyed, _>(between(&from, to.as_ref())).next_back().map(|cell| cell.key().to_vec())
     }
 
     /// All cells in order; writers wait meanwhile.
-    pub fn all<E>(&self, mut each: impl FnMut(&[u8], &MemCell) -> Result<(), E>) -> Result<(), E> {
-        self.cells.read().iter().try_for_each(|(key, cell)| each(key.bytes(), cell))
+    pub fn all<E>(&self, mut each: impl FnMut(&MemCell) -> Result<(), E>) -> Result<(), E> {
+        let cells = self.cells.read();
+        let mut rest = cells.iter();
+        let mut some = Vec::with_capacity(TOUCHED);
+        loop {
+            some.extend(rest.by_ref().take(TOUCHED));
+            if some.is_empty() {
+                return Ok(());
+            }
+            std::hint::black_box(some.iter().fold(0, |sum, cell| sum ^ cell.touch()));
+            some.drain(..).try_for_each(&mut each)?;
+        }
     }
 }
 
@@ -143,12 +104,12 @@ pub struct Memtables {
 
 impl Memtable {
     /// Adds a cell; one of the same key is replaced.
-    pub fn insert(&self, family: FamilyId, key: Vec<u8>, cell: MemCell) {
+    pub fn insert(&self, family: FamilyId, cell: MemCell) {
         let table = self.family(family);
         let table = table.unwrap_or_else(|| Arc::clone(self.families.write().entry(family).or_default()));
-        self.bytes.fetch_add(key.len() as u64 + cell.value.held() as u64 + OVERHEAD, Ordering::Relaxed);
+        self.bytes.fetch_add(cell.held() as u64 + OVERHEAD, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
-        table.cells.write().insert(MemKey::new(key), cell);
+        table.cells.write().replace(cell);
     }
 
     /// The cells of a family.

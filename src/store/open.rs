@@ -302,11 +302,11 @@ impl Engine {
         self.take_runs(&parts.layout);
         for (id, table) in parts.tables.all().flat_map(|table| table.families()) {
             let track = self.track(id);
-            let noted: std::result::Result<(), ()> = table.all(|key, cell| {
-                let Some((timestamp, kind, _)) = crate::format::key::decode_suffix(key) else { return Ok(()) };
+            let noted: std::result::Result<(), ()> = table.all(|cell| {
+                let Some((timestamp, kind, _)) = crate::format::key::decode_suffix(cell.key()) else { return Ok(()) };
                 track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
                 track.opened_with.fetch_max(timestamp.0, Ordering::AcqRel);
-                let expires = cell.tags.as_ref().is_some_and(|tags| tags.ttl_ms.is_some());
+                let expires = cell.tags().is_some_and(|tags| tags.ttl_ms.is_some());
                 track.expiring.fetch_or(expires, Ordering::AcqRel);
                 track.family_tombstones.fetch_or(kind.is_family_tombstone(), Ordering::AcqRel);
                 Ok(())

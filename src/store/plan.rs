@@ -28,6 +28,13 @@ pub struct Planned<'a> {
     pub value: Value,
 }
 
+impl Planned<'_> {
+    /// Its value, and all else.
+    pub fn without_value(mut self) -> (Value, Self) {
+        (std::mem::replace(&mut self.value, Value::Bytes(Vec::new())), self)
+    }
+}
+
 /// What the mutations of one row come to.
 #[derive(Default)]
 pub struct Plan<'a> {

@@ -301,11 +301,11 @@ fn memtable_of(options: &StoreOptions, state: &State, records: &[Record]) -> Mem
 }
 
 fn insert(memtable: &Memtable, cell: &FoundCell, seq: SeqNo) {
-    let key = key::cell_key(&cell.row, &cell.qualifier, cell.timestamp, cell.kind, seq);
-    let bytes = cell.value.as_slice().into();
+    let bytes = cell.value.as_slice();
+    let key = key::cell_key_with_room(&cell.row, &cell.qualifier, (cell.timestamp, cell.kind, seq), bytes.len());
     let value = match cell.root {
         Some(len) => MemValue::Root { len, bytes },
         None => MemValue::Bytes(bytes),
     };
-    memtable.insert(cell.family, key, MemCell::new(&cell.tags, value));
+    memtable.insert(cell.family, MemCell::new(key, &cell.tags, value));
 }

@@ -9,8 +9,8 @@ use crate::format::key;
 use crate::log::{FileHeader, LogCell, LogValue, write_whole};
 use crate::model::{FamilyId, SeqNo, Tags};
 
-/// A cell in memory with its key.
-type Held = (FamilyId, Vec<u8>, MemCell);
+/// A cell in memory and its family.
+type Held = (FamilyId, MemCell);
 
 /// Writes it; how many records it was. The caller's log takes nothing any more.
 pub fn rescue(engine: &Engine) -> Result<u64> {
@@ -20,7 +20,7 @@ pub fn rescue(engine: &Engine) -> Result<u64> {
     let mut whole = SeqNo(u64::MAX);
     if engine.values.blobs.sync().is_err() {
         // What leads to chunks that may not be on the disk is not known to be there.
-        let leads = |cells: &[Held]| cells.iter().any(|(.., cell)| matches!(cell.value, MemValue::Root { .. }));
+        let leads = |cells: &[Held]| cells.iter().any(|(.., cell)| cell.is_root());
         let first = unsynced.iter().find(|(_, cells)| leads(cells)).map(|(seq, _)| *seq);
         whole = first.map_or(whole, |first| SeqNo(first.0 - 1));
     }
@@ -33,19 +33,19 @@ pub fn rescue(engine: &Engine) -> Result<u64> {
     let none = Tags::default();
     write_whole(&*engine.options.env, &dir, engine.structure.store(), (header, whole), &mut |add| {
         for (seq, cells) in &unsynced {
-            let decoded: Vec<_> = cells.iter().filter_map(|held| Some((held, key::decode(&held.1)?))).collect();
+            let decoded: Vec<_> = cells.iter().filter_map(|held| Some((held, key::decode(held.1.key())?))).collect();
             let cells: Vec<LogCell<'_>> = decoded
                 .iter()
-                .map(|((family, _, cell), key)| LogCell {
+                .map(|((family, cell), key)| LogCell {
                     family: *family,
                     row: &key.row,
                     qualifier: &key.qualifier,
                     timestamp: key.timestamp,
                     kind: key.kind,
-                    tags: cell.tags.as_deref().unwrap_or(&none),
-                    value: match &cell.value {
+                    tags: cell.tags().unwrap_or(&none),
+                    value: match cell.value() {
                         MemValue::Bytes(bytes) => LogValue::Bytes(bytes),
-                        MemValue::Root { len, bytes } => LogValue::Root { len: *len, bytes },
+                        MemValue::Root { len, bytes } => LogValue::Root { len, bytes },
                     },
                 })
                 .collect();
@@ -60,10 +60,10 @@ pub fn rescue(engine: &Engine) -> Result<u64> {
 fn unsynced(engine: &Engine, synced: SeqNo) -> BTreeMap<SeqNo, Vec<Held>> {
     let mut batches: BTreeMap<SeqNo, Vec<Held>> = BTreeMap::new();
     for (id, table) in engine.tables().all().flat_map(|table| table.families()) {
-        let gathered: std::result::Result<(), ()> = table.all(|key, cell| {
-            let seq = seq_of(key);
+        let gathered: std::result::Result<(), ()> = table.all(|cell| {
+            let seq = seq_of(cell.key());
             if seq > synced {
-                batches.entry(seq).or_default().push((id, key.to_vec(), cell.clone()));
+                batches.entry(seq).or_default().push((id, cell.clone()));
             }
             Ok(())
         });

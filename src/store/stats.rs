@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::cursor::{Cursor, FAR, Lent};
 use super::engine::{Engine, family, known_table};
 use super::layout::Layout;
-use super::memtable::{FamilyTable, MemCell, MemValue, Memtables};
+use super::memtable::{FamilyTable, MemCell, Memtables};
 use crate::backend::{COLUMNS_PAGE, ColumnNumbers, ColumnsPage, FamilyColumns, FamilyNumbers};
 use crate::format::key;
 use crate::model::{FamilyId, FamilySchema, Qualifier, TableName, Timestamp};
@@ -77,8 +77,8 @@ impl Engine {
             }
         }
         for table in snapshot.tables.of(family.id) {
-            let counted: std::result::Result<(), ()> = table.all(|key, cell| {
-                if let Some(numbers) = of_cell(key, cell) {
+            let counted: std::result::Result<(), ()> = table.all(|cell| {
+                if let Some(numbers) = of_cell(cell) {
                     add(numbers);
                 }
                 Ok(())
@@ -156,7 +156,8 @@ impl Engine {
     }
 }
 
-fn of_cell(key: &[u8], cell: &MemCell) -> Option<ColumnNumbers> {
+fn of_cell(cell: &MemCell) -> Option<ColumnNumbers> {
+    let key = cell.key();
     let (timestamp, kind, _) = key::decode_suffix(key)?;
     let qualifier = key::qualifier_of(key, key::row_prefix_len(key)?)?;
     let (oldest, newest): (Timestamp, Timestamp) = (timestamp, timestamp);
@@ -165,18 +166,15 @@ fn of_cell(key: &[u8], cell: &MemCell) -> Option<ColumnNumbers> {
 
 fn add_unflushed(numbers: &mut FamilyNumbers, table: &FamilyTable) {
     let (mut last, mut rows, mut cells): (Vec<u8>, u64, u64) = (Vec::new(), 0, 0);
-    let counted: std::result::Result<(), ()> = table.all(|key, cell| {
+    let counted: std::result::Result<(), ()> = table.all(|cell| {
+        let key = cell.key();
         if last.is_empty() || !key.starts_with(&last) {
             rows += 1;
             last.clear();
             last.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
         }
         cells += 1;
-        let value = match &cell.value {
-            MemValue::Bytes(bytes) => bytes.len() as u64,
-            MemValue::Root { len, .. } => *len,
-        };
-        numbers.bytes += key.len() as u64 + value;
+        numbers.bytes += key.len() as u64 + cell.value().len();
         Ok(())
     });
     debug_assert!(counted.is_ok());

@@ -81,7 +81,7 @@ impl System {
         let (shown, active) = (self.shown.load_full(), Memtable::default());
         cells::each(&shown.all, &mut |cell| {
             let key = cell_key(cell.row, cell.qualifier.as_bytes(), cell.timestamp, CellKind::Put, SeqNo(1));
-            active.insert(cell.family, key, MemCell::new(&Tags::default(), MemValue::Bytes(cell.value.into())));
+            active.insert(cell.family, MemCell::new(key, &Tags::default(), MemValue::Bytes(&cell.value)));
         });
         // Order: who finds the catalogue finds its cells.
         self.engine.take_memory(Memtables { active: Arc::new(active), frozen: Vec::new() });

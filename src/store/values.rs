@@ -32,7 +32,7 @@ impl Values {
 
     /// At most `len` bytes from `offset` of the value of a cell in memory.
     pub fn of_memory(&self, cell: &MemCell, offset: u64, len: usize) -> Result<Vec<u8>> {
-        match &cell.value {
+        match cell.value() {
             MemValue::Bytes(bytes) => Ok(part(bytes, offset, len)),
             MemValue::Root { bytes, .. } => self.of_root(bytes, offset, len),
         }

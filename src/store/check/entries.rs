@@ -48,7 +48,7 @@ pub(super) fn as_stored(
         let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
         for cell in records.flat_map(|record| record.cells).filter(|cell| entries.contains(&cell.family)) {
             let key = key::cell_key(&cell.row, &cell.qualifier, TIME, CellKind::Put, SeqNo(0));
-            active.insert(cell.family, key, MemCell::new(&Tags::default(), MemValue::Bytes(Arc::default())));
+            active.insert(cell.family, MemCell::new(key, &Tags::default(), MemValue::Bytes(&[])));
         }
     }
     let tables = Arc::new(Memtables { active: Arc::new(active), frozen: Vec::new() });

@@ -84,9 +84,9 @@ impl<'a> Needing<'a> {
     /// Looks at what is in memory alone.
     pub fn memory(&mut self, tables: &Memtables, kept: &BTreeSet<FamilyId>) -> Result<()> {
         for (family, table) in tables.all().flat_map(|table| table.families()).filter(|(id, _)| kept.contains(id)) {
-            table.all(|key, cell| match &cell.value {
+            table.all(|cell| match cell.value() {
                 MemValue::Root { bytes, .. } => {
-                    Root::decode(bytes).map_or(Ok(()), |root| self.root(family, key, &root).map(drop))
+                    Root::decode(bytes).map_or(Ok(()), |root| self.root(family, cell.key(), &root).map(drop))
                 }
                 MemValue::Bytes(_) => Ok(()),
             })?;

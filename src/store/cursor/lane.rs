@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{PAGE, PAGE_BYTES};
 use crate::Result;
+use crate::format::key::common;
 use crate::model::{Generation, SeqNo};
 use crate::segment::{ExtentCursor, Reading};
 use crate::store::layout::Run;
-use crate::store::memtable::{self, FamilyTable, MemCell, MemValue};
+use crate::store::memtable::{self, FamilyTable, MemCell};
 
 /// One sorted source.
 pub(super) enum Lane {
@@ -17,7 +18,7 @@ pub(super) enum Lane {
 
 pub(super) struct MemoryLane {
     pub(super) table: Arc<FamilyTable>,
-    pub(super) page: Vec<(Box<[u8]>, MemCell)>,
+    pub(super) page: Vec<MemCell>,
     pub(super) at: usize,
     /// Where the next page starts; `None`: there is none.
     pub(super) next: Option<Vec<u8>>,
@@ -28,7 +29,7 @@ pub(super) struct MemoryLane {
 
 impl MemoryLane {
     pub(super) fn key(&self) -> Option<&[u8]> {
-        self.page.get(self.at).map(|(key, _)| &**key)
+        self.page.get(self.at).map(MemCell::key)
     }
 
     pub(super) fn fill(&mut self, end: &[u8], read_point: SeqNo) {
@@ -40,30 +41,27 @@ impl MemoryLane {
             let (mut last, mut bytes) = (None, 0);
             let size = self.size;
             let (page, limit) = (&mut self.page, self.size);
-            let count = self.table.page(&from, Some(end), limit, &mut |key, cell| {
+            let count = self.table.page(&from, Some(end), limit, &mut |cell| {
                 if bytes > PAGE_BYTES {
                     return;
                 }
-                if let MemValue::Bytes(value) = &cell.value {
-                    bytes += value.len();
-                }
-                last = Some(key.to_vec());
-                if memtable::seq_of(key) <= read_point {
-                    page.push((key.into(), cell.clone()));
+                bytes += cell.stored().len();
+                last = Some(cell.clone());
+                if memtable::seq_of(cell.key()) <= read_point {
+                    page.push(cell.clone());
                 }
             });
             if (count == size || bytes > PAGE_BYTES)
-                && let Some(mut last) = last
+                && let Some(last) = last
             {
-                last.push(0);
-                self.next = Some(last);
+                self.next = Some([last.key(), &[0]].concat());
             }
             self.size = (self.size * 4).min(PAGE);
         }
     }
 
     pub(super) fn seek(&mut self, target: &[u8]) {
-        self.at += self.page[self.at..].partition_point(|(key, _)| &**key < target);
+        self.at += self.page[self.at..].partition_point(|cell| cell.key() < target);
         if self.at == self.page.len()
             && let Some(next) = &mut self.next
             && next.as_slice() < target
@@ -104,7 +102,7 @@ impl RunLane {
         self.pass_ends()
     }
 
-    /// To the next cell; so many bytes at least its key shares with the one before.
+    /// To the next cell; so many bytes exactly its key shares with the one before, 0: that is not known.
     #[inline]
     fn advance(&mut self) -> Result<usize> {
         let Some(cursor) = &mut self.cursor else { return Ok(0) };
@@ -145,11 +143,14 @@ impl Lane {
         }
     }
 
-    /// Steps; so many bytes at least the next key shares with the one before.
+    /// Steps; so many bytes exactly the next key shares with the one before, 0: that is not known.
     pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
             Self::Memory(lane) => {
                 lane.at += 1;
+                if let Some([before, next]) = lane.page.get(lane.at - 1..=lane.at) {
+                    return Ok(common(before.key(), next.key()));
+                }
                 lane.fill(end, read_point);
                 Ok(0)
             }

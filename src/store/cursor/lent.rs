@@ -1,10 +1,8 @@
 //! The cell at which a cursor stands.
 
-use std::sync::Arc;
-
 use crate::model::{FamilyId, Tags, ValueRef};
 use crate::segment::{CellRef, StoredValue};
-use crate::store::memtable::{MemCell, MemValue};
+use crate::store::memtable::MemCell;
 
 /// Longest value that a cell carries with it.
 pub const HERE: u64 = 512;
@@ -19,8 +17,7 @@ impl Lent<'_> {
     /// Length of the value as the user sees it.
     pub fn len(&self) -> u64 {
         match self {
-            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) => bytes.len() as u64,
-            Self::Memory(MemCell { value: MemValue::Root { len, .. }, .. }) => *len,
+            Self::Memory(cell) => cell.value().len(),
             Self::Stored(cell) => cell.value.len(),
         }
     }
@@ -28,7 +25,7 @@ impl Lent<'_> {
     /// What rides along.
     pub fn tags(&self) -> Tags {
         match self {
-            Self::Memory(cell) => cell.tags.as_deref().cloned().unwrap_or_default(),
+            Self::Memory(cell) => cell.tags().cloned().unwrap_or_default(),
             Self::Stored(cell) => cell.tags.decode().unwrap_or_default(),
         }
     }
@@ -36,7 +33,7 @@ impl Lent<'_> {
     /// Whether nothing rides along.
     pub fn is_plain(&self) -> bool {
         match self {
-            Self::Memory(cell) => cell.tags.is_none(),
+            Self::Memory(cell) => cell.is_plain(),
             Self::Stored(cell) => cell.tags.is_empty(),
         }
     }
@@ -52,7 +49,7 @@ impl Lent<'_> {
     /// Whether its value does not stand among the keys, being large.
     pub fn is_root(&self) -> bool {
         match self {
-            Self::Memory(cell) => matches!(cell.value, MemValue::Root { .. }),
+            Self::Memory(cell) => cell.is_root(),
             Self::Stored(cell) => matches!(cell.value, StoredValue::Root { .. }),
         }
     }
@@ -69,8 +66,8 @@ impl Lent<'_> {
     pub(super) fn value(&self, family: FamilyId, key: &[u8]) -> ValueRef {
         match self {
             _ if self.is_damaged() => ValueRef::Of { len: self.len(), family, key: key.into() },
-            Self::Memory(MemCell { value: MemValue::Bytes(bytes), .. }) if bytes.len() as u64 <= HERE => {
-                ValueRef::Here(Arc::clone(bytes))
+            Self::Memory(cell) if !cell.is_root() && cell.stored().len() as u64 <= HERE => {
+                ValueRef::Here(cell.shared())
             }
             Self::Stored(CellRef { value: StoredValue::Inline(bytes), .. }) if bytes.len() as u64 <= HERE => {
                 ValueRef::Here((*bytes).into())

@@ -14,10 +14,10 @@ use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
     TimeRange, Timestamp, to_string_binary,
 };
-use crate::store::batch::{Prepared, Ready};
+use crate::store::batch::Ready;
 use crate::store::cursor::{Cursor, Snapshot};
 use crate::store::engine::Engine;
-use crate::store::memtable::{Frozen, MemCell, Memtable, Memtables};
+use crate::store::memtable::{Frozen, Memtable, Memtables};
 use crate::visibility::{self, FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
@@ -49,7 +49,7 @@ impl Engine {
         let has_any = |family: &FamilySchema| {
             !family.constraints.is_empty() || proof.as_ref().is_some_and(|proof| proof.is_of(family.id))
         };
-        if judged == Judged::Nothing || !batch.iter().any(|cell| is_live(cell) && has_any(cell.family)) {
+        if judged == Judged::Nothing || !batch.iter().any(|cell| cell.is_live() && has_any(cell.family)) {
             return Ok(());
         }
         // Rules of single values need none.
@@ -57,7 +57,7 @@ impl Engine {
         let after = || made.get_or_init(|| self.snapshot_after(batch));
         let newest = newest_of(batch, judged);
         let mut rows = FxHashSet::default();
-        for cell in batch.iter().filter(|cell| is_live(cell) && has_any(cell.family)) {
+        for cell in batch.iter().filter(|cell| cell.is_live() && has_any(cell.family)) {
             let is_newest = newest.get(&column_of(cell)).is_none_or(|newest| *newest == cell.timestamp);
             let is_first = rows.insert((cell.family.id, cell.row));
             for constraint in cell.family.constraints.values() {
@@ -82,14 +82,8 @@ impl Engine {
     ) -> Result<()> {
         let rule = constraint.rule()?;
         if value && rule.is_of(&cell.qualifier) {
-            let (len, bytes) = match &cell.value {
-                Prepared::Bytes(bytes) => (bytes.len() as u64, bytes),
-                Prepared::Root { len, bytes, .. } => (*len, bytes),
-            };
-            let read = || match &cell.value {
-                Prepared::Bytes(_) => Ok(bytes.to_vec()),
-                Prepared::Root { .. } => self.values.of_root(bytes, 0, usize::try_from(len).unwrap_or(usize::MAX)),
-            };
+            let len = cell.cell.value().len();
+            let read = || self.values.of_memory(&cell.cell, 0, usize::try_from(len).unwrap_or(usize::MAX));
             let judging = Judging { qualifier: &cell.qualifier, len, bytes: &read };
             if let Some(why) = self.wrong_value(after, rule, &judging)? {
                 return Err(refusal(
@@ -186,9 +180,7 @@ impl Engine {
         let read_point = crate::model::SeqNo(snapshot.read_point.0.saturating_add(1));
         let own = Memtable::default();
         for ready in batch {
-            let mut key = ready.key.clone();
-            key::set_seq(&mut key, ready.kind, read_point);
-            own.insert(ready.family.id, key, MemCell::new(&ready.tags, ready.value.in_memory()));
+            own.insert(ready.family.id, ready.cell_at(read_point));
         }
         let mut frozen = snapshot.tables.frozen.clone();
         frozen.push(Frozen { table: Arc::clone(&snapshot.tables.active), last: snapshot.read_point });
@@ -240,11 +232,6 @@ impl Engine {
     }
 }
 
-/// A put that is not of a version that was deleted long ago.
-fn is_live(cell: &Ready<'_>) -> bool {
-    cell.kind.is_put() && cell.tags.ended_at.is_none()
-}
-
 /// A column of a batch.
 type Column<'b> = (FamilyId, &'b [u8], &'b [u8]);
 
@@ -255,7 +242,7 @@ fn column_of<'b>(cell: &'b Ready<'_>) -> Column<'b> {
 /// When the newest put of each column is of; nothing where all are judged.
 fn newest_of<'b>(batch: &'b [Ready<'_>], judged: Judged) -> FxHashMap<Column<'b>, Timestamp> {
     let mut newest: FxHashMap<Column<'b>, Timestamp> = FxHashMap::default();
-    for cell in batch.iter().filter(|cell| judged == Judged::Newest && is_live(cell)) {
+    for cell in batch.iter().filter(|cell| judged == Judged::Newest && cell.is_live()) {
         let time = newest.entry(column_of(cell)).or_insert(cell.timestamp);
         *time = cell.timestamp.max(*time);
     }

@@ -5,13 +5,13 @@
 //! value that is written again makes no more of them, and they sort by value, then by row.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::Result;
 use crate::format::key;
-use crate::model::{By, CellKind, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp};
+use crate::model::{By, CellKind, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp, Value};
 use crate::store::batch::{Prepared, Ready};
 use crate::store::engine::Engine;
+use crate::store::plan::Planned;
 
 /// Bytes of a value that its entry has; longer ones share it, and the rows tell them apart.
 pub const CUT: usize = 256;
@@ -77,18 +77,15 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// As a cell of the same batch.
     pub fn ready(&'a self) -> Ready<'a> {
-        let key = key::cell_key(&self.value, self.row, TIME, CellKind::Put, SeqNo(0));
-        Ready {
-            table: self.table,
-            row: &self.value,
+        let cell = Planned {
             family: self.family,
             qualifier: self.row.to_vec(),
             timestamp: TIME,
             kind: CellKind::Put,
             tags: Tags::default(),
-            value: Prepared::Bytes(Arc::default()),
-            key,
-        }
+            value: Value::Bytes(Vec::new()),
+        };
+        Ready::new((self.table, &self.value), cell, Prepared::Bytes(Vec::new()))
     }
 
     /// Bytes that it takes.
@@ -111,7 +108,7 @@ impl Engine {
             let is_own = cell.table.families.get(&cell.family.name).is_some_and(|own| own.id == cell.family.id);
             for index in cell.table.indexes.values().filter(|_| is_own) {
                 if is_of(index, cell.family, &cell.qualifier) {
-                    let value = entry_row(&self.first_bytes(&cell.value)?);
+                    let value = entry_row(&self.values.of_memory(&cell.cell, 0, CUT)?);
                     if batch.len() == 1 || seen.insert((index.entries.id, value.clone(), cell.row)) {
                         entries.push(Entry { table: cell.table, family: &index.entries, value, row: cell.row });
                     }
@@ -119,13 +116,6 @@ impl Engine {
             }
         }
         Ok(entries)
-    }
-
-    fn first_bytes(&self, value: &Prepared) -> Result<Vec<u8>> {
-        match value {
-            Prepared::Bytes(bytes) => Ok(cut(bytes).to_vec()),
-            Prepared::Root { bytes, .. } => self.values.of_root(bytes, 0, CUT),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::model::{
     to_string_binary,
 };
 use crate::store::apply::INLINE;
-use crate::store::batch::{Prepared, Ready};
+use crate::store::batch::Ready;
 use crate::store::cursor::Snapshot;
 use crate::store::engine::Engine;
 use crate::{Error, ErrorKind, Result};
@@ -81,10 +81,8 @@ impl Engine {
             let family = table.families.get(&column.family);
             let put = family.and_then(|family| puts.get(&(family.id, row, column.qualifier.as_slice())));
             let value = match (put, family) {
-                (Some(cell), _) => match &cell.value {
-                    Prepared::Bytes(bytes) => Some(bytes.to_vec()),
-                    Prepared::Root { .. } => return Err(too_long(index)),
-                },
+                (Some(ready), _) if ready.cell.is_root() => return Err(too_long(index)),
+                (Some(ready), _) => Some(ready.cell.stored().to_vec()),
                 (None, Some(family)) => {
                     let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
                     // It was there before the index was, or came from a backup.
@@ -147,18 +145,13 @@ impl Engine {
     }
 }
 
-/// A put that is not of a version that was deleted long ago.
-fn is_live(cell: &Ready<'_>) -> bool {
-    cell.kind.is_put() && cell.tags.ended_at.is_none()
-}
-
 /// Of each column that a batch writes, by family, row and qualifier.
 type Puts<'b> = FxHashMap<(FamilyId, &'b [u8], &'b [u8]), &'b Ready<'b>>;
 
 /// The newest live put of each column.
 fn newest_puts<'b>(batch: &'b [Ready<'b>]) -> Puts<'b> {
     let mut puts = Puts::default();
-    for cell in batch.iter().filter(|cell| is_live(cell)) {
+    for cell in batch.iter().filter(|cell| cell.is_live()) {
         let newest = puts.entry((cell.family.id, cell.row, &cell.qualifier)).or_insert(cell);
         if cell.timestamp >= newest.timestamp {
             *newest = cell;
@@ -171,7 +164,7 @@ fn newest_puts<'b>(batch: &'b [Ready<'b>]) -> Puts<'b> {
 fn touched<'a>(batch: &[Ready<'a>]) -> Vec<(&'a TableSchema, &'a IndexSchema, &'a [u8])> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for cell in batch.iter().filter(|cell| is_live(cell)) {
+    for cell in batch.iter().filter(|cell| cell.is_live()) {
         for index in cell.table.indexes.values().filter(|index| index.unique) {
             let is_in = index
                 .columns

@@ -1,0 +1,269 @@
+//! A cell of a memtable: key and value in one piece of memory, and the key's first bytes as numbers in front. Most
+//! comparisons end there, without a look at the key itself, which lies elsewhere.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::format::key;
+use crate::model::{CellKind, SeqNo, Shared, Tags};
+
+/// A cell and its key.
+#[derive(Clone, Debug)]
+pub struct MemCell {
+    head: Head,
+    key_len: u32,
+    /// The key, then the value, or the root of a large one.
+    bytes: Arc<[u8]>,
+    /// Most cells have none.
+    extra: Option<Arc<Extra>>,
+}
+
+/// The first bytes of a key, as many as are missing being zero: numbers that differ are ordered as the keys are.
+type Head = (u64, u32);
+
+/// What few cells have.
+#[derive(Clone, Debug)]
+struct Extra {
+    tags: Tags,
+    /// The value is a root, of a value of so many bytes.
+    root: Option<u64>,
+}
+
+/// The value of a cell in memory.
+#[derive(Clone, Copy, Debug)]
+pub enum MemValue<'c> {
+    Bytes(&'c [u8]),
+    /// Of a value of so many bytes.
+    Root {
+        len: u64,
+        bytes: &'c [u8],
+    },
+}
+
+impl MemValue<'_> {
+    /// Bytes in memory.
+    pub fn held(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// Length of the value as the user sees it.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Root { len, .. } => *len,
+        }
+    }
+}
+
+impl MemCell {
+    /// A cell by its key; tags are kept only if there are any. Nothing is moved if `key` has room for the value.
+    pub fn new(mut key: Vec<u8>, tags: &Tags, value: MemValue<'_>) -> Self {
+        let head = head_of(&key);
+        // A row has at most 32,767 bytes, a qualifier is bounded as a record is.
+        let key_len = key.len() as u32;
+        let (bytes, root) = match value {
+            MemValue::Bytes(bytes) => (bytes, None),
+            MemValue::Root { len, bytes } => (bytes, Some(len)),
+        };
+        key.extend_from_slice(bytes);
+        let has_extra = root.is_some() || *tags != Tags::default();
+        let extra = has_extra.then(|| Arc::new(Extra { tags: tags.clone(), root }));
+        Self { head, key_len, bytes: key.into(), extra }
+    }
+
+    /// Puts the sequence number into a key that was made without one.
+    pub fn set_seq(&mut self, kind: CellKind, seq: SeqNo) {
+        let len = self.key_len as usize;
+        debug_assert!(Arc::strong_count(&self.bytes) == 1, "nobody has seen it yet");
+        if let Some(bytes) = Arc::get_mut(&mut self.bytes) {
+            key::set_seq(&mut bytes[..len], kind, seq);
+            self.head = head_of(&bytes[..len]);
+        }
+    }
+
+    pub fn key(&self) -> &[u8] {
+        &self.bytes[..self.key_len as usize]
+    }
+
+    /// The value's bytes, or those of the root.
+    pub fn stored(&self) -> &[u8] {
+        &self.bytes[self.key_len as usize..]
+    }
+
+    pub fn value(&self) -> MemValue<'_> {
+        match self.extra.as_ref().and_then(|extra| extra.root) {
+            Some(len) => MemValue::Root { len, bytes: self.stored() },
+            None => MemValue::Bytes(self.stored()),
+        }
+    }
+
+    /// [`MemCell::stored`] without a copy.
+    pub fn shared(&self) -> Shared {
+        Shared::part(&self.bytes, self.key_len as usize)
+    }
+
+    /// What rides along, if anything does.
+    pub fn tags(&self) -> Option<&Tags> {
+        self.extra.as_ref().map(|extra| &extra.tags)
+    }
+
+    /// Whether nothing rides along.
+    pub fn is_plain(&self) -> bool {
+        self.tags().is_none_or(|tags| *tags == Tags::default())
+    }
+
+    /// Whether its value is lost.
+    pub fn is_damaged(&self) -> bool {
+        self.tags().is_some_and(|tags| tags.is_damaged)
+    }
+
+    /// Whether its value does not stand among the keys, being large.
+    pub fn is_root(&self) -> bool {
+        matches!(self.value(), MemValue::Root { .. })
+    }
+
+    /// The value, if it is none of the large ones and the cell has no tags.
+    pub fn bare_value(&self) -> Option<&[u8]> {
+        self.extra.is_none().then(|| self.stored())
+    }
+
+    /// Bytes of key and value in memory.
+    pub(super) fn held(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Brings both ends of what it has into the processor's cache.
+    pub(super) fn touch(&self) -> u8 {
+        self.bytes.first().unwrap_or(&0) ^ self.bytes.last().unwrap_or(&0)
+    }
+}
+
+/// A key that is looked for.
+pub(super) struct Sought<'k> {
+    head: Head,
+    bytes: &'k [u8],
+}
+
+/// What is compared of both.
+pub(super) trait Keyed {
+    fn parts(&self) -> (Head, &[u8]);
+}
+
+fn head_of(bytes: &[u8]) -> Head {
+    let mut head = [0; 12];
+    let len = bytes.len().min(head.len());
+    head[..len].copy_from_slice(&bytes[..len]);
+    let number = head.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    ((number >> 32) as u64, number as u32)
+}
+
+impl<'k> Sought<'k> {
+    pub(super) fn new(bytes: &'k [u8]) -> Self {
+        Self { head: head_of(bytes), bytes }
+    }
+}
+
+impl Keyed for MemCell {
+    fn parts(&self) -> (Head, &[u8]) {
+        (self.head, self.key())
+    }
+}
+
+impl Keyed for Sought<'_> {
+    fn parts(&self) -> (Head, &[u8]) {
+        (self.head, self.bytes)
+    }
+}
+
+impl<'k> Borrow<dyn Keyed + 'k> for MemCell {
+    fn borrow(&self) -> &(dyn Keyed + 'k) {
+        self
+    }
+}
+
+impl Ord for MemCell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.head.cmp(&other.head).then_with(|| self.key().cmp(other.key()))
+    }
+}
+
+impl PartialOrd for MemCell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for MemCell {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for MemCell {}
+
+impl Ord for dyn Keyed + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for dyn Keyed + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Keyed + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for dyn Keyed + '_ {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+    use proptest::prelude::*;
+
+    fn cell(key: &[u8]) -> MemCell {
+        MemCell::new(key.to_vec(), &Tags::default(), MemValue::Bytes(b"value"))
+    }
+
+    proptest! {
+        #[test]
+        fn cells_are_ordered_as_their_keys_are(
+            common in prop::collection::vec(0..3_u8, 0..20),
+            one in prop::collection::vec(0..3_u8, 0..6),
+            other in prop::collection::vec(0..3_u8, 0..6),
+        ) {
+            let (one, other) = ([&*common, &*one].concat(), [&*common, &*other].concat());
+            let stored = [cell(&one), cell(&other)];
+            prop_assert_eq!(stored[0].cmp(&stored[1]), one.cmp(&other));
+            let (sought, stored): (&dyn Keyed, &dyn Keyed) = (&Sought::new(&one), stored[1].borrow());
+            prop_assert_eq!(sought.cmp(stored), one.cmp(&other));
+        }
+    }
+
+    #[test]
+    fn a_cell_has_what_it_was_made_of() {
+        let tags = Tags { ttl_ms: Some(5), ..Tags::default() };
+        for (kept, key) in [(&tags, b"".as_slice()), (&Tags::default(), b"k")] {
+            let key = key::cell_key(key, b"q", Timestamp(7), CellKind::Put, SeqNo(0));
+            let mut large = MemCell::new(key.clone(), kept, MemValue::Root { len: 99, bytes: b"root" });
+            assert!(large.is_root() && large.bare_value().is_none());
+            assert_eq!(
+                (large.value().len(), &*large.shared(), large.is_plain()),
+                (99, b"root".as_slice(), *kept != tags)
+            );
+            large.set_seq(CellKind::Put, SeqNo(3));
+            assert_eq!(key::decode_suffix(large.key()), Some((Timestamp(7), CellKind::Put, SeqNo(3))));
+            let short = MemCell::new(key, kept, MemValue::Bytes(b"v"));
+            assert_eq!((short.value().len(), short.bare_value()), (1, (*kept != tags).then_some(b"v".as_slice())));
+        }
+    }
+}
