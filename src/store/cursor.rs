@@ -42,7 +42,7 @@ pub struct Cursor {
     end: End,
     is_endless: bool,
     front: Front,
-    /// After a step: so many bytes at least the next key shares with the one before.
+    /// After a step: so many bytes exactly the next key shares with the one before, 0: that is not known.
     shared: usize,
     looks: Looks,
 }
@@ -209,11 +209,13 @@ impl Cursor {
         self.shared = 0;
     }
 
-    /// Whether the next cell has a prefix too, which the one before the step to it had.
+    /// Whether the next cell has a prefix, of which it has as much as the last step has shared.
     #[inline]
     pub fn goes_on_with(&self, prefix: &[u8]) -> bool {
-        let shared = self.shared.min(prefix.len());
-        self.key().is_some_and(|key| key.get(shared..prefix.len()) == Some(&prefix[shared..]))
+        let Some(key) = self.key() else { return false };
+        let (Some(rest), Some(wanted)) = (key.get(self.shared..), prefix.get(self.shared..)) else { return true };
+        // Mostly the first byte tells.
+        rest.first() == wanted.first() && rest.starts_with(wanted) || wanted.is_empty()
     }
 
     /// The next key, without moving.
@@ -254,7 +256,7 @@ impl Cursor {
     /// Passes the next cell by.
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
-        let Some(lane) = self.front.first_mut() else { return Ok(()) };
+        let Some(lane) = self.front.to_step() else { return Ok(()) };
         let shared = lane.advance(&self.end, self.read_point)?;
         self.looks.add();
         let has_next = lane.key().is_some_and(|key| self.is_endless || key < &*self.end);

@@ -2,7 +2,7 @@
 
 use super::{Bytes, ExtentCursor, STEPS};
 use crate::Result;
-use crate::format::key;
+use crate::format::key::{self, common};
 
 impl ExtentCursor {
     /// To the first cell whose key is not below `key`, forward or backward.
@@ -13,13 +13,28 @@ impl ExtentCursor {
         self.locate(key)?;
         let at = self.open.shape.find(self.raw(), key, true);
         self.enter_restart(at)?;
-        while self.key.as_slice() < key {
-            match self.next_at() {
-                Some(at) => self.enter(at)?,
-                None => return self.enter_next_block(),
+        if self.step_until(key, usize::MAX)? { Ok(()) } else { self.enter_next_block() }
+    }
+
+    /// Steps within the block to the first cell that is not below `key`, so many cells at most; whether it came there.
+    fn step_until(&mut self, key: &[u8], most: usize) -> Result<bool> {
+        // How many bytes the keys share: mostly it tells already which is the lesser one.
+        let mut same = common(&self.key, key);
+        for _ in 0..=most {
+            if self.key.get(same) >= key.get(same) {
+                return Ok(true);
             }
+            let Some(at) = self.next_at() else { return Ok(false) };
+            self.enter(at)?;
+            same = match self.entry.shared {
+                // At a restart, or of the same column, more may be shared than is told.
+                shared if shared == 0 || self.entry.rest.is_empty() => common(&self.key, key),
+                shared if shared > same => same,
+                shared if shared < same => return Ok(true),
+                shared => shared + common(&self.key[shared..], &key[shared..]),
+            };
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Steps some cells within the block; whether it came to the first one that is not below `key`.
@@ -27,14 +42,7 @@ impl ExtentCursor {
         if self.key.as_slice() > key {
             return Ok(false);
         }
-        for _ in 0..STEPS {
-            let Some(at) = self.next_at() else { return Ok(false) };
-            self.enter(at)?;
-            if self.key.as_slice() >= key {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.step_until(key, STEPS)
     }
 
     /// Loads the block that has a key, if any has.

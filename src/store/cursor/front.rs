@@ -12,8 +12,10 @@ use crate::format::key::common;
 pub(super) struct Front {
     /// In no order; those that have no key are gone.
     lanes: Vec<Lane>,
-    /// How many bytes the key of each shares with the one of the first; of the first itself it means nothing.
+    /// How many bytes the key of each shares with the one of the first, if `is_measured`; of the first itself it means
+    /// nothing.
     shared: Vec<usize>,
+    is_measured: bool,
     first: usize,
 }
 
@@ -21,13 +23,21 @@ impl Front {
     /// Another lane, which has a key; [`Front::order`] comes after.
     pub(super) fn push(&mut self, lane: Lane) {
         self.lanes.push(lane);
-        self.shared.push(0);
     }
 
     /// The lane with the least key.
     #[inline]
     pub(super) fn first(&self) -> Option<&Lane> {
         self.lanes.get(self.first)
+    }
+
+    /// As [`Front::first`], for a step of it.
+    #[inline]
+    pub(super) fn to_step(&mut self) -> Option<&mut Lane> {
+        if !self.is_measured && self.lanes.len() > 1 {
+            self.measure();
+        }
+        self.lanes.get_mut(self.first)
     }
 
     #[inline]
@@ -53,10 +63,15 @@ impl Front {
     /// Compares all keys.
     fn look(&mut self) {
         self.first = (0..self.lanes.len()).min_by(|a, b| self.key(*a).cmp(self.key(*b))).unwrap_or(0);
+        self.is_measured = false;
+    }
+
+    fn measure(&mut self) {
         self.shared.clear();
         for at in 0..self.lanes.len() {
             self.shared.push(common(self.key(at), self.key(self.first)));
         }
+        self.is_measured = true;
     }
 
     /// The first lane has gone one step; so many bytes exactly its key shares with the one before, 0: that is not known.
@@ -77,9 +92,12 @@ impl Front {
     /// The first lane has no key any more.
     pub(super) fn end_first(&mut self) -> usize {
         self.lanes.remove(self.first);
+        if self.lanes.len() < 2 {
+            (self.first, self.is_measured) = (0, false);
+            return 0;
+        }
         self.shared.remove(self.first);
-        self.first = 0;
-        if self.lanes.is_empty() { 0 } else { self.choose() }
+        self.choose()
     }
 
     /// The least key, where it is known of all how much they share with one that was below them.

@@ -38,7 +38,8 @@ impl MemoryLane {
         {
             self.page.clear();
             self.at = 0;
-            let (mut last, mut bytes) = (None, 0);
+            // The last cell that was looked at, unless it is that of the page.
+            let (mut unseen, mut bytes) = (None, 0);
             let size = self.size;
             let (page, limit) = (&mut self.page, self.size);
             let count = self.table.page(&from, Some(end), limit, &mut |cell| {
@@ -46,13 +47,14 @@ impl MemoryLane {
                     return;
                 }
                 bytes += cell.stored().len();
-                last = Some(cell.clone());
-                if memtable::seq_of(cell.key()) <= read_point {
+                let is_seen = memtable::seq_of(cell.key()) <= read_point;
+                if is_seen {
                     page.push(cell.clone());
                 }
+                unseen = (!is_seen).then(|| cell.clone());
             });
             if (count == size || bytes > PAGE_BYTES)
-                && let Some(last) = last
+                && let Some(last) = unseen.as_ref().or(page.last())
             {
                 self.next = Some([last.key(), &[0]].concat());
             }
@@ -61,7 +63,7 @@ impl MemoryLane {
     }
 
     pub(super) fn seek(&mut self, target: &[u8]) {
-        self.at += self.page[self.at..].partition_point(|cell| cell.key() < target);
+        self.at += memtable::count_before(&self.page[self.at..], target);
         if self.at == self.page.len()
             && let Some(next) = &mut self.next
             && next.as_slice() < target

@@ -147,6 +147,18 @@ pub(super) struct Sought<'k> {
     bytes: &'k [u8],
 }
 
+/// How many of these, which ascend, have lesser keys than this; it is looked for from the front on.
+pub fn count_before(cells: &[MemCell], key: &[u8]) -> usize {
+    let sought = Sought::new(key);
+    let is_before = |cell: &MemCell| cell.parts() < sought.parts();
+    let mut far = 1;
+    while cells.get(far - 1).is_some_and(is_before) {
+        far *= 2;
+    }
+    let near = far / 2;
+    near + cells[near..cells.len().min(far)].partition_point(is_before)
+}
+
 /// What is compared of both.
 pub(super) trait Keyed {
     fn parts(&self) -> (Head, &[u8]);
@@ -246,6 +258,14 @@ mod tests {
             prop_assert_eq!(stored[0].cmp(&stored[1]), one.cmp(&other));
             let (sought, stored): (&dyn Keyed, &dyn Keyed) = (&Sought::new(&one), stored[1].borrow());
             prop_assert_eq!(sought.cmp(stored), one.cmp(&other));
+        }
+
+        #[test]
+        fn cells_before_a_key_are_counted(mut keys in prop::collection::vec(prop::collection::vec(0..3_u8, 0..16), 0..40)) {
+            let sought = keys.pop().unwrap_or_default();
+            keys.sort();
+            let cells: Vec<MemCell> = keys.iter().map(|key| cell(key)).collect();
+            prop_assert_eq!(count_before(&cells, &sought), keys.partition_point(|key| *key < sought));
         }
     }
 
