@@ -1,8 +1,10 @@
 //! The lanes of a walk, and which of them has the least key.
 //!
-//! Of each lane it is known how many bytes its key shares with the least one, as of the offsets of a tournament (Graefe,
-//! "Offset-value coding in database query processing"): who shares more with the key that was passed comes first, so
-//! that most steps compare no keys.
+//! Of each lane it is known how many bytes its key shares with the least one, and the byte that follows (Graefe,
+//! "Offset-value coding in database query processing"): who shares more with the key that was passed comes first, then
+//! who has the lesser byte, so that most steps compare no keys.
+
+use std::cmp::Ordering;
 
 use super::lane::Lane;
 use crate::format::key::common;
@@ -12,11 +14,27 @@ use crate::format::key::common;
 pub(super) struct Front {
     /// In no order; those that have no key are gone.
     lanes: Vec<Lane>,
-    /// How many bytes the key of each shares with the one of the first, if `is_measured`; of the first itself it means
-    /// nothing.
-    shared: Vec<usize>,
+    /// Of each, as [`code_of`] has it, beside the key of the first, if `is_measured`; that of the first itself means nothing.
+    codes: Vec<u64>,
     is_measured: bool,
     first: usize,
+}
+
+/// Bits of a code for the byte that follows.
+const BYTE_BITS: u32 = 9;
+
+/// What is known of a key that shares so many bytes with one that is below it: of two keys beside one and the same the
+/// lesser has the greater code, if they have not the same.
+#[inline]
+fn code_of(key: &[u8], shared: usize) -> u64 {
+    let follows = key.get(shared).map_or(0, |byte| u64::from(*byte) + 1);
+    (shared as u64) << BYTE_BITS | (256 - follows)
+}
+
+/// How many bytes a code says that are shared.
+#[inline]
+fn shared_of(code: u64) -> usize {
+    (code >> BYTE_BITS) as usize
 }
 
 impl Front {
@@ -67,9 +85,10 @@ impl Front {
     }
 
     fn measure(&mut self) {
-        self.shared.clear();
+        self.codes.clear();
         for at in 0..self.lanes.len() {
-            self.shared.push(common(self.key(at), self.key(self.first)));
+            let key = self.key(at);
+            self.codes.push(code_of(key, common(key, self.key(self.first))));
         }
         self.is_measured = true;
     }
@@ -85,7 +104,7 @@ impl Front {
             self.look();
             return 0;
         }
-        self.shared[self.first] = shared;
+        self.codes[self.first] = code_of(self.key(self.first), shared);
         self.choose()
     }
 
@@ -96,34 +115,40 @@ impl Front {
             (self.first, self.is_measured) = (0, false);
             return 0;
         }
-        self.shared.remove(self.first);
+        self.codes.remove(self.first);
         self.choose()
     }
 
     /// The least key, where it is known of all how much they share with one that was below them.
+    #[inline]
     fn choose(&mut self) -> usize {
-        let first = (1..self.lanes.len()).fold(0, |least, at| if self.is_less(at, least) { at } else { least });
-        let most = self.shared[first];
-        for at in 0..self.lanes.len() {
-            // Who shares less with what was below shares as much with the new one.
-            if self.shared[at] == most && at != first {
-                self.shared[at] = most + common(&self.key(at)[most..], &self.key(first)[most..]);
+        let mut first = 0;
+        let mut is_alone = true;
+        for at in 1..self.codes.len() {
+            match self.codes[at].cmp(&self.codes[first]) {
+                Ordering::Greater => (first, is_alone) = (at, true),
+                Ordering::Equal => is_alone = false,
+                Ordering::Less => {}
             }
         }
+        let code = self.codes[first];
         self.first = first;
-        most
+        if !is_alone {
+            self.choose_among(code);
+        }
+        shared_of(code)
     }
 
-    #[inline]
-    fn is_less(&self, at: usize, other: usize) -> bool {
-        let (mine, others) = (self.shared[at], self.shared[other]);
-        if mine != others {
-            return mine > others;
-        }
-        let (mine, others) = (&self.key(at)[mine..], &self.key(other)[mine..]);
-        match (mine.first(), others.first()) {
-            (mine_first, other_first) if mine_first != other_first => mine_first < other_first,
-            _ => mine < others,
+    /// As [`Front::choose`], among those of one code. All others share with the new key what they did with the former one.
+    #[cold]
+    fn choose_among(&mut self, code: u64) {
+        let among = (0..self.codes.len()).filter(|at| self.codes[*at] == code);
+        self.first = among.min_by(|a, b| self.key(*a).cmp(self.key(*b))).unwrap_or(self.first);
+        for at in 0..self.codes.len() {
+            if self.codes[at] == code {
+                let key = self.key(at);
+                self.codes[at] = code_of(key, common(key, self.key(self.first)));
+            }
         }
     }
 }
