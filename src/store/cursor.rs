@@ -256,7 +256,7 @@ impl Cursor {
     /// Passes the next cell by.
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
-        let Some(lane) = self.front.to_step() else { return Ok(()) };
+        let Some(lane) = self.front.first_for_step() else { return Ok(()) };
         let shared = lane.advance(&self.end, self.read_point)?;
         self.looks.add();
         let has_next = lane.key().is_some_and(|key| self.is_endless || key < &*self.end);
@@ -278,17 +278,20 @@ impl Cursor {
     }
 
     /// Moves each lane until it has no key before `target`.
+    #[inline]
     fn pass(&mut self, target: &[u8], step: impl Fn(&mut Lane, &[u8], SeqNo) -> Result<()>) -> Result<()> {
-        if self.key().is_none_or(|key| key >= target) {
-            return Ok(());
-        }
+        let mut moved = false;
         for lane in self.front.lanes_mut() {
+            // A row may go on in the next extent.
             while lane.key().is_some_and(|key| key < target) {
                 step(lane, &self.end, self.read_point)?;
                 self.looks.add();
+                moved = true;
             }
         }
-        self.order();
+        if moved {
+            self.order();
+        }
         Ok(())
     }
 

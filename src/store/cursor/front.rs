@@ -51,7 +51,7 @@ impl Front {
 
     /// As [`Front::first`], for a step of it.
     #[inline]
-    pub(super) fn to_step(&mut self) -> Option<&mut Lane> {
+    pub(super) fn first_for_step(&mut self) -> Option<&mut Lane> {
         if !self.is_measured && self.lanes.len() > 1 {
             self.measure();
         }

@@ -18,10 +18,11 @@ fn some_keys() -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
     let one =
         (0..4_usize, name(), name(), 0..3_i64).prop_map(|(table, row, column, time)| (table, (row, column, time)));
     prop::collection::vec(one, 0..60).prop_map(|cells| {
-        let key = |(n, (table, (row, column, time))): (usize, (usize, (Vec<u8>, Vec<u8>, i64)))| {
-            (table, key::cell_key(&row, &column, Timestamp(time), CellKind::Put, SeqNo(n as u64 + 1)))
+        let numbered = (1..).map(SeqNo).zip(cells);
+        let key = |(seq, (row, column, time)): (_, (Vec<u8>, Vec<u8>, _))| {
+            key::cell_key(&row, &column, Timestamp(time), CellKind::Put, seq)
         };
-        cells.into_iter().enumerate().map(key).collect()
+        numbered.map(|(seq, (table, parts))| (table, key((seq, parts)))).collect()
     })
 }
 
