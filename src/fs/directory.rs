@@ -58,8 +58,8 @@ impl Fs {
         self.walk(&dir, &of, offset, |entry, _, cookie| {
             let kind = if entry.is_dir(&of) { Kind::Directory } else { Kind::File };
             let ino = match (&below, entry.key_below()) {
-                (Some(numbers), Some(key)) => numbers.of(key),
-                _ => self.nodes.number(&entry.key(&of)),
+                (Some(numbers), Some(key)) => self.nodes.told_as(numbers.of(key), || entry.key(&of)),
+                _ => self.nodes.told(&entry.key(&of)),
             };
             Ok(add(&DirEntry { ino, kind, name: entry.name(), offset: cookie }))
         })
@@ -109,7 +109,7 @@ impl Fs {
             return false;
         }
         let key = dir.node.key();
-        let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.number(&parent));
+        let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.told(&parent));
         let state = dir.node.state();
         let attr = self.attr_of(&dir.node, &key, &state, Some(&Facts::Dir));
         drop(state);

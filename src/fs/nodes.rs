@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use rustc_hash::FxHashMap;
@@ -25,6 +25,8 @@ pub struct Node {
     key: RwLock<NodeKey>,
     /// Its key is its identity: no other node has it, and its name is there. Under the table's lock.
     has_identity: AtomicBool,
+    /// It has no identity, or one whose number is not its own. Under the table's lock.
+    is_astray: AtomicBool,
     /// How often the kernel was told of it and has not forgotten since.
     lookups: AtomicU64,
     opens: AtomicU32,
@@ -137,6 +139,8 @@ struct Maps {
     identities: Identities,
     /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
     order: VecDeque<u64>,
+    /// How many nodes are astray.
+    astray: Arc<AtomicUsize>,
 }
 
 impl Maps {
@@ -159,6 +163,7 @@ impl Maps {
         self.identities.note(&key, number, node.ino);
         *node.key.write() = key;
         node.has_identity.store(true, Ordering::Relaxed);
+        self.set_astray(node, number != node.ino);
         before
     }
 
@@ -168,7 +173,16 @@ impl Maps {
         if had {
             self.identities.forget(&node.key.read(), node.ino);
         }
+        self.set_astray(node, true);
         had
+    }
+
+    fn set_astray(&self, node: &Node, is_astray: bool) {
+        match (node.is_astray.swap(is_astray, Ordering::Relaxed), is_astray) {
+            (false, true) => drop(self.astray.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.astray.fetch_sub(1, Ordering::Relaxed)),
+            (true, true) | (false, false) => {}
+        }
     }
 
     /// Gives back what a listing of very many names has needed.
@@ -185,11 +199,15 @@ impl Maps {
 pub struct NodeTable {
     numbers: Numbers,
     maps: Mutex<Maps>,
+    /// See [`Maps`]: to be asked without its lock.
+    astray: Arc<AtomicUsize>,
 }
 
 impl NodeTable {
     pub fn new(hash_key: [u8; 16], root: NodeKey) -> Self {
-        let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::default() };
+        let maps = Maps::default();
+        let astray = Arc::clone(&maps.astray);
+        let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::new(maps), astray };
         let node = new_node(ROOT_INO, root);
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
@@ -228,6 +246,7 @@ impl NodeTable {
                 let node = new_node(ino, key.clone());
                 maps.by_ino.insert(ino, Arc::clone(&node));
                 maps.identities.note(key, number, ino);
+                maps.set_astray(&node, number != ino);
                 maps.order.push_back(ino);
                 node
             }
@@ -246,6 +265,20 @@ impl NodeTable {
     /// The number by which an identity is found: that of the root is not made of it.
     fn own_number(&self, key: &NodeKey) -> u64 {
         if matches!(key.place, Place::Root) && key.is_present() { ROOT_INO } else { self.number(key) }
+    }
+
+    /// The number that a listing tells of an identity: that of the held node, or what it would have if it were held.
+    pub fn told(&self, key: &NodeKey) -> u64 {
+        self.told_as(self.own_number(key), || key.clone())
+    }
+
+    /// As [`NodeTable::told`], of an identity with this number, which is made only if some node is astray.
+    pub fn told_as(&self, number: u64, key: impl FnOnce() -> NodeKey) -> u64 {
+        if self.astray.load(Ordering::Relaxed) == 0 {
+            return number;
+        }
+        let (key, maps) = (key(), self.maps.lock());
+        maps.find(&key, number).map_or_else(|| free_number(&maps, number), |node| node.ino)
     }
 
     /// The number that an identity has unless the kernel still holds it for another node.
@@ -344,6 +377,7 @@ fn new_node(ino: u64, key: NodeKey) -> Arc<Node> {
         ino,
         key: RwLock::new(key),
         has_identity: AtomicBool::new(true),
+        is_astray: AtomicBool::new(false),
         lookups: AtomicU64::new(0),
         opens: AtomicU32::new(0),
         runs: AtomicU32::new(0),
@@ -367,6 +401,7 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
     }
     maps.by_ino.remove(&node.ino);
     maps.take_away(node);
+    maps.set_astray(node, false);
     maps.shrink();
     // Order: forgotten numbers are swept out before they outnumber the held ones.
     if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
@@ -450,8 +485,15 @@ mod tests {
             }
             for name in names {
                 assert_eq!(table.find(&key(name)).map(|node| node.ino), model.get(name).copied(), "{name}");
+                let told = table.told(&key(name));
+                match model.get(name) {
+                    Some(ino) => assert_eq!(told, *ino, "{name} is listed"),
+                    None => assert!(table.get(told).is_none(), "{name} is listed with the number of another"),
+                }
             }
         }
+        nodes.iter().for_each(|node| table.forget(node.ino, u64::MAX));
+        assert_eq!(table.astray.load(Ordering::Relaxed), 0, "all that were astray are gone");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Renames: history belongs to the name.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +29,27 @@ fn mount_rename_moves_the_newest_version_across_families_rows_and_tables() {
     assert_eq!(fs::read_to_string(&to).unwrap(), "two");
     assert_eq!(history(&to), ["before", "two"]);
     assert_eq!(history(&from), ["one", "two"], "the old name keeps its history");
+}
+
+/// In a directory of more than one answer's names: the first answer tells all of each entry, later ones names and numbers.
+#[test]
+fn mount_a_listing_tells_the_numbers_that_renamed_files_have() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    (0..2500).for_each(|n| fs::write(family.join(format!("f{n:04}")), "v").unwrap());
+    fs::rename(family.join("f2300"), family.join("f2400x")).unwrap();
+    fs::write(family.join("f2300"), "another").unwrap();
+    let open = File::open(family.join("f2350")).unwrap();
+    fs::remove_file(family.join("f2350")).unwrap();
+    fs::write(family.join("f2350"), "another").unwrap();
+    let mut seen = BTreeSet::from([open.metadata().unwrap().ino()]);
+    // Who looks at entries meanwhile is told all of the next ones too.
+    let listed: Vec<_> = fs::read_dir(&family).unwrap().map(Result::unwrap).collect();
+    for entry in listed {
+        assert_eq!(entry.ino(), entry.metadata().unwrap().ino(), "{:?}", entry.file_name());
+        assert!(seen.insert(entry.ino()), "{:?} has the number of another", entry.file_name());
+    }
+    assert_eq!(seen.len(), 2502);
 }
 
 #[test]
