@@ -148,7 +148,7 @@ fn table_key(view: &View, table: &TableName) -> Vec<u8> {
 
 /// `None`: of such a node nothing is kept here.
 fn key_of(key: &NodeKey) -> Option<Vec<u8>> {
-    if key.snapshot.is_some() {
+    if !Modes::holds(key) {
         return None;
     }
     let (table, below) = match &key.place {
