@@ -10,12 +10,11 @@ enum Goal {
     None,
     AtMost(f64),
     Below(f64),
-    AtLeast(f64),
     TimesAtMost(Who, f64),
     TimesAtLeast(Who, f64),
 }
 
-use Goal::{AtLeast, AtMost, Below, None as Open, TimesAtLeast, TimesAtMost};
+use Goal::{AtMost, Below, None as Open, TimesAtLeast, TimesAtMost};
 use Who::{Fjall, RocksDb, Sqlite};
 
 /// A line: what is measured, in what, beside whom the ratio is shown, and the goal.
@@ -44,7 +43,7 @@ impl Line {
     }
 }
 
-const LINES: [Line; 40] = [
+const LINES: [Line; 39] = [
     beside("puts, settled", "1000/cpu s", Fjall, TimesAtLeast(Fjall, 1.3)).of_many(TimesAtLeast(Fjall, 1.8)),
     alone("puts, burst", "1000/cpu s", Open),
     beside("longest put", "ms", Fjall, Below(50.0)),
@@ -71,7 +70,6 @@ const LINES: [Line; 40] = [
     alone("replay of a full log", "M/s", Open),
     alone("memory after it", "MiB", Open),
     beside("memory, flushed", "MiB", Sqlite, AtMost(40.0)),
-    alone("rebuild of the index", "M/s", AtLeast(3.0)),
     alone("restart, half a journal", "ms", Open),
     beside(">>, a line to one cell", "cpu us", Who::Files, Open),
     beside(">>, disk / data, idle", "x", Who::Files, Open),
@@ -88,9 +86,7 @@ const LINES: [Line; 40] = [
 ];
 
 /// What the table can't say in a figure.
-const NOTES: [&str; 4] = [
-    "rebuild of the index: there is none beside the segments, so there is nothing to rebuild; what an open has to go \
-     through is the log (`replay`), and what it makes again is one copy of the journal (`half a journal`)",
+const NOTES: [&str; 3] = [
     ">>: the disk beyond that of an empty store; ten versions are kept, the data is the newest one",
     "restart: open to the first value in a process of its own, after an orderly end, files in the page cache",
     "growth: a cell's cost with all cells / that with 100,000, both flushed",
@@ -121,7 +117,6 @@ fn print_line(figures: &Figures, line: &Line, count: u64) {
         Goal::None => (String::new(), None),
         AtMost(most) => (format!("<= {most} {}", line.unit), of(Who::Cellfs).map(|own| own <= most)),
         Below(bound) => (format!("< {bound} {}", line.unit), of(Who::Cellfs).map(|own| own < bound)),
-        AtLeast(least) => (format!(">= {least} {}", line.unit), of(Who::Cellfs).map(|own| own >= least)),
         TimesAtMost(peer, most) => (format!("<= {most:.1}x {}", peer.name()), ratio_to(peer).map(|r| r <= most)),
         TimesAtLeast(peer, least) => (format!(">= {least:.1}x {}", peer.name()), ratio_to(peer).map(|r| r >= least)),
     };
