@@ -10,8 +10,8 @@ use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, confirmed, new_family, no_table, parse_family};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, ColumnDelta, FileChange, Increment, IndexSchema, Mutation, Origin, Settings,
-    TableName, TableSchema, Time, TimeRange,
+    Append, Catalogue, CatalogueChange, ColumnDelta, Increment, IndexSchema, Mutation, Origin, Settings, TableName,
+    TableSchema, Time, TimeRange,
     attributes::{family_effect, table_attribute, table_effect, without_effect},
     give_attributes,
 };
@@ -157,14 +157,7 @@ pub fn append(args: &AppendArgs) -> Result<Answer> {
         _ => e,
     })?;
     let columns = vec![ColumnDelta { family, qualifier, delta }];
-    let append = Append {
-        columns,
-        time: Time::AfterNewest,
-        ttl_ms: args.ttl,
-        file: FileChange::default(),
-        time_range: TimeRange::ALL,
-        returns: false,
-    };
+    let append = Append { ttl_ms: args.ttl, ..Append::to_newest(columns) };
     let done = mutated(backend.as_ref(), table, row, Mutation::Append(append), condition)?;
     Ok(if done.applied { Answer::Yes } else { Answer::No })
 }

@@ -179,6 +179,14 @@ pub struct Append {
     pub returns: bool,
 }
 
+impl Append {
+    /// To the newest versions, with no more than that: nothing is answered.
+    pub fn to_newest(columns: Vec<ColumnDelta<Vec<u8>>>) -> Self {
+        let (file, time_range) = (FileChange::default(), TimeRange::ALL);
+        Self { columns, time: Time::AfterNewest, ttl_ms: None, file, time_range, returns: false }
+    }
+}
+
 /// One of HBase's four mutations, or a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mutation {

@@ -98,14 +98,7 @@ impl Cellfs {
             return self.write_at(cell, Some(&newest), (newest.len(), &[bytes]));
         }
         let delta = ColumnDelta { family: "f".into(), qualifier: cells::qualifier(cell), delta: bytes.to_vec() };
-        let append = Append {
-            columns: vec![delta],
-            time: Time::AfterNewest,
-            ttl_ms: None,
-            file: FileChange::default(),
-            time_range: TimeRange::ALL,
-            returns: true,
-        };
+        let append = Append { returns: true, ..Append::to_newest(vec![delta]) };
         self.mutate(cell, Mutation::Append(append), Durability::SyncWal);
     }
 

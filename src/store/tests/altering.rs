@@ -4,20 +4,14 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use super::*;
-use crate::model::{Append, ColumnDelta, FileChange};
+use crate::model::{Append, ColumnDelta};
 
 /// A value that goes to a file of large values.
 const LARGE: &[u8] = &[7; 40 << 10];
 
 fn append_large(store: &Store) {
-    let append = Append {
-        columns: vec![ColumnDelta { family: "f".into(), qualifier: "q".into(), delta: LARGE.to_vec() }],
-        time: Time::AfterNewest,
-        ttl_ms: None,
-        file: FileChange::default(),
-        time_range: TimeRange::ALL,
-        returns: false,
-    };
+    let append =
+        Append::to_newest(vec![ColumnDelta { family: "f".into(), qualifier: "q".into(), delta: LARGE.to_vec() }]);
     mutate(store, "r", Mutation::Append(append), Durability::SyncWal).unwrap();
 }
 

@@ -53,14 +53,7 @@ fn apply(store: Store, env: &SimEnv, n: usize, step: &Step) -> Store {
         Step::Put(row, q) => drop(put(&store, ROWS[row], QUALIFIERS[q], n.to_string().as_bytes())),
         Step::Append(row, q) => {
             let delta = ColumnDelta { family: "f".into(), qualifier: QUALIFIERS[q].into(), delta: b"+".to_vec() };
-            let append = Append {
-                columns: vec![delta],
-                time: Time::AfterNewest,
-                ttl_ms: None,
-                file: FileChange::default(),
-                time_range: TimeRange::ALL,
-                returns: false,
-            };
+            let append = Append::to_newest(vec![delta]);
             mutation(ROWS[row], Mutation::Append(append));
         }
         Step::Unlink(row, q) => unlink(&store, ROWS[row], QUALIFIERS[q]),

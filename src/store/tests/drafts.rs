@@ -150,12 +150,8 @@ fn appends_to_a_large_value_cost_what_they_add() {
         let line = noise(100, u64::from(n));
         bytes.extend_from_slice(&line);
         let append = Append {
-            columns: vec![ColumnDelta { family: "f".into(), qualifier: b"q".to_vec(), delta: line }],
-            time: Time::AfterNewest,
-            ttl_ms: None,
-            file: FileChange::default(),
-            time_range: TimeRange::ALL,
             returns: n == 199,
+            ..Append::to_newest(vec![ColumnDelta { family: "f".into(), qualifier: b"q".to_vec(), delta: line }])
         };
         let done = mutate(&store, "r", Mutation::Append(append), Durability::SyncWal).unwrap();
         assert!(done.results.first().is_none_or(|cell| cell.value == bytes));

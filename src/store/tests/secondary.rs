@@ -199,14 +199,7 @@ impl History {
     fn append(&mut self) -> crate::Result<()> {
         let row = self.row();
         let delta = ColumnDelta { family: "f".to_owned(), qualifier: b"q".to_vec(), delta: b"2".to_vec() };
-        let append = Append {
-            columns: vec![delta],
-            time: Time::AfterNewest,
-            ttl_ms: None,
-            file: FileChange::default(),
-            time_range: TimeRange::ALL,
-            returns: false,
-        };
+        let append = Append::to_newest(vec![delta]);
         self.mutate(row.into(), Mutation::Append(append))
     }
 

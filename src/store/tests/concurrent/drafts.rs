@@ -163,14 +163,11 @@ enum Longer {
 }
 
 fn append_of(place: &Place, delta: Vec<u8>) -> Mutation {
-    Mutation::Append(Append {
-        columns: vec![ColumnDelta { family: "f".into(), qualifier: place.qualifier.as_str().into(), delta }],
-        time: Time::AfterNewest,
-        ttl_ms: None,
-        file: FileChange::default(),
-        time_range: TimeRange::ALL,
-        returns: false,
-    })
+    Mutation::Append(Append::to_newest(vec![ColumnDelta {
+        family: "f".into(),
+        qualifier: place.qualifier.as_str().into(),
+        delta,
+    }]))
 }
 
 /// So many bytes of a number, or a few more.
