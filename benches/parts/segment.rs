@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use cellfs::env::RealEnv;
 use cellfs::format::{Codec, key};
-use cellfs::model::{CellKind, SeqNo, Tags, Timestamp};
-use cellfs::segment::{Cache, Extent, ExtentOptions, NewCell, NewValue, Reading, Segment, SegmentWriter};
+use cellfs::model::{CellKind, SeqNo, Tags, Timestamp, ValueBytes};
+use cellfs::segment::{Cache, Extent, ExtentOptions, NewCell, Reading, Segment, SegmentWriter};
 
 const STORE: [u8; 16] = [7; 16];
 const FILE: u64 = 42;
@@ -50,7 +50,7 @@ fn write(path: &Path, keys: &[Vec<u8>], (codec, block_bytes): (Codec, usize)) ->
     let tags = Tags::default();
     for (n, key) in keys.iter().enumerate() {
         let at = n * 7 % 60_000;
-        writer.add(&NewCell { key, tags: &tags, value: NewValue::Bytes(&random[at..at + 100]) }).unwrap();
+        writer.add(&NewCell { key, tags: &tags, value: ValueBytes::Bytes(&random[at..at + 100]) }).unwrap();
     }
     writer.end_extent().unwrap();
     let bytes = writer.bytes_written();

@@ -8,7 +8,7 @@
 use super::file::u32_at;
 use super::record::Place;
 use crate::format::{agree, put_tags, put_varint, tag_flags, take, take_tags, take_varint, unzigzag, zigzag};
-use crate::model::{CellKind, FamilyId, Tags, Timestamp};
+use crate::model::{CellKind, FamilyId, Tags, Timestamp, ValueBytes};
 use crate::{Error, ErrorKind, Result};
 
 /// The value is a root.
@@ -20,17 +20,6 @@ const VALUE_MAX: usize = 1 << 20;
 /// Longest head.
 const MAX_HEAD: usize = (1 << 21) - 1;
 
-/// A value as the log has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogValue<'a> {
-    Bytes(&'a [u8]),
-    /// Of a value of so many bytes.
-    Root {
-        len: u64,
-        bytes: &'a [u8],
-    },
-}
-
 /// A cell to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogCell<'a> {
@@ -40,7 +29,7 @@ pub struct LogCell<'a> {
     pub timestamp: Timestamp,
     pub kind: CellKind,
     pub tags: &'a Tags,
-    pub value: LogValue<'a>,
+    pub value: ValueBytes<'a>,
 }
 
 /// A cell that was read.
@@ -73,8 +62,8 @@ impl FoundCell {
     /// As it was written.
     pub fn to_write(&self) -> LogCell<'_> {
         let value = match self.root {
-            Some(len) => LogValue::Root { len, bytes: &self.value },
-            None => LogValue::Bytes(&self.value),
+            Some(len) => ValueBytes::Root { len, bytes: &self.value },
+            None => ValueBytes::Bytes(&self.value),
         };
         let Self { family, row, qualifier, timestamp, kind, tags, .. } = self;
         LogCell { family: *family, row, qualifier, timestamp: *timestamp, kind: *kind, tags, value }
@@ -86,8 +75,8 @@ pub(super) fn put_cell(out: &mut Vec<u8>, place: Place<'_>, cell: &LogCell<'_>) 
     let start = out.len();
     let place = place.at(place.offset + start as u64);
     let (root, len, value) = match cell.value {
-        LogValue::Bytes(bytes) => (0, None, bytes),
-        LogValue::Root { len, bytes } => (ROOT, Some(len), bytes),
+        ValueBytes::Bytes(bytes) => (0, None, bytes),
+        ValueBytes::Root { len, bytes } => (ROOT, Some(len), bytes),
     };
     out.extend_from_slice(&[0; OPENING]);
     out.push(cell.kind.code());

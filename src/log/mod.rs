@@ -18,7 +18,7 @@ mod writer;
 
 pub use batch::{Batch, NoCells};
 pub use bytes::Bytes;
-pub use cell::{FoundCell, LogCell, LogValue};
+pub use cell::{FoundCell, LogCell};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};
 pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire};
 pub use record::RECORD_HEADER;

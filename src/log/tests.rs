@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Result;
 use crate::env::{Env, SimEnv};
-use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp};
+use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 
 const DIR: &str = "/store/log";
 const STORE: crate::format::StoreId = [5; 16];
@@ -23,7 +23,7 @@ fn begun(env: &SimEnv) -> Log {
 
 fn cell<'a>(row: &'a [u8], value: &'a [u8], tags: &'a Tags) -> LogCell<'a> {
     let (family, timestamp, kind) = (FamilyId(2), Timestamp(77), CellKind::Put);
-    LogCell { family, row, qualifier: b"q", timestamp, kind, tags, value: LogValue::Bytes(value) }
+    LogCell { family, row, qualifier: b"q", timestamp, kind, tags, value: ValueBytes::Bytes(value) }
 }
 
 fn bytes_of(env: &SimEnv, number: u64) -> Vec<u8> {

@@ -108,6 +108,32 @@ impl Tags {
     }
 }
 
+/// A value as a cell carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueBytes<'a> {
+    /// All of it.
+    Bytes(&'a [u8]),
+    /// The root of a large one of so many bytes.
+    Root { len: u64, bytes: &'a [u8] },
+}
+
+impl ValueBytes<'_> {
+    /// What the cell itself has.
+    pub fn carried(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// Length of the value as the user sees it.
+    pub fn value_len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Root { len, .. } => *len,
+        }
+    }
+}
+
 /// The value of a stored cell: how long it is, and what only the store that gave it reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueRef {

@@ -29,7 +29,9 @@ pub use catalogue::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, Dropped, DroppedThing, NamespaceSchema,
     NewFamilies, TableSchema, TableState,
 };
-pub use cell::{Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueRef};
+pub use cell::{
+    Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueBytes, ValueRef,
+};
 pub use check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use constraint::{CONSTRAINT_ATTRIBUTES, ConstraintSchema, Rule, check_constraint_name};
 pub use draft::Draft;

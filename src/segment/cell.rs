@@ -3,7 +3,7 @@
 //! Must not know how they are laid out.
 
 use crate::format::{is_damaged, put_tags, tag_flags, take_tags};
-use crate::model::Tags;
+use crate::model::{Tags, ValueBytes};
 
 /// The tags of a stored cell, not decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,17 +129,10 @@ pub struct CellRef<'a> {
     pub value: StoredValue<'a>,
 }
 
-/// The value of a cell that is to be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewValue<'a> {
-    Bytes(&'a [u8]),
-    Root { len: u64, bytes: &'a [u8] },
-}
-
 /// A cell that is to be stored.
 #[derive(Clone, Copy, Debug)]
 pub struct NewCell<'a> {
     pub key: &'a [u8],
     pub tags: &'a Tags,
-    pub value: NewValue<'a>,
+    pub value: ValueBytes<'a>,
 }

@@ -4,7 +4,7 @@
 
 use super::area::Area;
 use super::block::BlockBuilder;
-use super::cell::{NewValue, TagsRef};
+use super::cell::TagsRef;
 use super::chunks::ChunkGatherer;
 use super::entry::{NewAt, NewEntry};
 use super::facts::ExtentFacts;
@@ -14,7 +14,7 @@ use super::index::{GROUP_BLOCKS, Group, Groups, INDEX_BYTES, Index, separator};
 use super::output::Output;
 use super::piece::Kind;
 use crate::format::{Codec, key};
-use crate::model::Tags;
+use crate::model::{Tags, ValueBytes};
 use crate::{Error, ErrorKind, Result};
 
 /// Longer values stand behind their block, not in it.
@@ -76,7 +76,7 @@ impl ExtentWriter {
         key: &[u8],
         tags: TagsRef<'_>,
         decoded: Option<&Tags>,
-        value: NewValue<'_>,
+        value: ValueBytes<'_>,
     ) -> Result<()> {
         debug_assert!(self.last.is_empty() || self.last.as_slice() < key, "keys must ascend");
         let not_a_key = || Error::new(ErrorKind::IllegalArgument, "this is no key of a cell");
@@ -92,8 +92,8 @@ impl ExtentWriter {
             self.begin_block(output, key);
         }
         let len = match value {
-            NewValue::Bytes(bytes) => bytes.len() as u64,
-            NewValue::Root { len, .. } => len,
+            ValueBytes::Bytes(bytes) => bytes.len() as u64,
+            ValueBytes::Root { len, .. } => len,
         };
         let hash = if new_column { filter::hash(front) } else { 0 };
         let qualifier = &front[self.row_len..];
@@ -159,17 +159,17 @@ impl ExtentWriter {
     }
 
     /// Where a value goes.
-    fn place<'v>(&mut self, output: &Output, value: NewValue<'v>) -> Result<NewAt<'v>> {
+    fn place<'v>(&mut self, output: &Output, value: ValueBytes<'v>) -> Result<NewAt<'v>> {
         Ok(match value {
-            NewValue::Bytes(bytes) if bytes.len() <= INLINE => NewAt::Here(bytes),
-            NewValue::Bytes(bytes) if bytes.len() > u32::MAX as usize - (64 << 20) => {
+            ValueBytes::Bytes(bytes) if bytes.len() <= INLINE => NewAt::Here(bytes),
+            ValueBytes::Bytes(bytes) if bytes.len() > u32::MAX as usize - (64 << 20) => {
                 return Err(Error::new(ErrorKind::ValueTooLarge, "a value of 4 GiB and more is stored in pieces only"));
             }
-            NewValue::Bytes(bytes) => self.area.add(&output.owner, output.position(), bytes),
-            NewValue::Root { bytes, .. } if bytes.len() > ROOT_MAX => {
+            ValueBytes::Bytes(bytes) => self.area.add(&output.owner, output.position(), bytes),
+            ValueBytes::Root { bytes, .. } if bytes.len() > ROOT_MAX => {
                 return Err(Error::new(ErrorKind::IllegalArgument, "the root of a value is too long"));
             }
-            NewValue::Root { bytes, .. } => NewAt::Root(bytes),
+            ValueBytes::Root { bytes, .. } => NewAt::Root(bytes),
         })
     }
 

@@ -40,7 +40,7 @@ mod writer;
 mod tests;
 
 pub use cache::{Cache, Caching};
-pub use cell::{CellRef, NewCell, NewValue, StoredValue, TagsRef, ValuePlace};
+pub use cell::{CellRef, NewCell, StoredValue, TagsRef, ValuePlace};
 pub use chunks::ChunkSet;
 pub use columns::ColumnFacts;
 pub use cursor::{ExtentCursor, Reading};

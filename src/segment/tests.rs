@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::*;
 use crate::env::{Env, SimEnv};
 use crate::format::{Codec, StoreId, key};
-use crate::model::{CellKind, FamilyId, FileRecord, FileTime, SeqNo, Tags, Timestamp, Tombstone};
+use crate::model::{CellKind, FamilyId, FileRecord, FileTime, SeqNo, Tags, Timestamp, Tombstone, ValueBytes};
 
 const STORE: StoreId = [7; 16];
 const FILE: u64 = 42;
@@ -63,8 +63,8 @@ fn write_with(
         each(&mut writer);
         for (key, (tags, value)) in model {
             let value = match value {
-                Given::Bytes(bytes) => NewValue::Bytes(bytes),
-                Given::Root(len, bytes) => NewValue::Root { len: *len, bytes },
+                Given::Bytes(bytes) => ValueBytes::Bytes(bytes),
+                Given::Root(len, bytes) => ValueBytes::Root { len: *len, bytes },
             };
             writer.add(&NewCell { key, tags, value }).unwrap();
         }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::cell::{CellRef, NewCell, NewValue, TagsRef};
+use super::cell::{CellRef, NewCell, TagsRef};
 use super::extent_writer::ExtentWriter;
 use super::facts::ExtentFacts;
 use super::filter::FilterKind;
@@ -13,7 +13,7 @@ use super::piece::Owner;
 use super::trailer::{self, Trailer};
 use crate::env::Env;
 use crate::format::{Codec, StoreId};
-use crate::model::{FamilyId, Tags, Timestamp};
+use crate::model::{FamilyId, Tags, Timestamp, ValueBytes};
 use crate::{Error, ErrorKind, Result};
 
 /// Extents that are not smaller, and what follows them, begin at a multiple of [`ALIGN`], so that one can be punched out.
@@ -121,7 +121,7 @@ impl SegmentWriter {
     }
 
     /// Appends a cell that was read; `value` is its value, wherever that was.
-    pub fn copy(&mut self, cell: &CellRef<'_>, value: NewValue<'_>) -> Result<()> {
+    pub fn copy(&mut self, cell: &CellRef<'_>, value: ValueBytes<'_>) -> Result<()> {
         let decoded: Option<Tags> = if cell.tags.is_empty() { None } else { cell.tags.decode() };
         let (extent, output) = self.extent()?;
         extent.add(output, cell.key, cell.tags, decoded.as_ref(), value)

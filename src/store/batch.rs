@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::HERE;
 use super::engine::Engine;
-use super::memtable::{MemCell, MemValue};
+use super::memtable::MemCell;
 use super::plan::Planned;
 use super::writing::no_tags;
 use crate::blob::Root;
 use crate::format::key;
-use crate::log::{Batch, LogCell, LogValue};
+use crate::log::{Batch, LogCell};
 use crate::model::{
     CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, Shared, StoredCell, TableSchema,
-    Timestamp, ValueRef,
+    Timestamp, ValueBytes, ValueRef,
 };
 use crate::visibility::{self, VisibleCell};
 
@@ -59,11 +59,11 @@ impl Prepared {
         Self::Root { len: root.len(), bytes: bytes.into(), held: Some(root) }
     }
 
-    fn as_value(&self) -> MemValue<'_> {
+    fn as_value(&self) -> ValueBytes<'_> {
         match self {
-            Self::Bytes(bytes) => MemValue::Bytes(bytes),
-            Self::Shared(bytes) => MemValue::Bytes(bytes),
-            Self::Root { len, bytes, .. } => MemValue::Root { len: *len, bytes },
+            Self::Bytes(bytes) => ValueBytes::Bytes(bytes),
+            Self::Shared(bytes) => ValueBytes::Bytes(bytes),
+            Self::Root { len, bytes, .. } => ValueBytes::Root { len: *len, bytes },
         }
     }
 }
@@ -73,19 +73,15 @@ impl<'a> Ready<'a> {
     pub fn new((table, row): (&'a TableSchema, &'a [u8]), cell: Planned<'a>, value: Prepared) -> Self {
         let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
         let stored = value.as_value();
-        let key = key::cell_key_with_room(row, &qualifier, (timestamp, kind, SeqNo(0)), stored.held());
+        let key = key::cell_key_with_room(row, &qualifier, (timestamp, kind, SeqNo(0)), stored.carried());
         let cell = MemCell::new(key, &tags, stored);
         let _held = if let Prepared::Root { held, .. } = value { held } else { None };
         Self { table, row, family, qualifier, timestamp, kind, cell, _held }
     }
 
     pub fn to_log(&self) -> LogCell<'_> {
-        let value = match self.cell.value() {
-            MemValue::Bytes(bytes) => LogValue::Bytes(bytes),
-            MemValue::Root { len, bytes } => LogValue::Root { len, bytes },
-        };
         let Self { row, qualifier, timestamp, kind, .. } = self;
-        let tags = self.cell.tags().unwrap_or(no_tags());
+        let (tags, value) = (self.cell.tags().unwrap_or(no_tags()), self.cell.value());
         LogCell { family: self.family.id, row, qualifier, timestamp: *timestamp, kind: *kind, tags, value }
     }
 
@@ -96,21 +92,21 @@ impl<'a> Ready<'a> {
 
     /// The cell as it would be with a number.
     pub fn cell_at(&self, seq: SeqNo) -> MemCell {
-        let mut key = self.cell.key().to_vec();
-        key::set_seq(&mut key, self.kind, seq);
-        MemCell::new(key, self.cell.tags().unwrap_or(no_tags()), self.cell.value())
+        let mut cell = self.cell.clone();
+        cell.set_seq(self.kind, seq);
+        cell
     }
 
     /// Bytes of the value that the log takes.
     pub fn bytes(&self) -> u64 {
-        self.cell.value().held() as u64
+        self.cell.value().carried() as u64
     }
 
     /// What readers see of it, once it has its number.
     pub fn info(&self, seq: SeqNo, now: Timestamp) -> CellInfo {
         let value = match self.cell.value() {
-            MemValue::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(self.cell.shared()),
-            other => ValueRef::Of { len: other.len(), family: self.family.id, key: self.cell.key().into() },
+            ValueBytes::Bytes(bytes) if bytes.len() as u64 <= HERE => ValueRef::Here(self.cell.shared()),
+            other => ValueRef::Of { len: other.value_len(), family: self.family.id, key: self.cell.key().into() },
         };
         let Self { timestamp, kind, .. } = self;
         let (timestamp, kind, tags) = (*timestamp, *kind, self.cell.tags().cloned().unwrap_or_default());

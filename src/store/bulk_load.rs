@@ -6,7 +6,6 @@
 //!
 //! Memory: the cells of a load (see [`super::gathered`]); of all that are open, [`LOADS`] times that.
 
-use crate::log::NoCells;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,6 +15,7 @@ use super::gathered::{Gathered, GatheredCell};
 use super::plan::{given_time, timed};
 use crate::backend::{BulkLoad, Event};
 use crate::format::key;
+use crate::log::NoCells;
 use crate::model::{
     CellKind, ManyRows, Mutation, Origin, PutCell, RowKey, SeqNo, TableName, TableSchema, TableState, Tags, Time,
     Timestamp, Value, check_row, check_value_len,

@@ -11,11 +11,11 @@ use rustc_hash::FxHashSet;
 
 use super::engine::Engine;
 use super::layout::File;
-use super::memtable::{MemValue, Memtable};
+use super::memtable::Memtable;
 use crate::Result;
 use crate::blob::Root;
 use crate::journal::{Edit, Item, State};
-use crate::model::FamilyId;
+use crate::model::{FamilyId, ValueBytes};
 
 /// Chunks by blob and number.
 pub type Chunks = FxHashSet<(u64, u32)>;
@@ -125,11 +125,11 @@ impl Engine {
     pub fn add_memory(&self, live: &mut Chunks, table: &Memtable, of: &dyn Fn(FamilyId) -> bool) -> Result<()> {
         for (_, family) in table.families().into_iter().filter(|(id, _)| of(*id)) {
             family.all(|cell| match cell.value() {
-                MemValue::Root { bytes, .. } => match Root::decode(bytes) {
+                ValueBytes::Root { bytes, .. } => match Root::decode(bytes) {
                     Some(root) => self.add_root(live, &root),
                     None => Ok(()),
                 },
-                MemValue::Bytes(_) => Ok(()),
+                ValueBytes::Bytes(_) => Ok(()),
             })?;
         }
         Ok(())

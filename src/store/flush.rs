@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashMap;
 
 use super::engine::Engine;
-use super::memtable::{FamilyTable, Frozen, MemCell, MemValue, Memtables};
+use super::memtable::{FamilyTable, Frozen, MemCell, Memtables};
 use super::writing::{Output, options_of};
 use crate::Result;
 use crate::format::key;
 use crate::journal::{Edit, Item, Reference};
 use crate::log::LogCell;
 use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, ValueRef};
-use crate::segment::{ExtentFacts, NewCell, NewValue};
+use crate::segment::{ExtentFacts, NewCell};
 use crate::visibility::{FlushMatcher, Verdict};
 
 /// All families whose cells are kept.
@@ -145,11 +145,7 @@ pub fn add(file: u64, facts: &ExtentFacts, family: FamilyId) -> Item {
 }
 
 fn new_cell(cell: &MemCell) -> NewCell<'_> {
-    let value = match cell.value() {
-        MemValue::Bytes(bytes) => NewValue::Bytes(bytes),
-        MemValue::Root { len, bytes } => NewValue::Root { len, bytes },
-    };
-    NewCell { key: cell.key(), tags: cell.tags().unwrap_or(super::writing::no_tags()), value }
+    NewCell { key: cell.key(), tags: cell.tags().unwrap_or(super::writing::no_tags()), value: cell.value() }
 }
 
 /// Runs a matcher for each row that goes by.

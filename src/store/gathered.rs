@@ -11,8 +11,8 @@ use super::writing::{Made, Output, options_of};
 use crate::Result;
 use crate::format::key;
 use crate::journal::{Edit, Item};
-use crate::model::{CellKind, FamilySchema, SeqNo, Tags};
-use crate::segment::{NewCell, NewValue};
+use crate::model::{CellKind, FamilySchema, SeqNo, Tags, ValueBytes};
+use crate::segment::NewCell;
 
 /// Bytes of keys, values and places that are stored in one step.
 const FULL: usize = 8 << 20;
@@ -153,7 +153,7 @@ impl Gathered {
                 buffer.clear();
                 buffer.extend_from_slice(key);
                 key::set_seq(&mut buffer, CellKind::Put, seq);
-                output.add(&NewCell { key: &buffer, tags, value: NewValue::Bytes(value) })?;
+                output.add(&NewCell { key: &buffer, tags, value: ValueBytes::Bytes(value) })?;
             }
             output.end()?;
         }

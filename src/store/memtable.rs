@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashMap;
 
 use self::cell::{Keyed, Sought};
-pub use self::cell::{MemCell, MemValue, count_before};
+pub use self::cell::{MemCell, count_before};
 use crate::env::sync::RwLock;
 use crate::format::key::decode_suffix;
 use crate::model::{FamilyId, SeqNo};

@@ -17,8 +17,8 @@ use super::secondary::stale::Stale;
 use super::writing::{Output, no_tags};
 use crate::backend::CompactionKind;
 use crate::format::key;
-use crate::model::{FamilyRules, FamilySchema, Generation, Qualifier, RowKey, StoredCell, Tags, Timestamp};
-use crate::segment::{NewCell, NewValue, StoredValue};
+use crate::model::{FamilyRules, FamilySchema, Generation, Qualifier, RowKey, StoredCell, Tags, Timestamp, ValueBytes};
+use crate::segment::{NewCell, StoredValue};
 use crate::visibility::{FlushMatcher, MajorMatcher, Verdict};
 use crate::{Error, Result};
 
@@ -284,11 +284,11 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
     fn write(&mut self, key: &[u8], cell: &Lent<'_>) -> Result<()> {
         let value = match cell {
             Lent::Stored(stored) => match stored.value {
-                StoredValue::Root { len, bytes } => NewValue::Root { len, bytes },
-                StoredValue::Inline(bytes) => NewValue::Bytes(bytes),
-                StoredValue::Area(_) => NewValue::Bytes(&self.value),
+                StoredValue::Root { len, bytes } => ValueBytes::Root { len, bytes },
+                StoredValue::Inline(bytes) => ValueBytes::Bytes(bytes),
+                StoredValue::Area(_) => ValueBytes::Bytes(&self.value),
             },
-            Lent::Memory(_) => NewValue::Bytes(&self.value),
+            Lent::Memory(_) => ValueBytes::Bytes(&self.value),
         };
         if cell.is_plain() {
             return self.output.add(&NewCell { key, tags: no_tags(), value });
@@ -330,7 +330,7 @@ impl<'a, 'o, 'e> Walk<'a, 'o, 'e> {
         for (held, _) in waiting.into_iter().zip(&dropped[written..]).filter(|(_, dropped)| !**dropped) {
             held.unread.map_or(Ok(()), |unread| Err(*unread))?;
             let value = &bytes[held.value.clone()];
-            let value = held.root.map_or(NewValue::Bytes(value), |len| NewValue::Root { len, bytes: value });
+            let value = held.root.map_or(ValueBytes::Bytes(value), |len| ValueBytes::Root { len, bytes: value });
             let tags = held.tags.as_deref().unwrap_or(no_tags());
             self.output.add(&NewCell { key: &bytes[held.key.clone()], tags, value })?;
         }

@@ -15,7 +15,7 @@ use super::StoreOptions;
 use super::boot;
 use super::damage::Damages;
 use super::lost;
-use super::memtable::{MemCell, MemValue, Memtable};
+use super::memtable::{MemCell, Memtable};
 use super::progress::Progress;
 use super::structure::Structure;
 use crate::blob::{Blobs, Root};
@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::format::{StoreId, key};
 use crate::journal::State;
 use crate::log::{self as cells, Becomes, Bytes, Damage, FileHeader, FoundCell, HEADER, Log, LogCell, Record, Walk};
-use crate::model::{FamilyId, SeqNo};
+use crate::model::{FamilyId, SeqNo, ValueBytes};
 use crate::{Error, Result};
 
 /// What recovery comes to.
@@ -304,8 +304,8 @@ fn insert(memtable: &Memtable, cell: &FoundCell, seq: SeqNo) {
     let bytes = cell.value.as_slice();
     let key = key::cell_key_with_room(&cell.row, &cell.qualifier, (cell.timestamp, cell.kind, seq), bytes.len());
     let value = match cell.root {
-        Some(len) => MemValue::Root { len, bytes },
-        None => MemValue::Bytes(bytes),
+        Some(len) => ValueBytes::Root { len, bytes },
+        None => ValueBytes::Bytes(bytes),
     };
     memtable.insert(cell.family, MemCell::new(key, &cell.tags, value));
 }

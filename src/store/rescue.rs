@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::engine::Engine;
-use super::memtable::{MemCell, MemValue, seq_of};
+use super::memtable::{MemCell, seq_of};
 use crate::Result;
 use crate::format::key;
-use crate::log::{FileHeader, LogCell, LogValue, write_whole};
+use crate::log::{FileHeader, LogCell, write_whole};
 use crate::model::{FamilyId, SeqNo, Tags};
 
 /// A cell in memory and its family.
@@ -43,10 +43,7 @@ pub fn rescue(engine: &Engine) -> Result<u64> {
                     timestamp: key.timestamp,
                     kind: key.kind,
                     tags: cell.tags().unwrap_or(&none),
-                    value: match cell.value() {
-                        MemValue::Bytes(bytes) => LogValue::Bytes(bytes),
-                        MemValue::Root { len, bytes } => LogValue::Root { len, bytes },
-                    },
+                    value: cell.value(),
                 })
                 .collect();
             add(*seq, &cells)?;

@@ -174,7 +174,7 @@ fn add_unflushed(numbers: &mut FamilyNumbers, table: &FamilyTable) {
             last.extend_from_slice(&key[..key::row_prefix_len(key).unwrap_or(key.len())]);
         }
         cells += 1;
-        numbers.bytes += key.len() as u64 + cell.value().len();
+        numbers.bytes += key.len() as u64 + cell.value().value_len();
         Ok(())
     });
     debug_assert!(counted.is_ok());

@@ -10,12 +10,14 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::engine::Engine;
-use super::memtable::{MemCell, MemValue, Memtable, Memtables};
+use super::memtable::{MemCell, Memtable, Memtables};
 use super::open::{Reading, open_reading};
 use crate::backend::Event;
 use crate::env::sync::Mutex;
 use crate::format::key::cell_key;
-use crate::model::{Catalogue, CatalogueChange, CellInfo, CellKind, Origin, SeqNo, TableName, Tags, ValueRef};
+use crate::model::{
+    Catalogue, CatalogueChange, CellInfo, CellKind, Origin, SeqNo, TableName, Tags, ValueBytes, ValueRef,
+};
 use crate::{Error, ErrorKind, Result};
 
 const META: &str = "meta";
@@ -81,7 +83,7 @@ impl System {
         let (shown, active) = (self.shown.load_full(), Memtable::default());
         cells::each(&shown.all, &mut |cell| {
             let key = cell_key(cell.row, cell.qualifier.as_bytes(), cell.timestamp, CellKind::Put, SeqNo(1));
-            active.insert(cell.family, MemCell::new(key, &Tags::default(), MemValue::Bytes(&cell.value)));
+            active.insert(cell.family, MemCell::new(key, &Tags::default(), ValueBytes::Bytes(&cell.value)));
         });
         // Order: who finds the catalogue finds its cells.
         self.engine.take_memory(Memtables { active: Arc::new(active), frozen: Vec::new() });

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::memtable::{MemCell, MemValue};
+use super::memtable::MemCell;
 use crate::blob::{Blobs, Root};
 use crate::env::sync::Mutex;
+use crate::model::ValueBytes;
 use crate::segment::{Extent, StoredValue};
 use crate::{Error, ErrorKind, Result};
 
@@ -33,8 +34,8 @@ impl Values {
     /// At most `len` bytes from `offset` of the value of a cell in memory.
     pub fn of_memory(&self, cell: &MemCell, offset: u64, len: usize) -> Result<Vec<u8>> {
         match cell.value() {
-            MemValue::Bytes(bytes) => Ok(part(bytes, offset, len)),
-            MemValue::Root { bytes, .. } => self.of_root(bytes, offset, len),
+            ValueBytes::Bytes(bytes) => Ok(part(bytes, offset, len)),
+            ValueBytes::Root { bytes, .. } => self.of_root(bytes, offset, len),
         }
     }
 

@@ -6,8 +6,8 @@ use super::engine::Engine;
 use super::values::no_root;
 use crate::blob::Root;
 use crate::format::Codec;
-use crate::model::{FamilySchema, Tags, Timestamp};
-use crate::segment::{ExtentFacts, ExtentOptions, FilterKind, NewCell, NewValue, SegmentWriter};
+use crate::model::{FamilySchema, Tags, Timestamp, ValueBytes};
+use crate::segment::{ExtentFacts, ExtentOptions, FilterKind, NewCell, SegmentWriter};
 use crate::{Error, Result};
 
 /// Bytes of a block where BLOCKSIZE is not set.
@@ -120,14 +120,14 @@ impl<'e> Output<'e> {
 
     /// Appends a cell; keys ascend within an extent.
     pub fn add(&mut self, cell: &NewCell<'_>) -> Result<()> {
-        let root = if let NewValue::Root { bytes, .. } = cell.value { Some(bytes) } else { None };
+        let root = if let ValueBytes::Root { bytes, .. } = cell.value { Some(bytes) } else { None };
         self.writer()?.add(cell)?;
         root.map_or(Ok(()), |root| self.refer(root))
     }
 
     /// As [`Output::add`]; nothing is appended if not all lists of a large value can be read.
     pub fn add_whole(&mut self, cell: &NewCell<'_>) -> Result<()> {
-        if let NewValue::Root { bytes, .. } = cell.value {
+        if let ValueBytes::Root { bytes, .. } = cell.value {
             let root = Root::decode(bytes).ok_or_else(no_root)?;
             self.engine.values.blobs.each_chunk(&root, &mut |_, _| Ok(()))?;
         }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::ValueBytes;
 
 fn tags() -> impl Strategy<Value = Tags> {
     let file = (any::<bool>(), any::<i32>()).prop_map(|(set, n)| {
@@ -209,7 +210,7 @@ fn what_is_copied_is_the_same() {
     cursor.seek(b"").unwrap();
     while cursor.key().is_some() {
         cursor.read_value(&mut value).unwrap();
-        writer.copy(&cursor.cell().unwrap(), NewValue::Bytes(&value)).unwrap();
+        writer.copy(&cursor.cell().unwrap(), ValueBytes::Bytes(&value)).unwrap();
         cursor.advance().unwrap();
     }
     let facts = writer.finish().unwrap();

@@ -15,11 +15,11 @@ use crate::format::{StoreId, key};
 use crate::journal::State;
 use crate::model::{
     CellKind, CheckEvent, FamilySchema, Finding, IndexColumn, IndexSchema, SeqNo, Severity, TableSchema, Tags,
-    to_string_binary,
+    ValueBytes, to_string_binary,
 };
 use crate::store::cursor::{Cursor, FAR, Snapshot};
 use crate::store::layout::{File, Layout};
-use crate::store::memtable::{MemCell, MemValue, Memtable, Memtables};
+use crate::store::memtable::{MemCell, Memtable, Memtables};
 use crate::store::secondary::entry::{CUT, TIME, cut, entry_row};
 use crate::store::secondary::unique::shown;
 use crate::{Error, ErrorKind};
@@ -48,7 +48,7 @@ pub(super) fn as_stored(
         let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
         for cell in records.flat_map(|record| record.cells).filter(|cell| entries.contains(&cell.family)) {
             let key = key::cell_key(&cell.row, &cell.qualifier, TIME, CellKind::Put, SeqNo(0));
-            active.insert(cell.family, MemCell::new(key, &Tags::default(), MemValue::Bytes(&[])));
+            active.insert(cell.family, MemCell::new(key, &Tags::default(), ValueBytes::Bytes(&[])));
         }
     }
     let tables = Arc::new(Memtables { active: Arc::new(active), frozen: Vec::new() });

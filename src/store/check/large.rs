@@ -11,10 +11,10 @@ use crate::blob::{Blobs, Root};
 use crate::env::Env;
 use crate::format::{StoreId, key};
 use crate::journal::State;
-use crate::model::{CheckEvent, FamilyId, Finding, SeqNo, Severity};
+use crate::model::{CheckEvent, FamilyId, Finding, SeqNo, Severity, ValueBytes};
 use crate::segment::{Extent, Reading, StoredValue};
 use crate::store::layout::File;
-use crate::store::memtable::{MemValue, Memtables};
+use crate::store::memtable::Memtables;
 use crate::{ErrorKind, Result};
 
 /// Cells that one finding names; how many more there are is said.
@@ -85,10 +85,10 @@ impl<'a> Needing<'a> {
     pub fn memory(&mut self, tables: &Memtables, kept: &BTreeSet<FamilyId>) -> Result<()> {
         for (family, table) in tables.all().flat_map(|table| table.families()).filter(|(id, _)| kept.contains(id)) {
             table.all(|cell| match cell.value() {
-                MemValue::Root { bytes, .. } => {
+                ValueBytes::Root { bytes, .. } => {
                     Root::decode(bytes).map_or(Ok(()), |root| self.root(family, cell.key(), &root).map(drop))
                 }
-                MemValue::Bytes(_) => Ok(()),
+                ValueBytes::Bytes(_) => Ok(()),
             })?;
         }
         Ok(())

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::format::{Codec, key};
 use crate::journal::{Edit, Item, Reference, State};
-use crate::model::{FamilyId, Tags, to_string_binary};
-use crate::segment::{Extent, ExtentFacts, ExtentOptions, NewCell, NewValue, Reading, StoredValue};
+use crate::model::{FamilyId, Tags, ValueBytes, to_string_binary};
+use crate::segment::{Extent, ExtentFacts, ExtentOptions, NewCell, Reading, StoredValue};
 use crate::store::engine::Engine;
 use crate::store::writing::{Made, Output};
 use crate::{ErrorKind, Result, error};
@@ -157,8 +157,8 @@ fn copy(engine: &Engine, extent: &Arc<Extent>, from: &[u8], lost: &mut Vec<Strin
                 let nonsense = || crate::Error::new(ErrorKind::Corrupt, "its attributes do not make sense");
                 let tags = tags.ok_or_else(nonsense)?;
                 let value = match cell.value {
-                    StoredValue::Root { len, bytes } => NewValue::Root { len, bytes },
-                    StoredValue::Inline(_) | StoredValue::Area(_) => NewValue::Bytes(&value),
+                    StoredValue::Root { len, bytes } => ValueBytes::Root { len, bytes },
+                    StoredValue::Inline(_) | StoredValue::Area(_) => ValueBytes::Bytes(&value),
                 };
                 output.add_whole(&NewCell { key: cell.key, tags: &tags, value })
             });

@@ -140,7 +140,6 @@ impl Front {
     }
 
     /// As [`Front::choose`], among those of one code. All others share with the new key what they did with the former one.
-    #[cold]
     fn choose_among(&mut self, code: u64) {
         let among = (0..self.codes.len()).filter(|at| self.codes[*at] == code);
         self.first = among.min_by(|a, b| self.key(*a).cmp(self.key(*b))).unwrap_or(self.first);

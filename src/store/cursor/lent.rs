@@ -17,7 +17,7 @@ impl Lent<'_> {
     /// Length of the value as the user sees it.
     pub fn len(&self) -> u64 {
         match self {
-            Self::Memory(cell) => cell.value().len(),
+            Self::Memory(cell) => cell.value().value_len(),
             Self::Stored(cell) => cell.value.len(),
         }
     }

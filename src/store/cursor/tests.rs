@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::{Cursor, FAR, Snapshot};
 use crate::format::key::{self, common};
-use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp};
+use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 use crate::store::layout::Layout;
-use crate::store::memtable::{Frozen, MemCell, MemValue, Memtable, Memtables};
+use crate::store::memtable::{Frozen, MemCell, Memtable, Memtables};
 
 const FAMILY: FamilyId = FamilyId(1);
 
@@ -29,7 +29,7 @@ fn some_keys() -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
 fn snapshot(cells: &[(usize, Vec<u8>)]) -> Snapshot {
     let tables: Vec<Arc<Memtable>> = (0..4).map(|_| Arc::default()).collect();
     for (table, key) in cells {
-        tables[*table].insert(FAMILY, MemCell::new(key.clone(), &Tags::default(), MemValue::Bytes(key)));
+        tables[*table].insert(FAMILY, MemCell::new(key.clone(), &Tags::default(), ValueBytes::Bytes(key)));
     }
     let frozen = tables[1..].iter().map(|table| Frozen { table: Arc::clone(table), last: SeqNo(0) }).collect();
     let tables = Arc::new(Memtables { active: Arc::clone(&tables[0]), frozen });

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::format::key;
-use crate::model::{CellKind, SeqNo, Shared, Tags};
+use crate::model::{CellKind, SeqNo, Shared, Tags, ValueBytes};
 
 /// A cell and its key.
 #[derive(Clone, Debug)]
@@ -30,43 +30,15 @@ struct Extra {
     root: Option<u64>,
 }
 
-/// The value of a cell in memory.
-#[derive(Clone, Copy, Debug)]
-pub enum MemValue<'c> {
-    Bytes(&'c [u8]),
-    /// Of a value of so many bytes.
-    Root {
-        len: u64,
-        bytes: &'c [u8],
-    },
-}
-
-impl MemValue<'_> {
-    /// Bytes in memory.
-    pub fn held(&self) -> usize {
-        match self {
-            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len(),
-        }
-    }
-
-    /// Length of the value as the user sees it.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Root { len, .. } => *len,
-        }
-    }
-}
-
 impl MemCell {
     /// A cell by its key; tags are kept only if there are any. Nothing is moved if `key` has room for the value.
-    pub fn new(mut key: Vec<u8>, tags: &Tags, value: MemValue<'_>) -> Self {
+    pub fn new(mut key: Vec<u8>, tags: &Tags, value: ValueBytes<'_>) -> Self {
         let head = head_of(&key);
         // A row has at most 32,767 bytes, a qualifier is bounded as a record is.
         let key_len = key.len() as u32;
         let (bytes, root) = match value {
-            MemValue::Bytes(bytes) => (bytes, None),
-            MemValue::Root { len, bytes } => (bytes, Some(len)),
+            ValueBytes::Bytes(bytes) => (bytes, None),
+            ValueBytes::Root { len, bytes } => (bytes, Some(len)),
         };
         key.extend_from_slice(bytes);
         let has_extra = root.is_some() || *tags != Tags::default();
@@ -77,11 +49,10 @@ impl MemCell {
     /// Puts the sequence number into a key that was made without one.
     pub fn set_seq(&mut self, kind: CellKind, seq: SeqNo) {
         let len = self.key_len as usize;
-        debug_assert!(Arc::strong_count(&self.bytes) == 1, "nobody has seen it yet");
-        if let Some(bytes) = Arc::get_mut(&mut self.bytes) {
-            key::set_seq(&mut bytes[..len], kind, seq);
-            self.head = head_of(&bytes[..len]);
-        }
+        // Nothing is copied while nobody else has it.
+        let key = &mut Arc::make_mut(&mut self.bytes)[..len];
+        key::set_seq(key, kind, seq);
+        self.head = head_of(key);
     }
 
     pub fn key(&self) -> &[u8] {
@@ -93,10 +64,10 @@ impl MemCell {
         &self.bytes[self.key_len as usize..]
     }
 
-    pub fn value(&self) -> MemValue<'_> {
+    pub fn value(&self) -> ValueBytes<'_> {
         match self.extra.as_ref().and_then(|extra| extra.root) {
-            Some(len) => MemValue::Root { len, bytes: self.stored() },
-            None => MemValue::Bytes(self.stored()),
+            Some(len) => ValueBytes::Root { len, bytes: self.stored() },
+            None => ValueBytes::Bytes(self.stored()),
         }
     }
 
@@ -122,7 +93,7 @@ impl MemCell {
 
     /// Whether its value does not stand among the keys, being large.
     pub fn is_root(&self) -> bool {
-        matches!(self.value(), MemValue::Root { .. })
+        matches!(self.value(), ValueBytes::Root { .. })
     }
 
     /// The value, if it is none of the large ones and the cell has no tags.
@@ -147,18 +118,6 @@ pub(super) struct Sought<'k> {
     bytes: &'k [u8],
 }
 
-/// How many of these, which ascend, have lesser keys than this; it is looked for from the front on.
-pub fn count_before(cells: &[MemCell], key: &[u8]) -> usize {
-    let sought = Sought::new(key);
-    let is_before = |cell: &MemCell| cell.parts() < sought.parts();
-    let mut far = 1;
-    while cells.get(far - 1).is_some_and(is_before) {
-        far *= 2;
-    }
-    let near = far / 2;
-    near + cells[near..cells.len().min(far)].partition_point(is_before)
-}
-
 /// What is compared of both.
 pub(super) trait Keyed {
     fn parts(&self) -> (Head, &[u8]);
@@ -170,6 +129,18 @@ fn head_of(bytes: &[u8]) -> Head {
     head[..len].copy_from_slice(&bytes[..len]);
     let number = head.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     ((number >> 32) as u64, number as u32)
+}
+
+/// How many of these, which ascend, have lesser keys than this; it is looked for from the front on.
+pub fn count_before(cells: &[MemCell], key: &[u8]) -> usize {
+    let sought = Sought::new(key);
+    let is_before = |cell: &MemCell| cell.parts() < sought.parts();
+    let mut far = 1;
+    while cells.get(far - 1).is_some_and(is_before) {
+        far *= 2;
+    }
+    let near = far / 2;
+    near + cells[near..cells.len().min(far)].partition_point(is_before)
 }
 
 impl<'k> Sought<'k> {
@@ -243,7 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cell(key: &[u8]) -> MemCell {
-        MemCell::new(key.to_vec(), &Tags::default(), MemValue::Bytes(b"value"))
+        MemCell::new(key.to_vec(), &Tags::default(), ValueBytes::Bytes(b"value"))
     }
 
     proptest! {
@@ -274,16 +245,19 @@ mod tests {
         let tags = Tags { ttl_ms: Some(5), ..Tags::default() };
         for (kept, key) in [(&tags, b"".as_slice()), (&Tags::default(), b"k")] {
             let key = key::cell_key(key, b"q", Timestamp(7), CellKind::Put, SeqNo(0));
-            let mut large = MemCell::new(key.clone(), kept, MemValue::Root { len: 99, bytes: b"root" });
+            let mut large = MemCell::new(key.clone(), kept, ValueBytes::Root { len: 99, bytes: b"root" });
             assert!(large.is_root() && large.bare_value().is_none());
             assert_eq!(
-                (large.value().len(), &*large.shared(), large.is_plain()),
+                (large.value().value_len(), &*large.shared(), large.is_plain()),
                 (99, b"root".as_slice(), *kept != tags)
             );
             large.set_seq(CellKind::Put, SeqNo(3));
             assert_eq!(key::decode_suffix(large.key()), Some((Timestamp(7), CellKind::Put, SeqNo(3))));
-            let short = MemCell::new(key, kept, MemValue::Bytes(b"v"));
-            assert_eq!((short.value().len(), short.bare_value()), (1, (*kept != tags).then_some(b"v".as_slice())));
+            let short = MemCell::new(key, kept, ValueBytes::Bytes(b"v"));
+            assert_eq!(
+                (short.value().value_len(), short.bare_value()),
+                (1, (*kept != tags).then_some(b"v".as_slice()))
+            );
         }
     }
 }

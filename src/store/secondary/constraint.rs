@@ -82,7 +82,7 @@ impl Engine {
     ) -> Result<()> {
         let rule = constraint.rule()?;
         if value && rule.is_of(&cell.qualifier) {
-            let len = cell.cell.value().len();
+            let len = cell.cell.value().value_len();
             let read = || self.values.of_memory(&cell.cell, 0, usize::try_from(len).unwrap_or(usize::MAX));
             let judging = Judging { qualifier: &cell.qualifier, len, bytes: &read };
             if let Some(why) = self.wrong_value(after, rule, &judging)? {
