@@ -238,6 +238,27 @@ fn a_compaction_needs_room_for_slices_only() {
     assert_eq!(shown(&store, &table()), before);
 }
 
+/// On a large disk a slice is larger than what is reserved of a store that is not.
+#[test]
+fn a_disk_that_others_fill_makes_slices_small() {
+    let env = SimEnv::new();
+    let store = sliced(&env, 20_000);
+    create(&store, &[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    for round in 0..3_u8 {
+        (0..2000).for_each(|n| drop(put(&store, &format!("r{n:04}"), "q", &[round; 600])));
+        store.flush(None).unwrap();
+    }
+    drop(store);
+    let store = sliced(&env, 256 << 20);
+    let before = shown(&store, &table());
+    let status = store.status().unwrap();
+    env.set_space(Some(status.disk_total - status.disk_free + 1000));
+    store.compact(&table(), None, Major).unwrap();
+    assert!(store.status().unwrap().segment_bytes < status.segment_bytes * 3 / 4);
+    env.set_space(None);
+    assert_eq!(shown(&store, &table()), before);
+}
+
 #[test]
 fn a_file_that_is_full_takes_the_chunks_of_its_last_cell() {
     let env = SimEnv::new();
