@@ -34,6 +34,7 @@ mod lack;
 mod lines;
 mod modes;
 mod moments;
+mod node;
 mod nodes;
 mod numbers;
 mod options;

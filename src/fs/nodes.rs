@@ -1,134 +1,22 @@
-//! The inode table: numbers, identities, and what is known of each held node.
+//! The inode table: the held nodes, their numbers and identities.
 //!
 //! Bounded by what the kernel holds (forget) and by the option `max_nodes`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::env::sync::{Mutex, MutexGuard, RwLock};
+use crate::env::sync::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::content::Session;
 use super::identities::Identities;
+pub use super::node::{Node, NodeState};
 use super::numbers::{Numbers, NumbersBelow};
-use super::times::Times;
-use crate::model::{CellInfo, ColumnKey, Timestamp};
+use crate::model::ColumnKey;
 use crate::tree::place::{NodeKey, Place};
 
 /// Number of the root directory.
 pub const ROOT_INO: u64 = 1;
-
-/// A file or directory that the kernel, or an open handle, holds.
-pub struct Node {
-    pub ino: u64,
-    key: RwLock<NodeKey>,
-    /// Its key is its identity: no other node has it, and its name is there. Under the table's lock.
-    has_identity: AtomicBool,
-    /// It has no identity, or one whose number is not its own. Under the table's lock.
-    is_astray: AtomicBool,
-    /// How often the kernel was told of it and has not forgotten since.
-    lookups: AtomicU64,
-    opens: AtomicU32,
-    /// Programs that run from it.
-    pub(super) runs: AtomicU32,
-    /// What is known of its cell may not be current any more.
-    stale: AtomicBool,
-    /// When somebody else last changed its cell, ms; 0: never.
-    changed_ms: AtomicI64,
-    /// When the store was last asked for its cell, ms by the store's clock; 0: never.
-    asked_ms: AtomicI64,
-    state: Mutex<NodeState>,
-}
-
-/// What is known of a node beyond its identity. Small while nothing is: the kernel holds a million directories.
-#[derive(Default)]
-pub struct NodeState {
-    /// The version that reads see, where it is known to be current.
-    pub cell: Option<Box<CellInfo>>,
-    /// Bytes that are being written.
-    pub session: Option<Box<Session>>,
-    /// Without a name: nothing of it is committed any more.
-    pub unlinked: bool,
-    /// Why it was never stored, where that is why it has no name.
-    pub refused: Option<crate::ErrorKind>,
-    /// An attribute file that was created and not set yet.
-    pub created_text: bool,
-    /// mtime that was set on an attribute file since its value was last set.
-    pub text_mtime: Option<crate::model::FileTime>,
-    /// Times, modes and owners that the store does not keep.
-    pub times: Option<Box<Times>>,
-}
-
-impl NodeState {
-    /// Gives up a session in which nobody has anything to commit; what is stored is read again.
-    pub fn end_idle_session(&mut self) {
-        if !self.unlinked && self.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
-            self.session = None;
-        }
-    }
-}
-
-impl Node {
-    /// The node's identity now; a rename changes it.
-    pub fn key(&self) -> NodeKey {
-        self.key.read().clone()
-    }
-
-    pub fn state(&self) -> MutexGuard<'_, NodeState> {
-        self.state.lock()
-    }
-
-    /// Open handles of the node.
-    pub fn opens(&self) -> u32 {
-        self.opens.load(Ordering::Relaxed)
-    }
-
-    /// Its cell was changed by somebody else. Takes no lock: called while any other may be held.
-    pub fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
-    }
-
-    /// Whether it was marked.
-    pub fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Acquire)
-    }
-
-    /// Whether it was marked since this was last asked.
-    pub fn take_stale(&self) -> bool {
-        self.stale.swap(false, Ordering::AcqRel)
-    }
-
-    /// Its cell was changed by somebody else at this time.
-    pub fn note_change(&self, at: Timestamp) {
-        self.changed_ms.store(at.0, Ordering::Release);
-    }
-
-    /// When its cell was last changed by somebody else.
-    pub fn changed_elsewhere(&self) -> Option<Timestamp> {
-        Some(self.changed_ms.load(Ordering::Acquire)).filter(|ms| *ms != 0).map(Timestamp)
-    }
-
-    /// The store has told of its cell.
-    pub fn note_told(&self, state: &mut NodeState, cell: CellInfo, now: Timestamp) {
-        state.cell = Some(Box::new(cell));
-        self.asked_ms.store(now.0, Ordering::Release);
-    }
-
-    /// How long ago the store has told of its cell, unless that was changed since; ms.
-    pub fn told_ms_ago(&self, now: Timestamp) -> Option<u64> {
-        let asked = self.asked_ms.load(Ordering::Acquire);
-        if asked == 0 || self.is_stale() {
-            return None;
-        }
-        u64::try_from(now.0.saturating_sub(asked)).ok()
-    }
-
-    /// Counts a handle that was opened.
-    pub fn opened(&self) {
-        self.opens.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// Room for so many nodes is kept.
 const SPARSE: usize = 16_384;
@@ -208,7 +96,7 @@ impl NodeTable {
         let maps = Maps::default();
         let astray = Arc::clone(&maps.astray);
         let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::new(maps), astray };
-        let node = new_node(ROOT_INO, root);
+        let node = Node::new(ROOT_INO, root);
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
         table.maps.lock().by_ino.insert(ROOT_INO, node);
@@ -243,7 +131,7 @@ impl NodeTable {
             Some(node) => Arc::clone(node),
             None => {
                 let ino = free_number(&maps, number);
-                let node = new_node(ino, key.clone());
+                let node = Node::new(ino, key.clone());
                 maps.by_ino.insert(ino, Arc::clone(&node));
                 maps.identities.note(key, number, ino);
                 maps.set_astray(&node, number != ino);
@@ -303,7 +191,7 @@ impl NodeTable {
 
     /// Counts a handle that was closed.
     pub fn closed(&self, node: &Arc<Node>) {
-        node.opens.fetch_sub(1, Ordering::Relaxed);
+        node.closed();
         if node.lookups.load(Ordering::Relaxed) == 0 {
             drop_if_unused(&mut self.maps.lock(), node);
         }
@@ -369,23 +257,6 @@ impl NodeTable {
         let matches = |key: &NodeKey| key.snapshot.is_none() && key.asked.is_none() && wanted(key);
         maps.by_ino.values().filter(|node| matches(&node.key.read())).cloned().collect()
     }
-}
-
-/// A node that has an identity.
-fn new_node(ino: u64, key: NodeKey) -> Arc<Node> {
-    Arc::new(Node {
-        ino,
-        key: RwLock::new(key),
-        has_identity: AtomicBool::new(true),
-        is_astray: AtomicBool::new(false),
-        lookups: AtomicU64::new(0),
-        opens: AtomicU32::new(0),
-        runs: AtomicU32::new(0),
-        stale: AtomicBool::new(false),
-        changed_ms: AtomicI64::new(0),
-        asked_ms: AtomicI64::new(0),
-        state: Mutex::default(),
-    })
 }
 
 fn free_number(maps: &Maps, mut ino: u64) -> u64 {

@@ -12,15 +12,14 @@ use crate::model::{CellKind, SeqNo, Shared, Tags, ValueBytes};
 #[derive(Clone, Debug)]
 pub struct MemCell {
     head: Head,
-    key_len: u32,
-    /// The key, then the value, or the root of a large one.
-    bytes: Arc<[u8]>,
+    /// The value, or the root of a large one; before it the key.
+    bytes: Shared,
     /// Most cells have none.
     extra: Option<Arc<Extra>>,
 }
 
 /// The first bytes of a key, as many as are missing being zero: numbers that differ are ordered as the keys are.
-type Head = (u64, u32);
+type Head = (u64, u64);
 
 /// What few cells have.
 #[derive(Clone, Debug)]
@@ -43,25 +42,22 @@ impl MemCell {
         key.extend_from_slice(bytes);
         let has_extra = root.is_some() || *tags != Tags::default();
         let extra = has_extra.then(|| Arc::new(Extra { tags: tags.clone(), root }));
-        Self { head, key_len, bytes: key.into(), extra }
+        Self { head, bytes: Shared::new(&key, key_len), extra }
     }
 
     /// Puts the sequence number into a key that was made without one.
     pub fn set_seq(&mut self, kind: CellKind, seq: SeqNo) {
-        let len = self.key_len as usize;
-        // Nothing is copied while nobody else has it.
-        let key = &mut Arc::make_mut(&mut self.bytes)[..len];
-        key::set_seq(key, kind, seq);
-        self.head = head_of(key);
+        self.bytes.change_before(|key| key::set_seq(key, kind, seq));
+        self.head = head_of(self.bytes.before());
     }
 
     pub fn key(&self) -> &[u8] {
-        &self.bytes[..self.key_len as usize]
+        self.bytes.before()
     }
 
     /// The value's bytes, or those of the root.
     pub fn stored(&self) -> &[u8] {
-        &self.bytes[self.key_len as usize..]
+        &self.bytes
     }
 
     pub fn value(&self) -> ValueBytes<'_> {
@@ -73,7 +69,7 @@ impl MemCell {
 
     /// [`MemCell::stored`] without a copy.
     pub fn shared(&self) -> Shared {
-        Shared::part(&self.bytes, self.key_len as usize)
+        self.bytes.clone()
     }
 
     /// What rides along, if anything does.
@@ -103,12 +99,13 @@ impl MemCell {
 
     /// Bytes of key and value in memory.
     pub(super) fn held(&self) -> usize {
-        self.bytes.len()
+        self.bytes.all().len()
     }
 
     /// Brings both ends of what it has into the processor's cache.
     pub(super) fn touch(&self) -> u8 {
-        self.bytes.first().unwrap_or(&0) ^ self.bytes.last().unwrap_or(&0)
+        let all = self.bytes.all();
+        all.first().unwrap_or(&0) ^ all.last().unwrap_or(&0)
     }
 }
 
@@ -124,11 +121,11 @@ pub(super) trait Keyed {
 }
 
 fn head_of(bytes: &[u8]) -> Head {
-    let mut head = [0; 12];
+    let mut head = [0; 16];
     let len = bytes.len().min(head.len());
     head[..len].copy_from_slice(&bytes[..len]);
-    let number = head.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    ((number >> 32) as u64, number as u32)
+    let number = u128::from_be_bytes(head);
+    ((number >> 64) as u64, number as u64)
 }
 
 /// How many of these, which ascend, have lesser keys than this; it is looked for from the front on.
