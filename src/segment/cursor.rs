@@ -111,7 +111,8 @@ impl ExtentCursor {
         self.valid.then_some(self.key.as_slice())
     }
 
-    /// After a step: so many bytes exactly its key shares with the one before, 0: that is not known.
+    /// After a step, or one to the next row: so many bytes exactly its key shares with the one before, 0: that is not
+    /// known.
     #[inline]
     pub fn shared(&self) -> usize {
         self.shared
@@ -167,6 +168,11 @@ impl ExtentCursor {
         let Some(rest) = raw.get(entry.rest.clone()).filter(|_| entry.shared <= front) else {
             return Err(self.nonsense());
         };
+        self.shared = match entry.shared {
+            // A restart does not tell; of one column's versions more may be shared.
+            0 => Some(key::common(&self.key, rest)).filter(|shared| *shared < rest.len()).unwrap_or(0),
+            shared => shared,
+        };
         self.key.truncate(entry.shared);
         self.key.extend_from_slice(rest);
         self.key.extend_from_slice(&entry.suffix);
@@ -198,14 +204,12 @@ impl ExtentCursor {
         if !self.valid {
             return Ok(());
         }
-        self.shared = 0;
         match self.next_at() {
             Some(at) => {
                 let suffix = self.entry.suffix;
                 self.enter(at)?;
-                self.shared = self.entry.shared;
                 // Another version: what the entry tells ends with the column.
-                if self.shared > 0 && self.entry.rest.is_empty() {
+                if self.entry.shared > 0 && self.entry.rest.is_empty() {
                     self.shared += key::common(&suffix, &self.entry.suffix);
                 }
                 Ok(())

@@ -58,7 +58,7 @@ impl Engine {
         let mut events = if self.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
         events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell }).collect();
-        let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts })?;
+        let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts }, Some(now))?;
         drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);
@@ -119,9 +119,14 @@ impl Engine {
         }
     }
 
-    /// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows. The infos
-    /// are those of the puts, in the order given.
-    pub fn commit(&self, cells: Vec<RowCell<'_>>, judged: Judged) -> Result<(SeqNo, Vec<CellInfo>)> {
+    /// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows. The infos are those of
+    /// the puts, in the order given, at that time; `None`: nobody wants them.
+    pub fn commit(
+        &self,
+        cells: Vec<RowCell<'_>>,
+        judged: Judged,
+        infos_at: Option<Timestamp>,
+    ) -> Result<(SeqNo, Vec<CellInfo>)> {
         let (cells, places) = without_repeats(cells);
         let mut batch = Vec::with_capacity(cells.len());
         for RowCell { table, row, cell } in cells {
@@ -145,7 +150,7 @@ impl Engine {
         };
         let batch = writing.cells;
         self.disk.note_written(bytes + CELL * batch.len() as u64, tombstones);
-        let now = self.now();
+        let Some(now) = infos_at else { return Ok((seq, Vec::new())) };
         let info = |at: usize| batch[at].info(seq, now);
         Ok((seq, places.into_iter().filter(|&at| batch[at].kind.is_put()).map(info).collect()))
     }

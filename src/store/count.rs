@@ -104,7 +104,7 @@ impl Engine {
             }
             steps += LOOK;
             count -= u64::from(!self.row_is_there(snapshot, table, (place.prefix(), asked.range))?);
-            beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(place.end()))?;
+            beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(&place))?;
         }
         Ok((steps < most).then_some(count))
     }

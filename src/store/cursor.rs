@@ -256,35 +256,42 @@ impl Cursor {
     /// Passes the next cell by.
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
+        self.step(|lane, end, read_point| lane.advance(end, read_point))
+    }
+
+    /// Moves the lane in front, which tells how much its next key shares with the one before.
+    #[inline]
+    fn step(&mut self, step: impl FnOnce(&mut Lane, &[u8], SeqNo) -> Result<usize>) -> Result<()> {
         let Some(lane) = self.front.first_for_step() else { return Ok(()) };
-        let shared = lane.advance(&self.end, self.read_point)?;
+        let shared = step(lane, &self.end, self.read_point)?;
         self.looks.add();
         let has_next = lane.key().is_some_and(|key| self.is_endless || key < &*self.end);
         self.shared = if has_next { self.front.settle(shared) } else { self.front.end_first() };
         Ok(())
     }
 
+    /// Moves past a row, before whose end all of its lanes are in that row.
+    pub fn pass_row(&mut self, row: &RowPlace) -> Result<()> {
+        let mut is_in_row = row.holds(self);
+        // Each lane that has cells of it comes to the front, and again where the row goes on in the next extent.
+        while is_in_row {
+            self.step(|lane, end, read_point| lane.next_row(row.end(), end, read_point))?;
+            is_in_row = match self.shared {
+                0 => row.holds(self),
+                shared => shared >= row.prefix().len(),
+            };
+        }
+        // Nobody asks now what goes on as before.
+        self.shared = 0;
+        Ok(())
+    }
+
     /// Moves to the first cell that is not before `target`; never back.
     pub fn seek(&mut self, target: &[u8]) -> Result<()> {
-        self.pass(target, |lane, end, read_point| lane.seek(target, end, read_point))
-    }
-
-    /// Moves past the row that it is in, before whose `end` all of its lanes are in that row.
-    pub fn pass_row(&mut self, row_end: &[u8]) -> Result<()> {
-        self.pass(row_end, |lane, end, read_point| match lane {
-            Lane::Run(lane) => lane.next_row(),
-            Lane::Memory(_) => lane.seek(row_end, end, read_point),
-        })
-    }
-
-    /// Moves each lane until it has no key before `target`.
-    #[inline]
-    fn pass(&mut self, target: &[u8], step: impl Fn(&mut Lane, &[u8], SeqNo) -> Result<()>) -> Result<()> {
         let mut moved = false;
         for lane in self.front.lanes_mut() {
-            // A row may go on in the next extent.
-            while lane.key().is_some_and(|key| key < target) {
-                step(lane, &self.end, self.read_point)?;
+            if lane.key().is_some_and(|key| key < target) {
+                lane.seek(target, &self.end, self.read_point)?;
                 self.looks.add();
                 moved = true;
             }

@@ -123,7 +123,7 @@ fn pass_rest(place: &RowPlace, cursor: &mut Cursor) -> Result<()> {
     if place.holds(cursor) {
         // A row of one cell says nothing of where the next one begins.
         cursor.advance()?;
-        cursor.pass_row(place.end())?;
+        cursor.pass_row(place)?;
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ impl PlainRow {
                 self.begin(place, taker.emit)?;
                 emit_stored(&family.name, visible.cell, taker.loader, taker.emit)?;
             }
-            return cursor.pass_row(place.end());
+            return cursor.pass_row(place);
         }
         self.of_family(&family.name);
         let mut is_in_row = place.holds(cursor);

@@ -269,7 +269,7 @@ impl Engine {
             if !shows && (is_alone || walk.cursor.key().is_some_and(|key| key < row.end())) {
                 shows = self.family_shows(walk, row.prefix(), wanted)?;
             }
-            walk.cursor.pass_row(row.end())?;
+            walk.cursor.pass_row(row)?;
         }
         Ok(shows)
     }

@@ -1,6 +1,7 @@
 //! The embedded store, with what mounts ask of it.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use cellfs::backend::{Backend, CompactionKind, RenameCell, RenameMode, RowListing, Versions};
@@ -22,8 +23,10 @@ pub struct Memory {
 const DRAFTED: u64 = 16 << 10;
 const SNAPSHOT: &str = "of-the-benchmark";
 
+/// As whoever writes to a table has its name, which is looked through once.
 fn table() -> TableName {
-    TableName::parse("bench").expect("a name")
+    static NAME: LazyLock<TableName> = LazyLock::new(|| TableName::parse("bench").expect("a name"));
+    NAME.clone()
 }
 
 impl Cellfs {

@@ -80,7 +80,7 @@ impl ExtentCursor {
             *last += 1;
         }
         let done = self.seek_far(&target);
-        self.target = target;
+        (self.target, self.shared) = (target, 0);
         done
     }
 

@@ -97,6 +97,8 @@ fn compare(extent: &Arc<Extent>, model: &Model, reading: Reading, asked: &[Vec<u
             let end = key::prefix_end(&key[..key::row_prefix_len(key).unwrap()]);
             cursor.next_row().unwrap();
             let next = model.range(end..).next();
+            let shared = next.map_or(0, |(next, _)| key::common(key, next));
+            assert!([0, shared].contains(&cursor.shared()), "{} of {shared}", cursor.shared());
             assert_eq!(cursor.key(), next.map(|(key, _)| key.as_slice()), "the row after {key:02x?}");
             if let Some((next, _)) = next {
                 cursor.advance().unwrap();

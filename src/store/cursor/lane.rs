@@ -74,6 +74,19 @@ impl MemoryLane {
     }
 }
 
+impl MemoryLane {
+    /// See [`Lane::next_row`].
+    fn next_row(&mut self, row_end: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
+        let before = self.at;
+        self.seek(row_end);
+        if let (Some(before), Some(next)) = (self.page.get(before), self.page.get(self.at)) {
+            return Ok(common(before.key(), next.key()));
+        }
+        self.fill(end, read_point);
+        Ok(0)
+    }
+}
+
 /// A run: its extents one after the other.
 pub(super) struct RunLane {
     pub(super) run: Arc<Run>,
@@ -109,18 +122,23 @@ impl RunLane {
     fn advance(&mut self) -> Result<usize> {
         let Some(cursor) = &mut self.cursor else { return Ok(0) };
         cursor.advance()?;
-        if cursor.key().is_some() {
-            return Ok(cursor.shared());
-        }
-        self.pass_ends().map(|()| 0)
+        self.shared_or_next()
     }
 
-    /// From a cell to the first one of the next row.
-    pub(super) fn next_row(&mut self) -> Result<()> {
-        if let Some(cursor) = &mut self.cursor {
-            cursor.next_row()?;
+    /// From a cell to the first one of the next row, or of the next extent; what is shared, as [`RunLane::advance`].
+    #[inline]
+    fn next_row(&mut self) -> Result<usize> {
+        let Some(cursor) = &mut self.cursor else { return Ok(0) };
+        cursor.next_row()?;
+        self.shared_or_next()
+    }
+
+    #[inline]
+    fn shared_or_next(&mut self) -> Result<usize> {
+        match &self.cursor {
+            Some(cursor) if cursor.key().is_some() => Ok(cursor.shared()),
+            _ => self.pass_ends().map(|()| 0),
         }
-        self.pass_ends()
     }
 
     /// From the end of an extent to the first cell of the next.
@@ -157,6 +175,16 @@ impl Lane {
                 Ok(0)
             }
             Self::Run(lane) => lane.advance(),
+        }
+    }
+
+    /// From a cell past its row, which ends at `row_end`, or to where that goes on in the next extent; what is shared, as
+    /// [`Lane::advance`].
+    #[inline]
+    pub(super) fn next_row(&mut self, row_end: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
+        match self {
+            Self::Memory(lane) => lane.next_row(row_end, end, read_point),
+            Self::Run(lane) => lane.next_row(),
         }
     }
 

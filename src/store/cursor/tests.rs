@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Cursor, FAR, Snapshot};
+use super::{Cursor, FAR, RowPlace, Snapshot};
 use crate::format::key::{self, common};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 use crate::store::layout::Layout;
@@ -37,26 +37,47 @@ fn snapshot(cells: &[(usize, Vec<u8>)]) -> Snapshot {
     Snapshot { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() }
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    Step,
+    /// In the row or past it, to what does not begin with so many bytes of the key.
+    Jump(usize),
+    Row,
+}
+
+fn some_moves() -> impl Strategy<Value = Vec<Move>> {
+    let one = prop_oneof![3 => Just(Move::Step), 2 => (1..9_usize).prop_map(Move::Jump), 1 => Just(Move::Row)];
+    prop::collection::vec(one, 0..80)
+}
+
 proptest! {
     #[test]
-    fn lanes_are_merged_in_order(cells in some_keys(), steps in prop::collection::vec(any::<Option<u8>>(), 0..80)) {
+    fn lanes_are_merged_in_order(cells in some_keys(), moves in some_moves()) {
         let snapshot = snapshot(&cells);
         let mut sorted: Vec<Vec<u8>> = cells.into_iter().map(|(_, key)| key).collect();
         sorted.sort();
         let mut cursor = Cursor::new(&snapshot, FAMILY, b"", FAR, 3).unwrap();
         let mut rest = sorted.as_slice();
-        for step in steps {
+        let mut row = RowPlace::default();
+        for one in moves {
             prop_assert_eq!(cursor.key(), rest.first().map(Vec::as_slice));
-            let Some((at, behind)) = rest.split_first() else { break };
+            let Some(at) = rest.first() else { break };
             prop_assert_eq!(cursor.bare_value(), Some(at.as_slice()));
-            if let Some(far) = step {
-                // A jump, in the row or past it.
-                let target = key::prefix_end(&at[..at.len().min(1 + usize::from(far) % 8)]);
-                rest = &rest[rest.partition_point(|key| *key < target)..];
-                cursor.seek(&target).unwrap();
-            } else {
-                rest = behind;
-                cursor.advance().unwrap();
+            let target = match one {
+                Move::Step => [at, [0].as_slice()].concat(),
+                Move::Jump(len) => key::prefix_end(&at[..at.len().min(len)]),
+                Move::Row => key::prefix_end(&at[..key::row_prefix_len(at).unwrap()]),
+            };
+            rest = &rest[rest.partition_point(|key| *key < target)..];
+            match one {
+                Move::Step => cursor.advance().unwrap(),
+                Move::Jump(_) => cursor.seek(&target).unwrap(),
+                Move::Row => {
+                    row.enter(|take| take(at));
+                    cursor.pass_row(&row).unwrap();
+                }
+            }
+            if matches!(one, Move::Step) {
                 let shared = rest.first().map_or(0, |next| common(at, next));
                 prop_assert!(cursor.shared == 0 || cursor.shared == shared, "{} of {}", cursor.shared, shared);
             }
