@@ -25,9 +25,10 @@ pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
 use super::layout::Run;
 use super::memtable::MemCell;
+use super::writing::no_tags;
 use crate::Result;
 use crate::format::key;
-use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tombstone};
+use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tags, Tombstone};
 use crate::segment::{Extent, ExtentCursor, Reading};
 
 /// Most cells that are copied out of a memtable at once.
@@ -141,9 +142,7 @@ impl Cursor {
         let Some((_, kind, seq)) = self.key().and_then(key::decode_suffix) else { return false };
         let hides = match kind {
             // What was below one that expires shows again; one that was restored with its end hides nothing.
-            CellKind::Put => {
-                self.cell().map(|cell| cell.tags()).is_some_and(|t| t.ttl_ms.is_none() && t.ended_at.is_none())
-            }
+            CellKind::Put => self.tags().is_some_and(|t| t.ttl_ms.is_none() && t.ended_at.is_none()),
             CellKind::Tombstone(Tombstone::Column | Tombstone::Family) => true,
             CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
         };
@@ -233,6 +232,18 @@ impl Cursor {
         match self.front.first()? {
             Lane::Memory(lane) => lane.page.get(lane.at).map(Lent::Memory),
             Lane::Run(lane) => lane.cursor.as_ref().and_then(ExtentCursor::cell).map(Lent::Stored),
+        }
+    }
+
+    /// What rides along with the next cell.
+    pub fn tags(&self) -> Option<Cow<'_, Tags>> {
+        match self.front.first()? {
+            Lane::Memory(lane) => lane.page.get(lane.at).map(|cell| Cow::Borrowed(cell.tags().unwrap_or(no_tags()))),
+            Lane::Run(lane) => match lane.cursor.as_ref()? {
+                cursor if cursor.has_tags() => cursor.cell().map(|cell| Cow::Owned(Lent::Stored(cell).tags())),
+                // Most have none: no cell is made to say so.
+                cursor => cursor.key().map(|_| Cow::Borrowed(no_tags())),
+            },
         }
     }
 

@@ -172,7 +172,6 @@ impl PlainRow {
 /// to be asked.
 fn shown(rules: &ReadRules<'_>, cursor: &Cursor) -> Option<(Timestamp, Tags)> {
     let (timestamp, kind, _) = cursor.key().and_then(key::decode_suffix)?;
-    let cell = cursor.cell()?;
-    let tags = if cell.is_plain() { Tags::default() } else { cell.tags() };
-    shows_by_itself(rules, (timestamp, kind), &tags).then_some((timestamp, tags))
+    let tags = cursor.tags()?;
+    shows_by_itself(rules, (timestamp, kind), &tags).then(|| (timestamp, tags.into_owned()))
 }

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::backend::{RowListing, Versions};
 use crate::format::key;
 use crate::model::{
-    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
+    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, TimeRange, Timestamp,
 };
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};
 
@@ -280,12 +280,10 @@ impl Engine {
     fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], wanted: Wanted) -> Result<bool> {
         if walk.plain
             && let Some((timestamp, kind, _)) = walk.cursor.key().and_then(key::decode_suffix)
-            && let Some(cell) = walk.cursor.cell()
+            && let Some(tags) = walk.cursor.tags()
+            && shows_by_itself(&ReadRules::plain(&walk.schema.rules, wanted.now), (timestamp, kind), &tags)
         {
-            let tags = if cell.is_plain() { Tags::default() } else { cell.tags() };
-            if shows_by_itself(&ReadRules::plain(&walk.schema.rules, wanted.now), (timestamp, kind), &tags) {
-                return Ok(true);
-            }
+            return Ok(true);
         }
         self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), wanted)
     }

@@ -8,6 +8,12 @@ use crate::segment::piece::HEADER;
 use crate::segment::window::MOST;
 
 impl ExtentCursor {
+    /// Whether anything rides along with the cell that it is at.
+    #[inline]
+    pub fn has_tags(&self) -> bool {
+        self.valid && self.entry.tag_flags != 0
+    }
+
     /// The value of the cell that it is at, if it stands beside its key and the cell has no tags.
     #[inline]
     pub fn bare_value(&self) -> Option<&[u8]> {
