@@ -115,21 +115,20 @@ pub fn set_prefix_end(prefix: &[u8], out: &mut Vec<u8>) {
 
 /// The key of a cell.
 pub fn cell_key(row: &[u8], qualifier: &[u8], timestamp: Timestamp, kind: CellKind, seq: SeqNo) -> Vec<u8> {
-    cell_key_with_room(row, qualifier, (timestamp, kind, seq), 0)
+    let mut out = Vec::with_capacity(row.len() + qualifier.len() + 2 * EMPTY + SUFFIX);
+    put_cell_key(&mut out, (row, qualifier), (timestamp, kind, seq));
+    out
 }
 
-/// As [`cell_key`], with room for so many bytes behind it.
-pub fn cell_key_with_room(
-    row: &[u8],
-    qualifier: &[u8],
+/// Appends what [`cell_key`] gives.
+pub fn put_cell_key(
+    out: &mut Vec<u8>,
+    (row, qualifier): (&[u8], &[u8]),
     (timestamp, kind, seq): (Timestamp, CellKind, SeqNo),
-    room: usize,
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(row.len() + qualifier.len() + 2 * EMPTY + SUFFIX + room);
-    put_escaped(&mut out, row);
-    put_escaped(&mut out, qualifier);
-    put_suffix(&mut out, timestamp, kind, seq);
-    out
+) {
+    put_escaped(out, row);
+    put_escaped(out, qualifier);
+    put_suffix(out, timestamp, kind, seq);
 }
 
 fn put_suffix(out: &mut Vec<u8>, timestamp: Timestamp, kind: CellKind, seq: SeqNo) {

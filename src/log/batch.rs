@@ -1,11 +1,16 @@
 //! What is appended as one record.
 
 use super::cell::LogCell;
+use crate::Result;
 use crate::model::SeqNo;
+
+/// Takes cells one by one.
+pub type TakeCell<'a> = dyn FnMut(&LogCell<'_>) -> Result<()> + 'a;
 
 /// Cells that are written together or not at all.
 pub trait Batch {
-    fn cells(&self) -> Vec<LogCell<'_>>;
+    /// Gives all of them.
+    fn each(&self, take: &mut TakeCell<'_>) -> Result<()>;
     /// Makes them visible: their record is written and has this number.
     fn publish(&mut self, seq: SeqNo);
 }
@@ -14,8 +19,8 @@ pub trait Batch {
 pub struct NoCells<F: FnMut(SeqNo)>(pub F);
 
 impl<F: FnMut(SeqNo)> Batch for NoCells<F> {
-    fn cells(&self) -> Vec<LogCell<'_>> {
-        Vec::new()
+    fn each(&self, _take: &mut TakeCell<'_>) -> Result<()> {
+        Ok(())
     }
 
     fn publish(&mut self, seq: SeqNo) {

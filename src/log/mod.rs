@@ -16,7 +16,7 @@ mod turns;
 mod whole;
 mod writer;
 
-pub use batch::{Batch, NoCells};
+pub use batch::{Batch, NoCells, TakeCell};
 pub use bytes::Bytes;
 pub use cell::{FoundCell, LogCell};
 pub use file::{FileHeader, HEADER, list, path_of, store_of};

@@ -47,8 +47,8 @@ fn walked(bytes: Vec<u8>, number: u64) -> (Vec<Record>, Vec<Damage>) {
 struct Cells<'c>(&'c [LogCell<'c>]);
 
 impl Batch for Cells<'_> {
-    fn cells(&self) -> Vec<LogCell<'_>> {
-        self.0.to_vec()
+    fn each(&self, take: &mut TakeCell<'_>) -> Result<()> {
+        self.0.iter().try_for_each(take)
     }
 
     fn publish(&mut self, _seq: SeqNo) {}

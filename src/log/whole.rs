@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::batch::TakeCell;
 use super::cell::{LogCell, put_cell};
 use super::file::{FileHeader, HEADER, path_of};
 use super::record::{Place, RECORD_HEADER, RecordHeader};
@@ -23,21 +24,23 @@ pub struct Whole {
     pub last: SeqNo,
 }
 
-/// A record's bytes at the end of `buffer`, which begins at offset 0 of `place`.
+/// A record's bytes in `buffer`, which begins at offset 0 of `place`; `each` gives its cells.
 pub(super) fn put_record(
     buffer: &mut Vec<u8>,
     place: Place<'_>,
     (seq, synced): (SeqNo, SeqNo),
-    cells: &[LogCell<'_>],
+    each: impl FnOnce(&mut TakeCell<'_>) -> Result<()>,
 ) -> Result<()> {
     buffer.clear();
     buffer.resize(RECORD_HEADER, 0);
-    for cell in cells {
-        put_cell(buffer, place, cell)?;
-    }
+    let mut count = 0;
+    each(&mut |cell| {
+        count += 1;
+        put_cell(buffer, place, cell)
+    })?;
     let too_large = |_| crate::Error::new(crate::ErrorKind::ValueTooLarge, "an atomic batch cannot reach 4 GiB");
     let length = u32::try_from(buffer.len() - RECORD_HEADER).map_err(too_large)?;
-    let header = RecordHeader { length, count: cells.len() as u32, seq, synced };
+    let header = RecordHeader { length, count, seq, synced };
     buffer[..RECORD_HEADER].copy_from_slice(&header.encode(place));
     Ok(())
 }
@@ -95,7 +98,8 @@ impl Writing<'_> {
         let mut record = Vec::new();
         // All of this file is on the disk before it has a name.
         let synced = seq.min(self.whole);
-        put_record(&mut record, Place { store: self.store, file: self.header.number, offset }, (seq, synced), cells)?;
+        let place = Place { store: self.store, file: self.header.number, offset };
+        put_record(&mut record, place, (seq, synced), |take| cells.iter().try_for_each(take))?;
         self.pending.extend_from_slice(&record);
         self.last = self.last.max(seq);
         if self.pending.len() >= PIECE { self.flush() } else { Ok(()) }

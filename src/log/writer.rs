@@ -256,7 +256,7 @@ impl Log {
         let active = &mut *active;
         let (seq, place) =
             (SeqNo(active.next_seq), Place { store: &self.store, file: active.number, offset: active.offset });
-        put_record(&mut active.buffer, place, (seq, self.synced_record()), &batch.cells())?;
+        put_record(&mut active.buffer, place, (seq, self.synced_record()), |take| batch.each(take))?;
         if let Err(e) = active.file.write_at(&active.buffer, active.offset) {
             return Err(self.undo(active, &e));
         }

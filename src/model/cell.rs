@@ -117,11 +117,11 @@ pub enum ValueBytes<'a> {
     Root { len: u64, bytes: &'a [u8] },
 }
 
-impl ValueBytes<'_> {
+impl<'b> ValueBytes<'b> {
     /// What the cell itself has.
-    pub fn carried(&self) -> usize {
+    pub fn bytes(&self) -> &'b [u8] {
         match self {
-            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes.len(),
+            Self::Bytes(bytes) | Self::Root { bytes, .. } => bytes,
         }
     }
 

@@ -57,7 +57,7 @@ impl Engine {
         plan.results.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
         let mut events = if self.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
         events.extend(self.first_ttl(table, &plan.cells));
-        let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell }).collect();
+        let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell });
         let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts }, Some(now))?;
         drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
@@ -121,19 +121,38 @@ impl Engine {
 
     /// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows. The infos are those of
     /// the puts, in the order given, at that time; `None`: nobody wants them.
-    pub fn commit(
+    pub fn commit<'a>(
         &self,
-        cells: Vec<RowCell<'_>>,
+        cells: impl ExactSizeIterator<Item = RowCell<'a>>,
         judged: Judged,
         infos_at: Option<Timestamp>,
     ) -> Result<(SeqNo, Vec<CellInfo>)> {
+        if cells.len() < 2 {
+            let batch = self.readied(cells)?;
+            let places = 0..batch.len();
+            return self.commit_ready((batch, places), judged, infos_at);
+        }
         let (cells, places) = without_repeats(cells);
+        self.commit_ready((self.readied(cells.into_iter())?, places.into_iter()), judged, infos_at)
+    }
+
+    fn readied<'a>(&self, cells: impl ExactSizeIterator<Item = RowCell<'a>>) -> Result<Vec<Ready<'a>>> {
         let mut batch = Vec::with_capacity(cells.len());
         for RowCell { table, row, cell } in cells {
             let (value, cell) = cell.without_value();
             let value = self.prepare(value, cell.kind, Codec::of(cell.family.rules.compression))?;
             batch.push(Ready::new((table, row), cell, value));
         }
+        Ok(batch)
+    }
+
+    /// As [`Engine::commit`], of cells of which no two have one key; infos are made of those at the places given.
+    fn commit_ready(
+        &self,
+        (batch, places): (Vec<Ready<'_>>, impl Iterator<Item = usize>),
+        judged: Judged,
+        infos_at: Option<Timestamp>,
+    ) -> Result<(SeqNo, Vec<CellInfo>)> {
         self.check_constraints(&batch, judged)?;
         let _unique = if judged == Judged::Nothing { Vec::new() } else { self.hold_unique(&batch)? };
         let entries = self.entries_of(&batch)?;
@@ -152,7 +171,7 @@ impl Engine {
         self.disk.note_written(bytes + CELL * batch.len() as u64, tombstones);
         let Some(now) = infos_at else { return Ok((seq, Vec::new())) };
         let info = |at: usize| batch[at].info(seq, now);
-        Ok((seq, places.into_iter().filter(|&at| batch[at].kind.is_put()).map(info).collect()))
+        Ok((seq, places.filter(|&at| batch[at].kind.is_put()).map(info).collect()))
     }
 
     /// The bytes of a value where the cell can have them.

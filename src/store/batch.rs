@@ -10,9 +10,10 @@ use super::engine::Engine;
 use super::memtable::MemCell;
 use super::plan::Planned;
 use super::writing::no_tags;
+use crate::Result;
 use crate::blob::Root;
 use crate::format::key;
-use crate::log::{Batch, LogCell};
+use crate::log::{Batch, LogCell, TakeCell};
 use crate::model::{
     CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, Shared, StoredCell, TableSchema,
     Timestamp, ValueBytes, ValueRef,
@@ -72,9 +73,8 @@ impl<'a> Ready<'a> {
     /// A planned cell with the value that is ready.
     pub fn new((table, row): (&'a TableSchema, &'a [u8]), cell: Planned<'a>, value: Prepared) -> Self {
         let Planned { family, qualifier, timestamp, kind, tags, .. } = cell;
-        let stored = value.as_value();
-        let key = key::cell_key_with_room(row, &qualifier, (timestamp, kind, SeqNo(0)), stored.carried());
-        let cell = MemCell::new(key, &tags, stored);
+        let put_key = |out: &mut Vec<u8>| key::put_cell_key(out, (row, &qualifier), (timestamp, kind, SeqNo(0)));
+        let cell = MemCell::new(put_key, &tags, value.as_value());
         let _held = if let Prepared::Root { held, .. } = value { held } else { None };
         Self { table, row, family, qualifier, timestamp, kind, cell, _held }
     }
@@ -99,7 +99,7 @@ impl<'a> Ready<'a> {
 
     /// Bytes of the value that the log takes.
     pub fn bytes(&self) -> u64 {
-        self.cell.value().carried() as u64
+        self.cell.stored().len() as u64
     }
 
     /// What readers see of it, once it has its number.
@@ -123,8 +123,8 @@ pub struct Writing<'e, 'a> {
 }
 
 impl Batch for Writing<'_, '_> {
-    fn cells(&self) -> Vec<LogCell<'_>> {
-        self.cells.iter().map(Ready::to_log).collect()
+    fn each(&self, take: &mut TakeCell<'_>) -> Result<()> {
+        self.cells.iter().try_for_each(|ready| take(&ready.to_log()))
     }
 
     fn publish(&mut self, seq: SeqNo) {
@@ -139,13 +139,9 @@ impl Batch for Writing<'_, '_> {
 }
 
 /// Of cells with equal keys the last one stays; for each cell given, where it or its successor is.
-pub fn without_repeats(cells: Vec<RowCell<'_>>) -> (Vec<RowCell<'_>>, Vec<usize>) {
-    if cells.len() < 2 {
-        let places = (0..cells.len()).collect();
-        return (cells, places);
-    }
+pub fn without_repeats<'a>(cells: impl ExactSizeIterator<Item = RowCell<'a>>) -> (Vec<RowCell<'a>>, Vec<usize>) {
     let mut seen: FxHashMap<(FamilyId, Vec<u8>), usize> = FxHashMap::default();
-    let mut kept: Vec<RowCell<'_>> = Vec::with_capacity(cells.len());
+    let mut kept: Vec<RowCell<'a>> = Vec::with_capacity(cells.len());
     let mut places = Vec::with_capacity(cells.len());
     for one in cells {
         let Planned { family, qualifier, timestamp, kind, .. } = &one.cell;

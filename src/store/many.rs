@@ -53,7 +53,7 @@ impl Engine {
         if cells.is_empty() {
             return Ok(());
         }
-        let (seq, _) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts }, None)?;
+        let (seq, _) = self.commit(cells.into_iter(), if restores { Judged::Nothing } else { Judged::Puts }, None)?;
         drop((locks, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
         self.announce(&events);

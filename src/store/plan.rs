@@ -93,7 +93,8 @@ pub fn given_time(table: &TableSchema, timestamp: Timestamp, now: impl FnOnce() 
 impl<'a> Planner<'a> {
     /// The cells of all mutations, in order. Reads see the row as it was before.
     pub fn plan(&self, mutations: Vec<Mutation>) -> Result<Plan<'a>> {
-        let mut plan = Plan::default();
+        let cells = mutations.iter().map(Mutation::cells).sum();
+        let mut plan = Plan { cells: Vec::with_capacity(cells), results: Vec::new() };
         for mutation in mutations {
             match mutation {
                 Mutation::Put(cells) => {

@@ -302,10 +302,11 @@ fn memtable_of(options: &StoreOptions, state: &State, records: &[Record]) -> Mem
 
 fn insert(memtable: &Memtable, cell: &FoundCell, seq: SeqNo) {
     let bytes = cell.value.as_slice();
-    let key = key::cell_key_with_room(&cell.row, &cell.qualifier, (cell.timestamp, cell.kind, seq), bytes.len());
+    let column = (cell.row.as_slice(), cell.qualifier.as_slice());
+    let put_key = |out: &mut Vec<u8>| key::put_cell_key(out, column, (cell.timestamp, cell.kind, seq));
     let value = match cell.root {
         Some(len) => ValueBytes::Root { len, bytes },
         None => ValueBytes::Bytes(bytes),
     };
-    memtable.insert(cell.family, MemCell::new(key, &cell.tags, value));
+    memtable.insert(cell.family, MemCell::new(put_key, &cell.tags, value));
 }

@@ -61,7 +61,7 @@ impl Engine {
         let plan = planner.plan(vec![Mutation::Delete(markers)])?;
         cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
         let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
-        let (seq, _) = self.commit(cells, Judged::Newest, None)?;
+        let (seq, _) = self.commit(cells.into_iter(), Judged::Newest, None)?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         let event = |of: &Directory| Event::Row {

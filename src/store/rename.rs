@@ -163,7 +163,7 @@ impl Engine {
             RowCell { table: to_table, row: &rename.to.row, cell: target },
             RowCell { table: from_table, row: &rename.from.row, cell: other },
         ];
-        let (seq, written) = self.commit(cells, Judged::Puts, Some(from.planner.now))?;
+        let (seq, written) = self.commit(cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
         self.announce(&events);
@@ -210,7 +210,7 @@ impl Engine {
         let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
         events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
         let cells = vec![RowCell { table, row: &column.row, cell: put }];
-        let (seq, written) = self.commit(cells, Judged::Nothing, Some(place.planner.now))?;
+        let (seq, written) = self.commit(cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
         drop((lock, declared));
         self.settle(seq, self.durability(table))?;
         self.announce(&events);

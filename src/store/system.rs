@@ -14,7 +14,7 @@ use super::memtable::{MemCell, Memtable, Memtables};
 use super::open::{Reading, open_reading};
 use crate::backend::Event;
 use crate::env::sync::Mutex;
-use crate::format::key::cell_key;
+use crate::format::key::put_cell_key;
 use crate::model::{
     Catalogue, CatalogueChange, CellInfo, CellKind, Origin, SeqNo, TableName, Tags, ValueBytes, ValueRef,
 };
@@ -82,8 +82,9 @@ impl System {
     fn fill(&self) {
         let (shown, active) = (self.shown.load_full(), Memtable::default());
         cells::each(&shown.all, &mut |cell| {
-            let key = cell_key(cell.row, cell.qualifier.as_bytes(), cell.timestamp, CellKind::Put, SeqNo(1));
-            active.insert(cell.family, MemCell::new(key, &Tags::default(), ValueBytes::Bytes(&cell.value)));
+            let column = (cell.row, cell.qualifier.as_bytes());
+            let put_key = |out: &mut Vec<u8>| put_cell_key(out, column, (cell.timestamp, CellKind::Put, SeqNo(1)));
+            active.insert(cell.family, MemCell::new(put_key, &Tags::default(), ValueBytes::Bytes(&cell.value)));
         });
         // Order: who finds the catalogue finds its cells.
         self.engine.take_memory(Memtables { active: Arc::new(active), frozen: Vec::new() });

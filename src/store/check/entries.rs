@@ -47,8 +47,9 @@ pub(super) fn as_stored(
         let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
         let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
         for cell in records.flat_map(|record| record.cells).filter(|cell| entries.contains(&cell.family)) {
-            let key = key::cell_key(&cell.row, &cell.qualifier, TIME, CellKind::Put, SeqNo(0));
-            active.insert(cell.family, MemCell::new(key, &Tags::default(), ValueBytes::Bytes(&[])));
+            let column = (cell.row.as_slice(), cell.qualifier.as_slice());
+            let put_key = |out: &mut Vec<u8>| key::put_cell_key(out, column, (TIME, CellKind::Put, SeqNo(0)));
+            active.insert(cell.family, MemCell::new(put_key, &Tags::default(), ValueBytes::Bytes(&[])));
         }
     }
     let tables = Arc::new(Memtables { active: Arc::new(active), frozen: Vec::new() });

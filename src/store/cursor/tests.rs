@@ -29,7 +29,8 @@ fn some_keys() -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
 fn snapshot(cells: &[(usize, Vec<u8>)]) -> Snapshot {
     let tables: Vec<Arc<Memtable>> = (0..4).map(|_| Arc::default()).collect();
     for (table, key) in cells {
-        tables[*table].insert(FAMILY, MemCell::new(key.clone(), &Tags::default(), ValueBytes::Bytes(key)));
+        let put_key = |out: &mut Vec<u8>| out.extend_from_slice(key);
+        tables[*table].insert(FAMILY, MemCell::new(put_key, &Tags::default(), ValueBytes::Bytes(key)));
     }
     let frozen = tables[1..].iter().map(|table| Frozen { table: Arc::clone(table), last: SeqNo(0) }).collect();
     let tables = Arc::new(Memtables { active: Arc::clone(&tables[0]), frozen });

@@ -2,6 +2,7 @@
 //! comparisons end there, without a look at the key itself, which lies elsewhere.
 
 use std::borrow::Borrow;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -29,20 +30,30 @@ struct Extra {
     root: Option<u64>,
 }
 
+/// Bytes that [`SCRATCH`] keeps at most.
+const SCRATCH_MAX: usize = 64 << 10;
+
+thread_local! {
+    /// Where a cell's bytes are put together, before it is known how many there are.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 impl MemCell {
-    /// A cell by its key; tags are kept only if there are any. Nothing is moved if `key` has room for the value.
-    pub fn new(mut key: Vec<u8>, tags: &Tags, value: ValueBytes<'_>) -> Self {
-        let head = head_of(&key);
-        // A row has at most 32,767 bytes, a qualifier is bounded as a record is.
-        let key_len = key.len() as u32;
-        let (bytes, root) = match value {
-            ValueBytes::Bytes(bytes) => (bytes, None),
-            ValueBytes::Root { len, bytes } => (bytes, Some(len)),
-        };
-        key.extend_from_slice(bytes);
+    /// A cell by its key, which is appended to the bytes given; tags are kept only if there are any.
+    pub fn new(put_key: impl FnOnce(&mut Vec<u8>), tags: &Tags, value: ValueBytes<'_>) -> Self {
+        let root = if let ValueBytes::Root { len, .. } = value { Some(len) } else { None };
         let has_extra = root.is_some() || *tags != Tags::default();
         let extra = has_extra.then(|| Arc::new(Extra { tags: tags.clone(), root }));
-        Self { head, bytes: Shared::new(&key, key_len), extra }
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            put_key(scratch);
+            // A row has at most 32,767 bytes, a qualifier is bounded as a record is.
+            let (head, key_len) = (head_of(scratch), scratch.len() as u32);
+            scratch.extend_from_slice(value.bytes());
+            let bytes = Shared::new(scratch, key_len);
+            scratch.shrink_to(SCRATCH_MAX);
+            Self { head, bytes, extra }
+        })
     }
 
     /// Puts the sequence number into a key that was made without one.
@@ -211,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cell(key: &[u8]) -> MemCell {
-        MemCell::new(key.to_vec(), &Tags::default(), ValueBytes::Bytes(b"value"))
+        MemCell::new(|out| out.extend_from_slice(key), &Tags::default(), ValueBytes::Bytes(b"value"))
     }
 
     proptest! {
@@ -242,7 +253,8 @@ mod tests {
         let tags = Tags { ttl_ms: Some(5), ..Tags::default() };
         for (kept, key) in [(&tags, b"".as_slice()), (&Tags::default(), b"k")] {
             let key = key::cell_key(key, b"q", Timestamp(7), CellKind::Put, SeqNo(0));
-            let mut large = MemCell::new(key.clone(), kept, ValueBytes::Root { len: 99, bytes: b"root" });
+            let put_key = |out: &mut Vec<u8>| out.extend_from_slice(&key);
+            let mut large = MemCell::new(put_key, kept, ValueBytes::Root { len: 99, bytes: b"root" });
             assert!(large.is_root() && large.bare_value().is_none());
             assert_eq!(
                 (large.value().value_len(), &*large.shared(), large.is_plain()),
@@ -250,7 +262,7 @@ mod tests {
             );
             large.set_seq(CellKind::Put, SeqNo(3));
             assert_eq!(key::decode_suffix(large.key()), Some((Timestamp(7), CellKind::Put, SeqNo(3))));
-            let short = MemCell::new(key, kept, ValueBytes::Bytes(b"v"));
+            let short = MemCell::new(put_key, kept, ValueBytes::Bytes(b"v"));
             assert_eq!(
                 (short.value().value_len(), short.bare_value()),
                 (1, (*kept != tags).then_some(b"v".as_slice()))

@@ -209,7 +209,7 @@ impl Engine {
             let (family, timestamp, kind) = (&index.entries, TIME, CellKind::Put);
             RowCell { table, row: &parts.row, cell: Planned { family, qualifier, timestamp, kind, tags, value } }
         });
-        self.commit(cells.collect(), Judged::Nothing, None).map(|(seq, _)| seq)
+        self.commit(cells, Judged::Nothing, None).map(|(seq, _)| seq)
     }
 
     /// Whether values of a unique index that has all its entries are in one row each, and none is too long to be judged.
