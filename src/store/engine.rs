@@ -286,15 +286,18 @@ impl Engine {
         if self.tables().active.is_empty() {
             return Ok(());
         }
-        loop {
-            if self.log.needs_spare() {
-                self.log.make_spare(self.structure.next_number()?)?;
+        // It begins the flush that makes room.
+        self.with_reserve(|| {
+            loop {
+                if self.log.needs_spare() {
+                    self.log.make_spare(self.structure.next_number()?)?;
+                }
+                let edit = self.layout().state.edit;
+                if self.log.roll(edit, |last| self.freeze_at(last))?.is_some() {
+                    return Ok(());
+                }
             }
-            let edit = self.layout().state.edit;
-            if self.log.roll(edit, |last| self.freeze_at(last))?.is_some() {
-                return Ok(());
-            }
-        }
+        })
     }
 
     /// Nothing is written meanwhile.

@@ -124,8 +124,8 @@ impl Engine {
         self.release_reserve(Use::Deletes);
     }
 
-    /// Makes what is missing of the reserve and fits, by what is stored; lets everything be written again once there is
-    /// room beside it.
+    /// Makes what is missing of the reserve and fits, by what is stored, and gives back what is more than twice of it; lets
+    /// everything be written again once there is room beside it.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, store) = (&self.options.env, &self.options.path);
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
@@ -142,6 +142,9 @@ impl Engine {
             let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
             // Not anew for each cell.
             if len > 0 && bytes < len + len / 4 {
+                if let Some(file) = file.filter(|_| bytes < len / 2) {
+                    file.set_len(bytes).map_err(io)?;
+                }
                 continue;
             }
             let more = bytes - len.min(bytes);
@@ -163,11 +166,13 @@ impl Engine {
         Ok(())
     }
 
-    /// What is to be reserved, by what is stored, in which files. Order: what makes room in the end first.
+    /// What is to be reserved, by what is stored, in which files; what is in memory can be flushed with it. Order: what
+    /// makes room in the end first.
     fn wanted_reserve(&self) -> [(PathBuf, u64); 2] {
         let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
         let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
         let (last, deletes) = self.disk.sizes.reserved(stored);
+        let last = last.max(self.needed_by_flushes().min(self.disk.sizes.last));
         let store = &self.options.path;
         [(last_path(store), last), (deletes_path(store), deletes)]
     }

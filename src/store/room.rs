@@ -272,7 +272,12 @@ impl Engine {
         self.collect_blobs()?;
         self.restore_reserve()?;
         self.freeze()?;
-        self.flush_frozen()?;
+        let flushed = self.flush_frozen();
+        if let Err(e) = &flushed
+            && e.kind != ErrorKind::NoSpace
+        {
+            return flushed;
+        }
         self.tidy(pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
@@ -281,6 +286,8 @@ impl Engine {
             }
         }
         self.collect_blobs()?;
+        // What had no room before may have it now.
+        flushed.or_else(|_| self.flush_frozen())?;
         self.restore_reserve()
     }
 

@@ -4,6 +4,27 @@ use super::rig::full;
 use super::*;
 use crate::backend::CompactionKind::Major;
 
+fn reserved(env: &SimEnv) -> u64 {
+    ["/store/reserve", "/store/reserve.last"].iter().map(|path| env_bytes(env, path.as_ref()).len() as u64).sum()
+}
+
+#[test]
+fn what_is_in_memory_can_be_flushed_on_a_disk_that_others_have_filled() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let before = reserved(&env);
+    (0..80).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &[7; 10_000])));
+    store.engine.restore_reserve().unwrap();
+    let status = store.status().unwrap();
+    env.set_space(Some(status.disk_total - status.disk_free));
+    store.flush(None).unwrap();
+    assert_eq!(store.status().unwrap().memtable_cells, 0);
+    env.set_space(None);
+    store.engine.restore_reserve().unwrap();
+    assert_eq!(reserved(&env), before, "what is not needed any more was not given back");
+}
+
 #[test]
 fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
     let env = SimEnv::new();
