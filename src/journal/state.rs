@@ -168,8 +168,8 @@ impl State {
         self.references.iter().filter(move |(_, held)| counts_at(held, edit))
     }
 
-    /// The key from which on anyone needs an extent of a file, now or in a snapshot; empty: all of it.
-    pub fn needed_from(&self, file: u64, extent: u32) -> Arc<[u8]> {
+    /// The key from which on anyone needs an extent of a file, now or in a snapshot; empty: all of it, `None`: nobody does.
+    pub fn needed_from(&self, file: u64, extent: u32) -> Option<Arc<[u8]>> {
         let moments = self.moments();
         let of = |held: &Held| {
             let until = held.gone.unwrap_or(u64::MAX);
@@ -177,7 +177,7 @@ impl State {
             seen.chain(held.gone.is_none().then_some(u64::MAX)).map(|edit| held.from_at(edit)).min()
         };
         let of_it = self.references.iter().filter(|(of, _)| of.file == file && of.extent == extent);
-        of_it.filter_map(|(_, held)| of(held)).min().unwrap_or_else(|| Arc::from([]))
+        of_it.filter_map(|(_, held)| of(held)).min()
     }
 
     /// Numbers of the segment files that anything refers to.

@@ -275,8 +275,8 @@ impl Structure {
             let held_here = runs.iter().flat_map(|run| &run.extents).filter(of_it).count();
             // The map of open files has it, the layout, and this compaction.
             let known = 1 + layout.extents().filter(of_it).count() + held_here;
-            let from = layout.state.needed_from(number, extent.reference.extent);
-            if !from.is_empty()
+            if let Some(from) = layout.state.needed_from(number, extent.reference.extent)
+                && !from.is_empty()
                 && Arc::strong_count(&extent.file) == known
                 && let Ok(readable) = extent.readable()
             {

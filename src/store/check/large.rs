@@ -56,7 +56,7 @@ impl<'a> Needing<'a> {
             let Some(file) = file(reference.file) else { continue };
             let Ok(segment) = &file.segment else { continue };
             let Some(extent) = segment.extents().get(reference.extent as usize) else { continue };
-            let from = state.needed_from(reference.file, reference.extent);
+            let from = state.needed_from(reference.file, reference.extent).unwrap_or_default();
             match self.extent(extent, reference.family, reference.file, &from) {
                 // It is told where segments are checked.
                 Err(e) if e.kind == ErrorKind::Corrupt => {}

@@ -73,7 +73,7 @@ fn rewrite_file(engine: &Engine, number: u64, names: &Names) -> Result<Vec<Strin
             Some(_) if made.contains_key(&reference.extent) => {}
             Some(extent) => {
                 let mut ranges = Vec::new();
-                let from = state.needed_from(number, reference.extent);
+                let from = state.needed_from(number, reference.extent).unwrap_or_default();
                 made.insert(reference.extent, copy(engine, extent, &from, &mut ranges)?);
                 lost.extend(ranges.into_iter().map(|range| format!("{name}, {range}")));
             }

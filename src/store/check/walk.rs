@@ -85,8 +85,11 @@ impl<'f> Checker<'f> {
                         (self.tell)(CheckEvent::Finding(finding))?;
                     }
                     for extent in segment.extents() {
-                        let from = self.state.needed_from(file.number, extent.facts().number);
-                        self.extent(extent, &from)?;
+                        // What was merged away may have been given back in part.
+                        match self.state.needed_from(file.number, extent.facts().number) {
+                            Some(from) => self.extent(extent, &from)?,
+                            None => self.advance(extent.facts().stored_bytes)?,
+                        }
                     }
                 }
                 Err(e) => self.damage(path, None, e.message.clone())?,
