@@ -15,10 +15,8 @@ use crate::{Error, ErrorKind, Result};
 const MIB: u64 = 1 << 20;
 
 /// The least that is reserved for flushes and compactions, and for deletes, and its part of what is stored.
-const LAST: (u64, u64) = (256 << 10, 32);
-const DELETES: (u64, u64) = (64 << 10, 128);
-/// A compaction's slice on a full disk, at least.
-const LEAST_SLICE: u64 = MIB / 8;
+const LAST: (u64, u64) = (256 << 10, 8);
+const DELETES: (u64, u64) = (64 << 10, 32);
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
 const LARGE: u64 = 4 << 30;
 
@@ -49,7 +47,7 @@ impl Sizes {
     pub fn of(options: &mut StoreOptions, disk_total: u64) -> Self {
         options.memtable_bytes = options.memtable_bytes.min((disk_total / 128).max(MIB / 2));
         // A slice of a compaction fits into the reserve, and so does what its inputs have in common with it.
-        options.segment_bytes = options.segment_bytes.min((disk_total / 256).max(LEAST_SLICE));
+        options.segment_bytes = options.segment_bytes.min((disk_total / 256).max(MIB / 8));
         let deletes = (disk_total / 128).clamp(MIB / 4, 2 * options.memtable_bytes.max(MIB));
         let last = (disk_total / 32).clamp(MIB / 2, 4 * options.memtable_bytes.max(MIB));
         // What is in memory: one that is filled, and two that are flushed.
@@ -177,31 +175,14 @@ impl Engine {
         [(last_path(store), last), (deletes_path(store), deletes)]
     }
 
-    /// Bytes of a compaction's slice: on a full disk so few that they fit into what is free and reserved, with what
-    /// belongs to them.
-    pub fn slice_bytes(&self) -> u64 {
-        let whole = self.options.segment_bytes;
-        if !self.disk.is_short() {
-            return whole;
-        }
-        let (env, store) = (&self.options.env, &self.options.path);
-        let free = env.disk_space(store).map_or(0, |space| space.available);
-        let reserved: u64 = paths(store).iter().map(|path| self.len_of(path)).sum();
-        whole.min(((free + reserved) / 2).max(LEAST_SLICE))
-    }
-
-    /// Bytes of a file; 0 if there is none.
-    fn len_of(&self, path: &Path) -> u64 {
-        self.options.env.open(path).and_then(|file| file.len()).unwrap_or(0)
-    }
-
     /// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
     pub fn room_for_writes(&self, available: u64) -> u64 {
         if !self.disk.is_short() {
             return available.saturating_sub(self.disk.sizes.least);
         }
-        let missing =
-            self.wanted_reserve().iter().map(|(path, bytes)| bytes.saturating_sub(self.len_of(path))).sum::<u64>();
+        let env = &self.options.env;
+        let len = |path: &Path| env.open(path).and_then(|file| file.len()).unwrap_or(0);
+        let missing: u64 = self.wanted_reserve().iter().map(|(path, bytes)| bytes.saturating_sub(len(path))).sum();
         let left = available.saturating_sub(missing + missing / 4);
         if left < self.disk.sizes.enough { 0 } else { left - self.disk.sizes.least }
     }
