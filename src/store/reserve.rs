@@ -140,7 +140,8 @@ impl Engine {
             let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
             // Not anew for each cell.
             if len > 0 && bytes < len + len / 4 {
-                if let Some(file) = file.filter(|_| bytes < len / 2) {
+                // Not what others would take at once of a full disk.
+                if let Some(file) = file.filter(|_| bytes < len / 2 && !self.disk.is_short()) {
                     file.set_len(bytes).map_err(io)?;
                 }
                 continue;
