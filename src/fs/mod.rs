@@ -10,6 +10,7 @@ mod access;
 mod accesses;
 mod announce;
 mod append;
+mod astray;
 mod attr;
 mod cell_io;
 mod changes;

@@ -13,10 +13,9 @@ use crate::tree::place::NodeKey;
 pub struct Node {
     pub ino: u64,
     pub(super) key: RwLock<NodeKey>,
-    /// Its key is its identity: no other node has it, and its name is there. Under the table's lock.
-    pub(super) has_identity: AtomicBool,
-    /// It has no identity, or one whose number is not its own. Under the table's lock.
-    pub(super) is_astray: AtomicBool,
+    /// The number of its key, while that is its identity: no other node has it, and its name is there; 0: it has none.
+    /// Under the table's lock.
+    pub(super) own: AtomicU64,
     /// How often the kernel was told of it and has not forgotten since.
     pub(super) lookups: AtomicU64,
     opens: AtomicU32,
@@ -60,13 +59,12 @@ impl NodeState {
 }
 
 impl Node {
-    /// A node that has an identity.
-    pub(super) fn new(ino: u64, key: NodeKey) -> Arc<Self> {
+    /// A node that has an identity, whose number is `own`.
+    pub(super) fn new(ino: u64, key: NodeKey, own: u64) -> Arc<Self> {
         Arc::new(Self {
             ino,
             key: RwLock::new(key),
-            has_identity: AtomicBool::new(true),
-            is_astray: AtomicBool::new(false),
+            own: AtomicU64::new(own),
             lookups: AtomicU64::new(0),
             opens: AtomicU32::new(0),
             runs: AtomicU32::new(0),
@@ -80,6 +78,11 @@ impl Node {
     /// The node's identity now; a rename changes it.
     pub fn key(&self) -> NodeKey {
         self.key.read().clone()
+    }
+
+    /// Whether its key is its identity.
+    pub(super) fn has_identity(&self) -> bool {
+        self.own.load(Ordering::Relaxed) != 0
     }
 
     pub fn state(&self) -> MutexGuard<'_, NodeState> {

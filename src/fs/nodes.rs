@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::env::sync::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::astray::Astray;
 use super::identities::Identities;
 pub use super::node::{Node, NodeState};
 use super::numbers::{Numbers, NumbersBelow};
@@ -27,14 +28,13 @@ struct Maps {
     identities: Identities,
     /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
     order: VecDeque<u64>,
-    /// How many nodes are astray.
-    astray: Arc<AtomicUsize>,
+    astray: Arc<Astray>,
 }
 
 impl Maps {
     /// The node that has an identity, whose number is `number`.
     fn find(&self, key: &NodeKey, number: u64) -> Option<&Arc<Node>> {
-        let is_its = |node: &&Arc<Node>| node.has_identity.load(Ordering::Relaxed) && *node.key.read() == *key;
+        let is_its = |node: &&Arc<Node>| node.has_identity() && *node.key.read() == *key;
         if let Some(node) = self.by_ino.get(&number).filter(is_its) {
             return Some(node);
         }
@@ -50,26 +50,25 @@ impl Maps {
         }
         self.identities.note(&key, number, node.ino);
         *node.key.write() = key;
-        node.has_identity.store(true, Ordering::Relaxed);
-        self.set_astray(node, number != node.ino);
+        self.set_own(node, number);
         before
     }
 
     /// Takes away a node's identity; whether it had one.
     fn take_away(&mut self, node: &Node) -> bool {
-        let had = node.has_identity.swap(false, Ordering::Relaxed);
+        let had = node.has_identity();
         if had {
             self.identities.forget(&node.key.read(), node.ino);
         }
-        self.set_astray(node, true);
+        self.set_own(node, 0);
         had
     }
 
-    fn set_astray(&self, node: &Node, is_astray: bool) {
-        match (node.is_astray.swap(is_astray, Ordering::Relaxed), is_astray) {
-            (false, true) => drop(self.astray.fetch_add(1, Ordering::Relaxed)),
-            (true, false) => drop(self.astray.fetch_sub(1, Ordering::Relaxed)),
-            (true, true) | (false, false) => {}
+    fn set_own(&self, node: &Node, own: u64) {
+        let before = node.own.swap(own, Ordering::Relaxed);
+        // One that the kernel has forgotten meanwhile concerns nobody.
+        if self.by_ino.get(&node.ino).is_some_and(|held| std::ptr::eq(&**held, node)) {
+            self.astray.note(node.ino, before, own);
         }
     }
 
@@ -87,8 +86,8 @@ impl Maps {
 pub struct NodeTable {
     numbers: Numbers,
     maps: Mutex<Maps>,
-    /// See [`Maps`]: to be asked without its lock.
-    astray: Arc<AtomicUsize>,
+    /// That of [`Maps`], to be asked without their lock.
+    astray: Arc<Astray>,
 }
 
 impl NodeTable {
@@ -96,7 +95,7 @@ impl NodeTable {
         let maps = Maps::default();
         let astray = Arc::clone(&maps.astray);
         let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::new(maps), astray };
-        let node = Node::new(ROOT_INO, root);
+        let node = Node::new(ROOT_INO, root, ROOT_INO);
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
         table.maps.lock().by_ino.insert(ROOT_INO, node);
@@ -116,7 +115,7 @@ impl NodeTable {
     /// Whether a number is that of the node of a cell.
     pub fn is_of_cell(&self, ino: u64, column: &ColumnKey) -> bool {
         let maps = self.maps.lock();
-        let Some(node) = maps.by_ino.get(&ino).filter(|node| node.has_identity.load(Ordering::Relaxed)) else {
+        let Some(node) = maps.by_ino.get(&ino).filter(|node| node.has_identity()) else {
             return false;
         };
         let key = node.key.read();
@@ -131,10 +130,10 @@ impl NodeTable {
             Some(node) => Arc::clone(node),
             None => {
                 let ino = free_number(&maps, number);
-                let node = Node::new(ino, key.clone());
+                let node = Node::new(ino, key.clone(), number);
                 maps.by_ino.insert(ino, Arc::clone(&node));
                 maps.identities.note(key, number, ino);
-                maps.set_astray(&node, number != ino);
+                maps.astray.note(ino, ino, number);
                 maps.order.push_back(ino);
                 node
             }
@@ -160,9 +159,9 @@ impl NodeTable {
         self.told_as(self.own_number(key), || key.clone())
     }
 
-    /// As [`NodeTable::told`], of an identity with this number, which is made only if some node is astray.
+    /// As [`NodeTable::told`], of an identity with this number, which is made only where that does not tell.
     pub fn told_as(&self, number: u64, key: impl FnOnce() -> NodeKey) -> u64 {
-        if self.astray.load(Ordering::Relaxed) == 0 {
+        if !self.astray.concerns(number) {
             return number;
         }
         let (key, maps) = (key(), self.maps.lock());
@@ -270,9 +269,10 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
     if node.ino == ROOT_INO || node.lookups.load(Ordering::Relaxed) > 0 || node.opens() > 0 {
         return;
     }
-    maps.by_ino.remove(&node.ino);
     maps.take_away(node);
-    maps.set_astray(node, false);
+    // It is not there any more, so that nobody has to look.
+    maps.set_own(node, node.ino);
+    maps.by_ino.remove(&node.ino);
     maps.shrink();
     // Order: forgotten numbers are swept out before they outnumber the held ones.
     if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
@@ -364,7 +364,16 @@ mod tests {
             }
         }
         nodes.iter().for_each(|node| table.forget(node.ino, u64::MAX));
-        assert_eq!(table.astray.load(Ordering::Relaxed), 0, "all that were astray are gone");
+        assert!(table.astray.is_empty(), "all that were astray are gone");
+    }
+
+    #[test]
+    fn a_node_that_is_forgotten_before_its_name_goes_concerns_nobody() {
+        let table = table();
+        let node = table.look_up(&key("a"));
+        table.forget(node.ino, 1);
+        table.detach(&node);
+        assert!(table.astray.is_empty());
     }
 
     #[test]

@@ -72,9 +72,7 @@ impl MemoryLane {
             self.size = self.first;
         }
     }
-}
 
-impl MemoryLane {
     /// See [`Lane::next_row`].
     fn next_row(&mut self, row_end: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
         let before = self.at;

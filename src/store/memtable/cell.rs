@@ -45,12 +45,12 @@ impl MemCell {
         let has_extra = root.is_some() || *tags != Tags::default();
         let extra = has_extra.then(|| Arc::new(Extra { tags: tags.clone(), root }));
         SCRATCH.with_borrow_mut(|scratch| {
-            scratch.clear();
             put_key(scratch);
             // A row has at most 32,767 bytes, a qualifier is bounded as a record is.
             let (head, key_len) = (head_of(scratch), scratch.len() as u32);
             scratch.extend_from_slice(value.bytes());
             let bytes = Shared::new(scratch, key_len);
+            scratch.clear();
             scratch.shrink_to(SCRATCH_MAX);
             Self { head, bytes, extra }
         })
