@@ -180,6 +180,11 @@ impl State {
         of_it.filter_map(|(_, held)| of(held)).min()
     }
 
+    /// Whether any snapshot shows an extent.
+    pub fn is_in_snapshot(&self, reference: &Reference) -> bool {
+        self.references.get(reference).is_some_and(|held| is_kept(held, &self.moments()))
+    }
+
     /// Numbers of the segment files that anything refers to.
     pub fn files(&self) -> BTreeSet<u64> {
         self.references.keys().map(|reference| reference.file).collect()

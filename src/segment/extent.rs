@@ -135,12 +135,12 @@ impl Extent {
         Ok((group, n, place.at))
     }
 
-    /// Gives back to the disk what no walk from a key on reads; nobody may read it any more.
-    pub fn give_back(&self, from: &[u8]) -> Result<()> {
+    /// Gives back to the disk what no walk from a key on reads; nobody may read it any more. Whether the filesystem can.
+    pub fn give_back(&self, from: &[u8]) -> Result<bool> {
         let (_, _, offset) = self.block_of(from)?;
         let bytes = self.source.punch(self.facts.start, offset)?;
-        self.given_back.store(bytes, Ordering::Relaxed);
-        Ok(())
+        self.given_back.store(bytes.unwrap_or(0), Ordering::Relaxed);
+        Ok(bytes.is_some())
     }
 
     /// Reads its cells in order; not positioned yet.

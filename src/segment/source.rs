@@ -36,17 +36,17 @@ impl Source {
         Ok(Self { file: opened, path: path.to_owned(), owner: Owner { store, file }, len })
     }
 
-    /// Gives whole pages of a range back to the disk; how many bytes. None where a filesystem cannot.
-    pub(super) fn punch(&self, from: u64, to: u64) -> Result<u64> {
+    /// Gives whole pages of a range back to the disk; how many bytes. `None`: the filesystem cannot.
+    pub(super) fn punch(&self, from: u64, to: u64) -> Result<Option<u64>> {
         let (from, to) = (from.next_multiple_of(ALIGN), to / ALIGN * ALIGN);
         if from >= to {
-            return Ok(0);
+            return Ok(Some(0));
         }
         match self.file.punch(from, to - from) {
-            Err(e) if e.kind() == std::io::ErrorKind::Unsupported => Ok(0),
+            Err(e) if e.kind() == std::io::ErrorKind::Unsupported => Ok(None),
             punched => {
                 punched.map_err(|e| Error::io(format_args!("free room in {}", self.path.display()), &e))?;
-                Ok(to - from)
+                Ok(Some(to - from))
             }
         }
     }

@@ -112,8 +112,8 @@ impl Engine {
     /// The next slice of a merge, and the edit by which it counts.
     fn merge_slice(&self, merge: &Merge<'_>, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Slice> {
         let in_slices = merge.rules.new_version_behavior || merge.stale.is_some();
-        let bytes = if in_slices { self.options.segment_bytes } else { u64::MAX };
         let merged = self.with_reserve(|| {
+            let bytes = if in_slices { self.slice_bytes(&merge.runs) } else { u64::MAX };
             self.values.blobs.sync()?;
             let mut output = Output::new(self);
             let is_major = merge.kind == CompactionKind::Major;

@@ -28,6 +28,7 @@ mod expire;
 mod feed;
 mod flush;
 mod gathered;
+mod give_back;
 mod history;
 mod identity;
 mod judged;

@@ -4,9 +4,11 @@
 //! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::Engine;
+use super::layout::Run;
 use super::{Background, StoreOptions};
 use crate::env::Env;
 use crate::env::sync::Instant;
@@ -15,8 +17,10 @@ use crate::{Error, ErrorKind, Result};
 const MIB: u64 = 1 << 20;
 
 /// The least that is reserved for flushes and compactions, and for deletes, and its part of what is stored.
-const LAST: (u64, u64) = (256 << 10, 8);
-const DELETES: (u64, u64) = (64 << 10, 32);
+const LAST: (u64, u64) = (256 << 10, 16);
+const DELETES: (u64, u64) = (64 << 10, 64);
+/// A compaction's slice on a full disk, at least.
+const LEAST_SLICE: u64 = MIB / 8;
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
 const LARGE: u64 = 4 << 30;
 
@@ -47,7 +51,7 @@ impl Sizes {
     pub fn of(options: &mut StoreOptions, disk_total: u64) -> Self {
         options.memtable_bytes = options.memtable_bytes.min((disk_total / 128).max(MIB / 2));
         // A slice of a compaction fits into the reserve, and so does what its inputs have in common with it.
-        options.segment_bytes = options.segment_bytes.min((disk_total / 256).max(MIB / 8));
+        options.segment_bytes = options.segment_bytes.min((disk_total / 256).max(LEAST_SLICE));
         let deletes = (disk_total / 128).clamp(MIB / 4, 2 * options.memtable_bytes.max(MIB));
         let last = (disk_total / 32).clamp(MIB / 2, 4 * options.memtable_bytes.max(MIB));
         // What is in memory: one that is filled, and two that are flushed.
@@ -176,14 +180,31 @@ impl Engine {
         [(last_path(store), last), (deletes_path(store), deletes)]
     }
 
+    /// Bytes of a slice of a merge of `runs`: on a full disk so few that they fit into what is free and reserved, with
+    /// what belongs to them, if their room comes back. Else slices would use up what deletes need.
+    pub fn slice_bytes(&self, runs: &[Arc<Run>]) -> u64 {
+        let whole = self.options.segment_bytes;
+        if !self.disk.is_short() || !self.structure.comes_back(runs) {
+            return whole;
+        }
+        let env = &self.options.env;
+        let free = env.disk_space(&self.options.path).map_or(0, |space| space.available);
+        let reserved: u64 = paths(&self.options.path).iter().map(|path| self.len_of(path)).sum();
+        whole.min(((free + reserved) / 2).max(LEAST_SLICE))
+    }
+
+    /// Bytes of a file; 0 if there is none.
+    fn len_of(&self, path: &Path) -> u64 {
+        self.options.env.open(path).and_then(|file| file.len()).unwrap_or(0)
+    }
+
     /// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
     pub fn room_for_writes(&self, available: u64) -> u64 {
         if !self.disk.is_short() {
             return available.saturating_sub(self.disk.sizes.least);
         }
-        let env = &self.options.env;
-        let len = |path: &Path| env.open(path).and_then(|file| file.len()).unwrap_or(0);
-        let missing: u64 = self.wanted_reserve().iter().map(|(path, bytes)| bytes.saturating_sub(len(path))).sum();
+        let missing = |(path, bytes): &(PathBuf, u64)| bytes.saturating_sub(self.len_of(path));
+        let missing: u64 = self.wanted_reserve().iter().map(missing).sum();
         let left = available.saturating_sub(missing + missing / 4);
         if left < self.disk.sizes.enough { 0 } else { left - self.disk.sizes.least }
     }
@@ -218,9 +239,18 @@ impl Engine {
 
     /// Does what makes room in the end: with the reserve, if it does not without.
     pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut done = action();
-        while done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) && self.release_reserve(Use::Maintenance) {
+        let is_full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
+        let (mut done, mut released) = (action(), false);
+        while is_full(&done) && self.release_reserve(Use::Maintenance) {
+            released = true;
             done = action();
+        }
+        // Before others take it.
+        if released
+            && is_full(&done)
+            && let Err(e) = self.restore_reserve()
+        {
+            log::warn!("{e}; it is tried again");
         }
         done
     }

@@ -138,6 +138,9 @@ impl Engine {
             let gone = Item::SnapshotGone { name: name.to_owned() };
             self.change(|_| Ok(gone.into()), |layout| self.show(layout, |_| None))?;
         }
+        if let Err(e) = self.structure.give_back_all() {
+            log::warn!("{e}; what it left goes with the next compaction");
+        }
         self.announce(&[Event::Snapshot { name: name.to_owned() }]);
         Ok(())
     }

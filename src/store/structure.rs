@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ use crate::model::{Catalogue, FamilyId, FamilySchema};
 use crate::segment::{Cache, Caching, Segment};
 use crate::{Error, ErrorKind, Result};
 
-use super::layout::{File, Layout, Run, RunExtent};
+use super::layout::{File, Layout};
 use super::progress::Progress;
 
 /// Numbers of files that are reserved at once.
@@ -41,6 +41,8 @@ pub struct Structure {
     garbage: Mutex<Vec<Arc<File>>>,
     /// Lock 5: held while files are removed, so that who asks for it finds them gone.
     removing: Mutex<()>,
+    /// The filesystem gives nothing back of a file but the file.
+    pub cannot_punch: AtomicBool,
     #[cfg(test)]
     broken: Option<super::Broken>,
 }
@@ -76,6 +78,7 @@ impl Structure {
             files: Mutex::default(),
             garbage: Mutex::default(),
             removing: Mutex::default(),
+            cannot_punch: AtomicBool::new(false),
             #[cfg(test)]
             broken: None,
         };
@@ -262,28 +265,6 @@ impl Structure {
             }
         }
         bytes
-    }
-
-    /// Gives back to the disk what extents of `runs` have before the key from which on they count, if nobody else reads
-    /// their files, and no snapshot shows it. Order: the edit by which it does not count is on the disk twice.
-    pub fn give_back(&self, runs: &[Arc<Run>]) -> Result<()> {
-        let layout = self.layout();
-        let trimmed = || runs.iter().flat_map(|run| &run.extents).filter(|extent| extent.is_trimmed());
-        for extent in trimmed() {
-            let number = extent.reference.file;
-            let of_it = |other: &&RunExtent| other.reference.file == number;
-            let held_here = runs.iter().flat_map(|run| &run.extents).filter(of_it).count();
-            // The map of open files has it, the layout, and this compaction.
-            let known = 1 + layout.extents().filter(of_it).count() + held_here;
-            if let Some(from) = layout.state.needed_from(number, extent.reference.extent)
-                && !from.is_empty()
-                && Arc::strong_count(&extent.file) == known
-                && let Ok(readable) = extent.readable()
-            {
-                readable.give_back(&from)?;
-            }
-        }
-        Ok(())
     }
 
     /// Gives a damaged file a name by which no store finds it; that name. `None`: it is not there. Order: nothing refers

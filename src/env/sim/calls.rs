@@ -144,7 +144,7 @@ impl Env for SimEnv {
         sync::point();
         let state = self.state.lock();
         let total = state.space.unwrap_or(1 << 40);
-        let free = total.saturating_sub(state.used());
+        let free = total.saturating_sub(state.others + state.used());
         Ok(DiskSpace { total, free, available: free })
     }
 

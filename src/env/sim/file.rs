@@ -51,7 +51,7 @@ impl EnvFile for SimFile {
         let mut state = self.env.state.lock();
         let mut data = data.to_vec();
         let mut result = state.step(self.life);
-        let room = state.space.map_or(u64::MAX, |s| s.saturating_sub(state.used()));
+        let room = state.room();
         let len = state.nodes[self.node].live.len() as u64;
         let end = offset + data.len() as u64;
         if result.is_ok() && end.saturating_sub(len) > room {
@@ -67,6 +67,7 @@ impl EnvFile for SimFile {
             }
             for offset in state.faults.write(self.node, offset, len) {
                 let node = &mut state.nodes[self.node];
+                node.fill(offset, offset + data.len() as u64);
                 overwrite(&mut node.live, offset as usize, &data);
                 node.pending.push(Pending::Write(offset, data.clone()));
             }
@@ -109,6 +110,7 @@ impl EnvFile for SimFile {
         let mut state = self.env.state.lock();
         state.step(self.life)?;
         let node = &mut state.nodes[self.node];
+        node.fill(len, u64::MAX);
         node.live.resize(len as usize, 0);
         node.pending.push(Pending::Len(len));
         Ok(())
@@ -118,7 +120,7 @@ impl EnvFile for SimFile {
         sync::point();
         let mut state = self.env.state.lock();
         state.step(self.life)?;
-        if state.space.is_some_and(|space| space.saturating_sub(state.used()) < len) {
+        if state.room() < len {
             return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
         let node = &mut state.nodes[self.node];
@@ -137,6 +139,7 @@ impl EnvFile for SimFile {
         let end = (offset + len).min(node.live.len() as u64);
         if offset < end {
             let zeros = vec![0; (end - offset) as usize];
+            node.punch(offset, end);
             overwrite(&mut node.live, offset as usize, &zeros);
             node.pending.push(Pending::Write(offset, zeros));
         }

@@ -64,6 +64,8 @@ struct State {
     sync_fails: bool,
     faults: Faults,
     space: Option<u64>,
+    /// Bytes that others have written to the disk.
+    others: u64,
     random: u64,
     /// Grows with each crash; files and locks of an earlier life are dead.
     life: u64,
@@ -71,12 +73,31 @@ struct State {
     boots: u64,
 }
 
+/// What is given back within a file, bytes.
+const PAGE: u64 = 4096;
+
 #[derive(Clone, Default)]
 struct Node {
     live: Vec<u8>,
     durable: Vec<u8>,
     /// Writes and truncations since the last sync.
     pending: Vec<Pending>,
+    /// Numbers of the pages that were given back.
+    holes: BTreeSet<u64>,
+}
+
+impl Node {
+    fn used(&self) -> u64 {
+        (self.live.len() as u64).saturating_sub(self.holes.len() as u64 * PAGE)
+    }
+
+    fn punch(&mut self, from: u64, to: u64) {
+        self.holes.extend(from.div_ceil(PAGE)..to / PAGE);
+    }
+
+    fn fill(&mut self, from: u64, to: u64) {
+        self.holes.retain(|page| page * PAGE >= to || (page + 1) * PAGE <= from);
+    }
 }
 
 #[derive(Clone)]
@@ -157,8 +178,13 @@ impl State {
         self.faults.has_struck().is_some_and(|log| self.names.nodes_in(log).contains(&node))
     }
 
+    /// Bytes that may be written.
+    fn room(&self) -> u64 {
+        self.space.map_or(u64::MAX, |space| space.saturating_sub(self.others + self.used()))
+    }
+
     fn used(&self) -> u64 {
-        self.names.nodes().map(|n| self.nodes[n].live.len() as u64).sum()
+        self.names.nodes().map(|n| self.nodes[n].used()).sum()
     }
 
     fn next_random(&mut self) -> u64 {
@@ -185,7 +211,13 @@ impl State {
                 }
             }
         }
-        self.nodes[at].live = self.nodes[at].durable.clone();
+        let node = &mut self.nodes[at];
+        node.live = node.durable.clone();
+        let is_hole = |page: &u64| {
+            let bytes = (page * PAGE) as usize..((page + 1) * PAGE) as usize;
+            node.live.get(bytes).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+        };
+        node.holes.retain(is_hole);
     }
 }
 
@@ -307,6 +339,13 @@ impl SimEnv {
     /// Bytes that fit on the disk; `None` = no limit.
     pub fn set_space(&self, bytes: Option<u64>) {
         self.state.lock().space = bytes;
+    }
+
+    /// Others fill a disk of so many bytes.
+    pub fn fill_disk(&self, bytes: u64) {
+        let mut state = self.state.lock();
+        state.space = Some(bytes);
+        state.others = bytes.saturating_sub(state.used());
     }
 
     /// Changes stored bytes behind everyone's back.

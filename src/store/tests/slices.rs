@@ -263,6 +263,83 @@ fn what_was_merged_away_is_not_checked() {
     assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0);
 }
 
+const MANY: usize = 3000;
+
+/// Three runs of an extent each, which are much larger than what is reserved of them.
+fn much(attributes: &[(&str, &str)]) -> (SimEnv, Store) {
+    let env = SimEnv::new();
+    let store = sliced(&env, 256 << 20);
+    create(&store, attributes);
+    for round in 0..3_u8 {
+        (0..MANY).for_each(|n| drop(put(&store, &format!("r{n:04}"), "q", &[round; 600])));
+        store.flush(None).unwrap();
+    }
+    store.engine.restore_reserve().unwrap();
+    (env, store)
+}
+
+/// On a large disk a slice is larger than what is reserved of a store that is not.
+#[test]
+fn a_disk_that_others_fill_makes_slices_small() {
+    let (env, store) = much(&[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    env.fill_disk(1 << 40);
+    let before = (shown(&store, &table()), store.status().unwrap().segment_bytes);
+    store.engine.run_short();
+    store.compact(&table(), None, Major).unwrap();
+    assert!(store.status().unwrap().segment_bytes < before.1 * 3 / 4);
+    env.set_space(None);
+    assert_eq!(shown(&store, &table()), before.0);
+}
+
+/// Else slices whose inputs stay use up what deletes need, and a mount.
+#[test]
+fn beside_a_snapshot_a_full_disk_takes_deletes_all_the_same() {
+    for behavior in ["true", "false"] {
+        let (env, store) = much(&[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", behavior)]);
+        store.create_snapshot("s", None).unwrap();
+        env.fill_disk(1 << 40);
+        (0..MANY).for_each(|n| unlink(&store, &format!("r{n:04}"), "q"));
+        drop(store);
+        let store = sliced(&env, 256 << 20);
+        assert!(shown(&store, &table()).iter().all(|(_, versions)| versions.is_empty()));
+        store.delete_snapshot("s").unwrap();
+        store.engine.make_disk_room();
+        let status = store.status().unwrap();
+        assert!(status.disk_free > 2 * MANY as u64 * 600, "{} bytes came back", status.disk_free);
+    }
+}
+
+/// Else it comes back with the next compaction only.
+#[test]
+fn what_was_merged_beside_a_snapshot_is_given_back_when_that_goes() {
+    let calls = {
+        let env = SimEnv::new();
+        let store = begun(&env);
+        store.create_snapshot("s", None).unwrap();
+        let before = env.calls();
+        store.compact(&table(), None, Major).unwrap();
+        env.calls() - before
+    };
+    let mut given_back = 0;
+    for call in calls / 2..=calls {
+        let env = SimEnv::new();
+        let store = begun(&env);
+        store.create_snapshot("s", None).unwrap();
+        env.fail_call(call, FailMode::Once, libc::ENOENT);
+        let done = store.compact(&table(), None, Major);
+        env.heal();
+        if done.is_ok() || store.status().unwrap().poisoned.is_some() || !is_half_merged(&store) {
+            continue;
+        }
+        assert!(!is_given_back(&env, &store), "call {call}");
+        let before = shown(&store, &table());
+        store.delete_snapshot("s").unwrap();
+        given_back += usize::from(is_given_back(&env, &store));
+        assert_eq!(shown(&store, &table()), before, "call {call}");
+    }
+    assert!(given_back > 0, "no room was given back");
+}
+
 #[test]
 fn a_file_that_is_full_takes_the_chunks_of_its_last_cell() {
     let env = SimEnv::new();
