@@ -159,8 +159,8 @@ impl Import {
     /// Writes what is whole. Its rows may go on.
     pub fn write(&mut self, tell: TellBad<'_>) -> Result<()> {
         if self.loads.is_open() {
-            let stored = self.loads.finish();
-            return self.note_stored(stored.map(|_| Some(self.batched)));
+            let stored = self.loads.finish(self.batched);
+            return self.note_stored(stored);
         }
         self.batch.end_row();
         self.write_batch(tell)
@@ -279,34 +279,32 @@ impl Import {
 
     /// Adds a record to a bulk load.
     fn load(&mut self, changes: Changes, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
+        if self.loads.is_full() {
+            // Order: before the record, so that what is stored ends where it is said to.
+            let stored = self.loads.store(self.batched, || self.backend.bulk_load(&self.table));
+            self.note_stored(stored)?;
+        }
         let (cells, is_new) = (changes.changes.len() as u64, self.batch.comes_to(&changes.row));
         match self.loads.put(changes) {
             Ok(Taken::Loaded) => {
                 self.tally.cells += cells;
                 self.tally.rows += u64::from(is_new);
+                Ok(())
             }
             Ok(Taken::Usual(changes)) => {
-                let stored = self.loads.end().map(|_| Some(self.batched));
+                let stored = self.loads.end(self.batched);
                 self.note_stored(stored)?;
-                return self.gather(changes, record, tell);
+                self.gather(changes, record, tell)
             }
-            Err(e) if e.kind.is_of_what_is_put() => return self.refuse(Fault::whole(e.message), record, tell),
-            Err(e) => return self.note_stored(Err(e)),
+            Err(e) if e.kind.is_of_what_is_put() => self.refuse(Fault::whole(e.message), record, tell),
+            Err(e) => self.note_stored(Err(e)),
         }
-        if !self.loads.is_full() {
-            return Ok(());
-        }
-        // The record itself is not noted yet: it may come again.
-        let stored = self.loads.store((&self.backend, &self.table), self.batched);
-        self.note_stored(stored)
     }
 
-    /// What loads have come to.
-    fn note_stored(&mut self, stored: Result<Option<Reached>>) -> Result<()> {
-        if let Some(done) = stored.map_err(|e| e.context(self.not_written()))? {
-            self.done = done;
-        }
-        Ok(())
+    /// Loads were stored, all or some of them.
+    fn note_stored(&mut self, stored: Result<()>) -> Result<()> {
+        self.done = self.loads.stored().unwrap_or(self.done);
+        stored.map_err(|e| e.context(self.not_written()))
     }
 
     fn refuse(&mut self, fault: Fault, record: Record<'_>, tell: TellBad<'_>) -> Result<()> {
