@@ -123,6 +123,7 @@ impl Import {
     /// The next bytes of the stream. What is whole of them is written in batches; [`Import::write`] writes the rest.
     pub fn feed(&mut self, bytes: &[u8], tell: TellBad<'_>) -> Result<()> {
         self.splitter.push(bytes);
+        self.note_batched();
         while let Some(span) = self.splitter.next() {
             self.record(&span, tell)?;
         }

@@ -84,6 +84,7 @@ impl Splitter {
         self.looked -= self.begin;
         self.begin = 0;
         self.buffer.extend_from_slice(bytes);
+        self.pass_between();
     }
 
     /// The next record that is whole.
@@ -115,11 +116,25 @@ impl Splitter {
         Some(self.take()).filter(|span| !span.range.is_empty())
     }
 
+    /// What stands between objects is of none: a line that has ended behind one was passed with it.
+    fn pass_between(&mut self) {
+        if self.shape != Shape::Objects || self.looked > self.begin {
+            return;
+        }
+        let between = self.buffer[self.begin..].iter().take_while(|byte| is_between(**byte));
+        let (bytes, lines) =
+            between.fold((0, 0), |(bytes, lines), byte| (bytes + 1, lines + u64::from(*byte == b'\n')));
+        (self.begin, self.looked) = (self.begin + bytes, self.begin + bytes);
+        (self.begin_line, self.line) = (self.begin_line + lines, self.line + lines);
+        self.passed += bytes as u64;
+    }
+
     fn take(&mut self) -> Span {
         let span = self.trimmed(self.begin..self.looked);
         self.passed += (self.looked - self.begin) as u64;
         (self.begin, self.begin_line) = (self.looked, self.line);
         (self.at, self.depth) = (At::Start, 0);
+        self.pass_between();
         span
     }
 
@@ -130,8 +145,7 @@ impl Splitter {
             start += MARK.len();
         }
         if self.shape == Shape::Objects {
-            let between = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
-            while start < end && between(self.buffer[start]) {
+            while start < end && is_between(self.buffer[start]) {
                 line += u64::from(self.buffer[start] == b'\n');
                 start += 1;
             }
@@ -174,11 +188,16 @@ impl Splitter {
             }
             // What is no object is a record to its line's end, which nobody can read.
             (At::Within, b'\n') if self.depth == 0 => return true,
-            (at, byte) if self.depth == 0 && (byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']')) => at,
+            (at, byte) if self.depth == 0 && is_between(byte) => at,
             _ => At::Within,
         };
         false
     }
+}
+
+/// Whether a byte stands between objects.
+fn is_between(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']')
 }
 
 #[cfg(test)]
@@ -229,5 +248,22 @@ mod tests {
         check(Shape::Objects, array, &[(2, "{\"a\": \"}\\\"\"}"), (3, "{\"b\":{\"c\":1}}")]);
         check(Shape::Objects, "{}{\n}\nx\n{}", &[(1, "{}"), (1, "{\n}"), (3, "x"), (4, "{}")]);
         check(Shape::Objects, "{\"cut", &[(1, "{\"cut")]);
+    }
+
+    #[test]
+    fn a_line_has_passed_with_the_last_object_in_it() {
+        let mut splitter = Splitter::new(Shape::Objects, (0, 0));
+        splitter.push(b"[\n{}, {}");
+        assert_eq!(splitter.passed(), (2, 1));
+        assert!(splitter.next().is_some());
+        assert_eq!(splitter.passed(), (6, 1), "another one follows");
+        assert!(splitter.next().is_some() && splitter.next().is_none());
+        assert_eq!(splitter.passed(), (8, 1));
+        splitter.push(b",\n{\"");
+        assert_eq!(splitter.passed(), (10, 2));
+        assert!(splitter.next().is_none());
+        splitter.push(b"\":1}\n]\n");
+        assert!(splitter.next().is_some_and(|span| span.line == 3));
+        assert_eq!(splitter.passed(), (19, 4));
     }
 }
