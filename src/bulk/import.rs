@@ -287,19 +287,18 @@ impl Import {
         }
         let (cells, is_new) = (changes.changes.len() as u64, self.batch.comes_to(&changes.row));
         match self.loads.put(changes) {
-            Ok(Taken::Loaded) => {
-                self.tally.cells += cells;
-                self.tally.rows += u64::from(is_new);
-                Ok(())
-            }
+            Ok(Taken::Loaded) => self.tally.cells += cells,
             Ok(Taken::Usual(changes)) => {
                 let stored = self.loads.end(self.batched);
                 self.note_stored(stored)?;
-                self.gather(changes, record, tell)
+                // To the batch its row is that of the record before: it is counted here.
+                self.gather(changes, record, tell)?;
             }
-            Err(e) if e.kind.is_of_what_is_put() => self.refuse(Fault::whole(e.message), record, tell),
-            Err(e) => self.note_stored(Err(e)),
+            Err(e) if e.kind.is_of_what_is_put() => return self.refuse(Fault::whole(e.message), record, tell),
+            Err(e) => return self.note_stored(Err(e)),
         }
+        self.tally.rows += u64::from(is_new);
+        Ok(())
     }
 
     /// Loads were stored, all or some of them.

@@ -55,3 +55,13 @@ fn bulk_a_large_import_stores_what_puts_would() {
         assert!(status["segments"].as_u64().unwrap() > 1, "{status}");
     }
 }
+
+#[test]
+fn bulk_a_row_that_ends_a_load_is_counted() {
+    let stored = Stored::new();
+    let row = |n: usize| format!("r{n:06},{}\n", "x".repeat(if n == 40_000 { 70_000 } else { 50 }));
+    let rows = 50_000;
+    stored.write("long.csv", "HBASE_ROW_KEY,f:q\n".to_owned() + &(0..rows).map(row).collect::<String>());
+    let said = stored.done(&["import", "STORE", "t", "long.csv"]);
+    assert_eq!(said, format!("imported {rows} cells of {rows} rows\n"));
+}
