@@ -115,6 +115,11 @@ impl Import {
         self.done.at
     }
 
+    /// Whether all that was taken of the stream is in the store. What a write has left out does not come again.
+    pub fn is_stored(&self) -> bool {
+        self.done.at == self.batched.at
+    }
+
     /// What was done of the stream before that place: what is behind it comes again where the import goes on.
     pub fn tally_done(&self) -> Tally {
         self.done.tally
@@ -167,14 +172,14 @@ impl Import {
         self.write_batch(tell)
     }
 
-    /// As at the end of the stream, which may go on: what stands behind the last line feed is read, and will be again.
+    /// As at the end of the stream, which may go on: what stands behind the last line feed is read by itself, and again.
     pub fn write_all(&mut self, tell: TellBad<'_>) -> Result<()> {
+        self.write(tell)?;
         let rest = self.splitter.rest();
         self.note_unended(rest.as_ref());
-        if let Some(span) = rest {
-            let changes = self.read(&span);
-            self.take_span(changes, &span, tell)?;
-        }
+        let Some(span) = rest else { return Ok(()) };
+        let changes = self.read(&span);
+        self.take_span(changes, &span, tell)?;
         self.write(tell)
     }
 
@@ -182,10 +187,8 @@ impl Import {
     pub fn finish(&mut self, tell: TellBad<'_>) -> Result<()> {
         let rest = self.splitter.take_rest();
         self.note_unended(rest.as_ref());
-        match rest {
-            Some(span) => self.record(&span, tell)?,
-            None => self.note_batched(),
-        }
+        rest.map_or(Ok(()), |span| self.record(&span, tell))?;
+        self.note_batched();
         self.write(tell)
     }
 

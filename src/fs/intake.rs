@@ -83,7 +83,10 @@ impl Intake {
         if state.failed.is_some() || !std::mem::take(&mut state.is_dirty) {
             return Ok(());
         }
-        state.import.write_all(&mut |bad| Err(refusal(bad)))
+        let stored = state.import.write_all(&mut |bad| Err(refusal(bad)));
+        // What is left out would lack in the midst of what goes on. A last line that is none yet may become one.
+        state.failed = stored.as_ref().err().filter(|_| !state.import.is_stored()).cloned();
+        stored
     }
 
     /// After the last close: the last line of what was stored, if it may be cut off.

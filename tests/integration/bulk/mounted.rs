@@ -130,6 +130,29 @@ fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
 }
 
 #[test]
+fn mount_import_takes_nothing_behind_a_close_that_has_left_lines_out() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    let made = fixture.cellfs(&["create-check", &store, "t", "f", "number", "--columns", "n", "--type", "i64"]);
+    assert!(made.status.success(), "{made:?}");
+    let mut file = File::create(fixture.path("t/.import/csv")).unwrap();
+    // A program of several that write to one opening has ended.
+    let close = |file: &File| nix::unistd::close(file.try_clone().unwrap()).map_err(std::io::Error::from);
+    file.write_all(b"HBASE_ROW_KEY,f:n\nr1,1\nr2,-").unwrap();
+    assert_eq!(errno(close(&file)), libc::EINVAL, "a line that is none yet");
+    file.write_all(b"2\nr3,soon\nr4,4\n").unwrap();
+    assert_eq!(errno(close(&file)), libc::EINVAL);
+    assert_eq!(errno(file.write_all(b"r5,5\n")), libc::EINVAL, "or r4 would lack in the midst");
+    drop(file);
+    assert_eq!(names(&fixture.path("t")), ["r1", "r2"]);
+    let said = errors(&fixture);
+    assert!(
+        said.lines().last().is_some_and(|newest| newest.contains("line 4") && newest.contains("open it")),
+        "{said}"
+    );
+}
+
+#[test]
 fn mount_import_of_many_lines_holds_little_memory() {
     let fixture = Fixture::new();
     let resident = || {
