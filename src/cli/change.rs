@@ -1,6 +1,7 @@
 //! alter, truncate, incr, append.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -10,14 +11,13 @@ use super::cells::{condition, full_column, mutated, open, value_argument};
 use super::output::Output;
 use super::tables::{assignment, confirmed, new_family, no_table, parse_family};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, ColumnDelta, Increment, IndexSchema, Mutation, Origin, Settings, TableName,
-    TableSchema, Time, TimeRange,
-    attributes::{family_effect, table_attribute, table_effect, without_effect},
-    give_attributes,
+    Append, Catalogue, CatalogueChange, ColumnDelta, FamilySchema, Increment, IndexSchema, KEEP_VERSIONS_FOR, Mutation,
+    Origin, Settings, TableName, TableSchema, Time, TimeRange,
+    attributes::{table_attribute, table_effect, without_effect, without_effect_in},
+    give_attributes, has_new_version_behavior,
 };
 use crate::{Error, ErrorKind, Result};
 
-const KEEP_VERSIONS_FOR: &str = "KEEP_VERSIONS_FOR";
 /// Bytes that a command appends in one step, which it holds.
 const APPEND_MAX: u64 = 64 << 20;
 
@@ -96,22 +96,32 @@ fn is_attribute(key: &str) -> bool {
 fn alter_family(table: &mut TableSchema, text: &str, settings: &Settings) -> Result<Vec<String>> {
     let (name, attributes) = parse_family(text)?;
     let parts: Vec<_> = text.split(',').skip(1).map(assignment).collect::<Result<_>>()?;
-    let mut said: Vec<String> =
-        parts.iter().filter_map(|(key, value)| without_effect(family_effect(key), key, value)).collect();
+    let mut said = Vec::new();
     match table.families.get_mut(&name) {
         None => table.declare(new_family(settings, &name, attributes)),
         Some(family) => {
-            let before = family.attributes.get(KEEP_VERSIONS_FOR).cloned();
+            let before = family.attributes.clone();
             give_attributes(&mut family.attributes, attributes);
-            if let Some(seconds) = before.filter(|_| !family.attributes.contains_key(KEEP_VERSIONS_FOR)) {
-                said.push(format!(
-                    "family {name} keeps no more than its VERSIONS now: {KEEP_VERSIONS_FOR} ({seconds} s) goes with \
-                     fewer of them; to keep it, give it as well: {name},VERSIONS=N,{KEEP_VERSIONS_FOR}={seconds}"
-                ));
-            }
+            said.extend(keeps_less(family, &before));
         }
     }
+    let Some(family) = table.families.get(&name) else { return Ok(said) };
+    said.extend(parts.iter().filter_map(|(key, value)| without_effect_in(&family.attributes, key, value)));
     Ok(said)
+}
+
+/// What is to be said where KEEP_VERSIONS_FOR has gone with what was given.
+fn keeps_less(family: &FamilySchema, before: &BTreeMap<String, String>) -> Option<String> {
+    let seconds = before.get(KEEP_VERSIONS_FOR).filter(|_| !family.attributes.contains_key(KEEP_VERSIONS_FOR))?;
+    let name = &family.name;
+    let gone =
+        format!("family {name} keeps no more than its VERSIONS now: {KEEP_VERSIONS_FOR} ({seconds} s) goes with");
+    Some(match has_new_version_behavior(&family.attributes) {
+        Some(true) => format!(
+            "{gone} fewer of them; to keep it, give it as well: {name},VERSIONS=N,{KEEP_VERSIONS_FOR}={seconds}"
+        ),
+        _ => format!("{gone} NEW_VERSION_BEHAVIOR, without which it has no effect"),
+    })
 }
 
 /// Into the trash, as a dropped table of that name; `--now` for good.

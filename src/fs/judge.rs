@@ -7,6 +7,7 @@ use super::handles::TextHandle;
 use super::held_text::HeldText;
 use crate::model::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
+    without_effect_in,
 };
 use crate::model::row_key::Recipe;
 use crate::model::{
@@ -90,10 +91,17 @@ fn is_patch(bytes: &[u8]) -> bool {
 }
 
 /// An attribute that is taken and changes nothing says so.
-pub(super) fn said_of(place: &SchemaPlace, value: &str) -> Option<String> {
-    let SchemaPlace::Attribute { family, name, .. } = place else { return None };
-    let effect = if family.is_some() { family_effect(name) } else { table_effect(name) };
-    without_effect(effect, name, value)
+pub(super) fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: &str) -> Option<String> {
+    let SchemaPlace::Attribute { table, family, name } = place else { return None };
+    let Some(family) = family else { return without_effect(table_effect(name), name, value) };
+    let known = catalogue.tables.get(table).and_then(|table| table.families.get(family))?;
+    // One that is restored gets them one by one.
+    let is_restored = catalogue.restored.contains(&known.id);
+    if is_restored {
+        without_effect(family_effect(name), name, value)
+    } else {
+        without_effect_in(&known.attributes, name, value)
+    }
 }
 
 /// Refuses an attribute that does not go with the others that its family has.

@@ -277,8 +277,9 @@ impl Fs {
             }
         };
         self.removals.show(place);
-        let said = value.as_deref().and_then(|value| said_of(place, value));
-        let said = said.or(lacking(self.tree.backend.catalogue()?.as_ref(), place, value.as_deref()));
+        let catalogue = self.tree.backend.catalogue()?;
+        let said = value.as_deref().and_then(|value| said_of(&catalogue, place, value));
+        let said = said.or(lacking(&catalogue, place, value.as_deref()));
         self.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
         if let Some(sentence) = said {
             log::warn!("{sentence}");

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compression, FamilyRules, KeepDeleted, TableSchema};
+use super::{Compression, FamilyRules, KEEP_VERSIONS_FOR, KeepDeleted, TableSchema, has_new_version_behavior};
 use crate::{Error, ErrorKind, Result};
 
 /// FOREVER in seconds (HConstants.FOREVER).
@@ -58,7 +58,7 @@ const FAMILY: &[Attribute] = &[
     honoured("KEEP_DELETED_CELLS", Form::OneOf(&["FALSE", "TRUE", "TTL"]), Some("FALSE")),
     honoured("NEW_VERSION_BEHAVIOR", Form::Boolean, OFF),
     honoured("PURGE_DELETED_AFTER", Form::Seconds, Some("FOREVER")),
-    honoured("KEEP_VERSIONS_FOR", Form::Seconds, Some("0")),
+    honoured(KEEP_VERSIONS_FOR, Form::Seconds, Some("0")),
     honoured("COMPRESSION", COMPRESSIONS, Some("NONE")),
     honoured("BLOCKSIZE", Form::Integer { least: 1024, most: 16 << 20 }, Some("65536")),
     honoured("BLOOMFILTER", Form::OneOf(&["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"]), Some("ROW")),
@@ -232,12 +232,22 @@ pub fn without_effect(effect: Option<Effect>, name: &str, value: &str) -> Option
     })
 }
 
+/// As [`without_effect`], of a family that has these attributes.
+pub fn without_effect_in(family: &BTreeMap<String, String>, name: &str, value: &str) -> Option<String> {
+    if name == KEEP_VERSIONS_FOR && has_new_version_behavior(family) != Some(true) {
+        let text = "is kept and shown, but has no effect in a family without NEW_VERSION_BEHAVIOR";
+        return Some(format!("{name}={value} {text}"));
+    }
+    without_effect(family_effect(name), name, value)
+}
+
 /// What is to be said of a table's attributes that are kept and change nothing.
 pub fn all_without_effect(table: &TableSchema) -> Vec<String> {
     let of_table = table.attributes.iter().map(|(name, value)| (table_effect(name), name, value));
-    let families = table.families.values().flat_map(|family| &family.attributes);
-    let of_families = families.map(|(name, value)| (family_effect(name), name, value));
-    of_table.chain(of_families).filter_map(|(effect, name, value)| without_effect(effect, name, value)).collect()
+    let of_table = of_table.filter_map(|(effect, name, value)| without_effect(effect, name, value));
+    let families = table.families.values().map(|family| &family.attributes);
+    let each = families.flat_map(|family| family.iter().map(move |(name, value)| (family, name, value)));
+    of_table.chain(each.filter_map(|(family, name, value)| without_effect_in(family, name, value))).collect()
 }
 
 /// Names and defaults of a family's attributes, in HBase's order.
@@ -286,7 +296,7 @@ pub fn derive_rules(
         keep_deleted: keep_deleted(get("KEEP_DELETED_CELLS")),
         new_version_behavior: get("NEW_VERSION_BEHAVIOR") == Some("true"),
         purge_deleted_after_ms: seconds("PURGE_DELETED_AFTER")?.map(|s| s * 1000),
-        keep_versions_for_ms: match get("KEEP_VERSIONS_FOR") {
+        keep_versions_for_ms: match get(KEEP_VERSIONS_FOR) {
             None => 0,
             text => parse_seconds(text.unwrap_or_default())?.map_or(u64::MAX, |s| s * 1000),
         },

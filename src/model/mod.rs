@@ -48,7 +48,8 @@ pub use name::{
 pub use piece::{Cells, FoundCell, Piece, Results, TakePiece, VALUE_PIECE};
 pub use query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};
 pub use schema::{
-    Complete, Compression, FamilyRules, FamilySchema, KeepDeleted, file_family_attributes, give_attributes,
+    Complete, Compression, FamilyRules, FamilySchema, KEEP_VERSIONS_FOR, KeepDeleted, file_family_attributes,
+    give_attributes, has_new_version_behavior,
 };
 pub use settings::{CHANGES_RETAIN, DEFAULT, Setting, SettingOrigin, Settings, VALUE_LIMIT};
 pub use shared::Shared;

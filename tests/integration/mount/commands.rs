@@ -234,3 +234,49 @@ fn check_tells_of_a_log_that_is_gone() {
         assert!(output.status.code() == Some(1) && said.contains("it was on the disk once"), "{said}");
     }
 }
+
+#[test]
+fn mount_keep_versions_for_is_where_it_has_an_effect_or_was_asked_for() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let altered = |family: &str| {
+        let output = fixture.cellfs(&["alter", store, "t", family]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let shown = |family: &str| {
+        let described = fs::read_to_string(fixture.path("t/.info/describe")).unwrap();
+        let name = format!("{{NAME => '{family}'");
+        let line = described.lines().find(|line| line.starts_with(&name)).unwrap().to_owned();
+        let is_described = line.contains("'KEEP_VERSIONS_FOR'");
+        assert_eq!(fixture.path(&format!("t/.schema/{family}/KEEP_VERSIONS_FOR")).exists(), is_described);
+        is_described
+    };
+    let said = |seconds: u32| {
+        let text = "is kept and shown, but has no effect in a family without NEW_VERSION_BEHAVIOR";
+        format!("KEEP_VERSIONS_FOR={seconds} {text}")
+    };
+    // Of HBase's rules from the start, or from now on.
+    assert!(shown("f"));
+    fs::write(fixture.path("t/.schema/f/NEW_VERSION_BEHAVIOR"), "false").unwrap();
+    assert_eq!(altered("g,NEW_VERSION_BEHAVIOR=false"), "");
+    assert_eq!(altered("h,VERSIONS=20"), "");
+    assert!(!shown("f") && !shown("g") && shown("h"));
+    assert!(altered("h,NEW_VERSION_BEHAVIOR=false").contains("goes with NEW_VERSION_BEHAVIOR"));
+    assert!(!shown("h"));
+    // Who asks for it is told.
+    assert!(!errors().contains("KEEP_VERSIONS_FOR"), "{}", errors());
+    fs::write(fixture.path("t/.schema/f/KEEP_VERSIONS_FOR"), "60").unwrap();
+    assert!(errors().contains(&said(60)), "{}", errors());
+    assert!(altered("g,KEEP_VERSIONS_FOR=70").contains(&said(70)));
+    assert!(altered("i,NEW_VERSION_BEHAVIOR=false,KEEP_VERSIONS_FOR=80").contains(&said(80)));
+    assert!(shown("f") && shown("g") && shown("i"));
+    assert_eq!(altered("i,NEW_VERSION_BEHAVIOR=true"), "");
+    assert_eq!(altered("i,KEEP_VERSIONS_FOR=90"), "");
+    // What new families have by default.
+    run(&fixture, &["config", store, "default.NEW_VERSION_BEHAVIOR", "false"]);
+    fs::create_dir(fixture.path("t/.schema/j")).unwrap();
+    assert!(!shown("j"));
+}
