@@ -158,7 +158,10 @@ impl<'a> Look<'a> {
             .filter(|from| *from > self.family.made_at)
             .map(|from| Complete { from, because: "PURGE_DELETED_AFTER drops what was deleted before".to_owned() });
         let latest = [dropped, expired, purged, self.family.complete.clone()].into_iter().fold(None, Complete::later);
-        latest.unwrap_or_else(|| Complete { from: Timestamp::ZERO, because: "nothing was dropped".to_owned() })
+        latest.unwrap_or_else(|| Complete {
+            from: Timestamp::ZERO,
+            because: "no rule or purge has dropped anything".to_owned(),
+        })
     }
 }
 

@@ -43,7 +43,10 @@ fn mount_at_tells_what_versions_has_dropped() {
         assert_eq!(line(file, "f")[1..3], ["2000", "1970-01-01T00:00:02.000Z"], "{file:?}");
         assert!(line(file, "f")[3].contains("VERSIONS 3") && line(file, "f")[3].contains("r/f/q"));
     }
-    assert_eq!(line(&complete[1], "g")[1..], ["0", "1970-01-01T00:00:00.000Z", "nothing was dropped"]);
+    assert_eq!(
+        line(&complete[1], "g")[1..],
+        ["0", "1970-01-01T00:00:00.000Z", "no rule or purge has dropped anything"]
+    );
     // It is said where something lacks, and not where all is there.
     assert_eq!(names(&fixture.mnt().join(".at/2500/default/t/r/f")), ["other", "q"]);
     assert_eq!(errors(&fixture), "");
@@ -155,7 +158,7 @@ fn mount_complete_remembers_what_was_dropped_by_rules_that_kept_less() {
     set("PURGE_DELETED_AFTER", "FOREVER");
     // Nothing was there to be dropped.
     set("VERSIONS", "3");
-    assert_eq!(line(&complete, "f")[1..], ["0", "1970-01-01T00:00:00.000Z", "nothing was dropped"]);
+    assert_eq!(line(&complete, "f")[1..], ["0", "1970-01-01T00:00:00.000Z", "no rule or purge has dropped anything"]);
     for time in 1..=5 {
         fs::write(family.join(format!("q@{time}000")), time.to_string()).unwrap();
     }
