@@ -333,10 +333,9 @@ impl Import {
                 done => done.map_err(|e| e.context(self.not_written()))?,
             }
         }
-        let is_whole = self.batch.is_whole();
         self.batch.clear();
         self.has_looked = false;
-        if is_whole {
+        if self.batch.is_whole() {
             // Less what the store has refused of the batch.
             self.done = Reached { at: self.batched.at, tally: self.tally };
         }
@@ -365,7 +364,8 @@ impl Import {
         Ok(())
     }
 
-    fn not_written(&self) -> String {
+    /// What is said before why it does not go on.
+    pub fn not_written(&self) -> String {
         format!("behind {} {}, up to which all is imported", self.counted.unit(), self.done.at.lines)
     }
 

@@ -214,8 +214,7 @@ impl Fs {
                 // Order: before the text's lock, as it may wait.
                 let room = if becomes_cells(&place) { self.tree.backend.check_room() } else { Ok(()) };
                 if let Some(intake) = &text.takes {
-                    room.inspect_err(|e| intake.fail(e.kind))?;
-                    let taken = intake.write((!append).then_some(offset), data);
+                    let taken = intake.write((!append).then_some(offset), data, room);
                     // What the kernel is told of it does not pile up; all of it is told at close.
                     self.invalidations.settle_many(NOTICE_PATIENCE);
                     return taken;

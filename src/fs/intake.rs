@@ -50,9 +50,9 @@ impl Intake {
         }
     }
 
-    /// The next bytes of the stream. `IllegalArgument` for a line that cannot be taken, and elsewhere than where the last
-    /// write has ended.
-    pub fn write(&self, offset: Option<u64>, data: &[u8]) -> Result<u32> {
+    /// The next bytes of the stream, if there is room. `IllegalArgument` for a line that cannot be taken, and elsewhere than
+    /// where the last write has ended.
+    pub fn write(&self, offset: Option<u64>, data: &[u8], room: Result<()>) -> Result<u32> {
         let mut state = self.0.lock();
         if let Some(e) = &state.failed {
             // Who looks at the newest error alone is told of the first.
@@ -64,16 +64,16 @@ impl Intake {
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
         state.is_dirty = true;
-        let taken = state.import.feed(data, &mut |bad| Err(refusal(bad)));
+        let import = &mut state.import;
+        let taken = match room {
+            Ok(()) => import.feed(data, &mut |bad| Err(refusal(bad))),
+            // What was taken before is stored where it still can be, so that how far it came is known.
+            Err(e) => import.write(&mut |bad| Err(refusal(bad))).and_then(|()| Err(e.context(import.not_written()))),
+        };
         state.failed = taken.as_ref().err().cloned();
         taken?;
         state.passed += data.len() as u64;
         Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
-    }
-
-    /// A write was refused before it came here: nothing behind it is taken.
-    pub fn fail(&self, kind: ErrorKind) {
-        self.0.lock().failed.get_or_insert_with(|| Error::new(kind, "a write before was refused"));
     }
 
     /// A close: all of it is stored, also a last line without an end. A copy of the open file may go on.

@@ -1,8 +1,11 @@
 //! A disk that is full in the middle of an import: what was imported is told and kept, and it goes on once there is room.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
 
 use super::Stored;
+use crate::mount::fixture::Fixture;
 use crate::trust::full_disk::SmallDisk;
 
 /// The lines that a refusal says are imported, that of the names among them.
@@ -11,12 +14,8 @@ fn told_lines(said: &str) -> usize {
     number.and_then(|(number, _)| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
-#[test]
-fn full_disk_stops_an_import_which_goes_on_when_there_is_room() {
-    let directory = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::over(&directory.path().join("store"), "32m") else { return };
-    let stored = Stored(directory);
-    stored.done(&["create", "STORE", "--make", "t", "f"]);
+/// Lines of a file that no small disk has room for, and how many rows it has.
+fn noise() -> (String, usize) {
     let mut text = "HBASE_ROW_KEY\tf:noise\n".to_owned();
     let mut noise = 1_u64;
     let mut rows = 0;
@@ -29,6 +28,16 @@ fn full_disk_stops_an_import_which_goes_on_when_there_is_room() {
         text.push('\n');
         rows += 1;
     }
+    (text, rows)
+}
+
+#[test]
+fn full_disk_stops_an_import_which_goes_on_when_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::over(&directory.path().join("store"), "32m") else { return };
+    let stored = Stored(directory);
+    stored.done(&["create", "STORE", "--make", "t", "f"]);
+    let (text, rows) = noise();
     stored.write("big.tsv", &text);
     let said = stored.refused(&["import", "STORE", "t", "big.tsv"], 2);
     assert!(said.contains("up to which all is imported") && said.contains("--resume"), "{said}");
@@ -41,4 +50,22 @@ fn full_disk_stops_an_import_which_goes_on_when_there_is_room() {
     stored.done(&["import", "--resume", "STORE", "t", "big.tsv"]);
     assert!(stored.done(&["export", "STORE", "t", "--format", "tsv"]) == text, "the table is not what the file says");
     drop(disk);
+}
+
+#[test]
+fn mount_full_disk_says_up_to_which_line_a_stream_is_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::over(&directory.path().join("store"), "32m") else { return };
+    let fixture = Fixture::on(directory, "");
+    fs::create_dir_all(fixture.path("t/.schema/f")).unwrap();
+    let (text, rows) = noise();
+    let mut file = fs::File::create(fixture.path("t/.import/tsv")).unwrap();
+    let refused = text.as_bytes().chunks(100_000).find_map(|piece| file.write_all(piece).err()).unwrap();
+    assert_eq!(refused.raw_os_error(), Some(libc::ENOSPC));
+    drop(file);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    let said = errors.lines().find(|line| line.contains("/t/.import/tsv write: ")).unwrap();
+    let there = fs::read_to_string(fixture.path("t/.export/tsv")).unwrap();
+    assert_eq!(told_lines(said), there.lines().count(), "{said}");
+    assert!(text.starts_with(&there) && there.lines().count() > 1000, "{} of {rows}", there.lines().count());
 }
