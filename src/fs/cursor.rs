@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::ahead::Page;
 use super::changes::Moment;
 use super::passed::{Passed, TOGETHER};
 use crate::tree::listing::Entry;
@@ -26,10 +27,8 @@ pub const DOTS: u64 = 2;
 #[derive(Debug)]
 pub struct Cursor {
     /// Entries fetched; those before `at` are passed, the one there has the cookie `passed + 1`.
-    page: Vec<Entry>,
+    page: Page,
     at: usize,
-    /// When it was fetched.
-    pub seen: Moment,
     /// Cookie of the last entry that was passed.
     pub passed: u64,
     /// Key after which the next page starts.
@@ -42,12 +41,22 @@ pub struct Cursor {
     sparse: Vec<(u64, Vec<u8>)>,
 }
 
+/// What comes next in a listing.
+#[derive(Clone, Copy)]
+pub struct Next<'c> {
+    pub entry: &'c Entry,
+    /// The number of its identity, if its key tells it.
+    pub own: Option<u64>,
+    /// When the store was asked for it.
+    pub seen: Moment,
+    pub cookie: u64,
+}
+
 impl Default for Cursor {
     fn default() -> Self {
         Self {
-            page: Vec::new(),
+            page: Page::default(),
             at: 0,
-            seen: Moment::default(),
             passed: DOTS,
             fetched: None,
             ended: false,
@@ -79,29 +88,31 @@ impl Cursor {
             }
         };
         (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
-        self.show(Vec::new());
+        self.show(Page::default());
     }
 
     /// These entries are next.
-    pub fn show(&mut self, page: Vec<Entry>) {
+    pub fn show(&mut self, page: Page) {
         (self.page, self.at) = (page, 0);
     }
 
     /// The next of the entries that were fetched.
-    pub fn next(&self) -> Option<&Entry> {
-        self.page.get(self.at)
+    pub fn next(&self) -> Option<Next<'_>> {
+        let Page { entries, own, seen } = &self.page;
+        let own = own.get(self.at).copied().flatten();
+        entries.get(self.at).map(|entry| Next { entry, own, seen: *seen, cookie: self.passed + 1 })
     }
 
     /// Leaves the next entry behind.
     pub fn pass(&mut self) {
         self.note_passed();
-        if self.at == self.page.len() {
-            self.show(Vec::new());
+        if self.at == self.page.entries.len() {
+            self.show(Page::default());
         }
     }
 
     fn note_passed(&mut self) {
-        let Some(entry) = self.page.get(self.at) else { return };
+        let Some(entry) = self.page.entries.get(self.at) else { return };
         (self.at, self.passed) = (self.at + 1, self.passed + 1);
         let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
         if is_new && self.passed.is_multiple_of(SPARSE_STEP) {
@@ -153,7 +164,8 @@ mod tests {
     use super::*;
 
     fn pass(cursor: &mut Cursor, number: u64) {
-        cursor.show(vec![Entry::below(None, number.to_be_bytes().to_vec())]);
+        let entries = vec![Entry::below(None, number.to_be_bytes().to_vec())];
+        cursor.show(Page { entries, ..Page::default() });
         cursor.pass();
     }
 

@@ -1,157 +1,17 @@
-//! Directories: listing them with bounded memory, making and removing them.
+//! Directories: making and removing them.
 
-use std::sync::Arc;
-
-use super::changes::Moment;
-use super::cursor::{Cursor, DOTS};
-use super::handles::{DirHandle, Handle};
 use super::modes::Modes;
-use super::nodes::ROOT_INO;
-use super::{Attr, Caller, Creator, EntryReply, Fs, Kind, not_permitted};
+use super::{Caller, Creator, EntryReply, Fs, not_permitted};
 use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin,
     TableId, TableName, TableSchema, TableState,
 };
-use crate::tree::listing::Entry;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
 use crate::tree::resolve::Facts;
 use crate::tree::{schema_constraint, schema_family, schema_index};
 use crate::{Error, ErrorKind, Result};
 
-/// Entries fetched from the store at once.
-const PAGE: usize = 2048;
-
-/// One entry as the kernel gets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirEntry<'e> {
-    pub ino: u64,
-    pub kind: Kind,
-    pub name: &'e [u8],
-    /// Cookie that resumes after this entry.
-    pub offset: u64,
-}
-
 impl Fs {
-    /// Opens a directory.
-    pub fn opendir(&self, ino: u64, caller: Caller) -> Result<u64> {
-        let node = self.node(ino)?;
-        if !node.key().place.is_dir() {
-            return Err(not_permitted("not a directory"));
-        }
-        self.copies.lists(caller.pid, &node.key());
-        self.begin_walk(&node.key(), caller)?;
-        self.await_closing(&node.key());
-        self.tell_of_lack(&node.key(), "opendir");
-        self.end_removals(self.tree.backend.now())?;
-        let cursor = Cursor::default();
-        self.handles.add(Handle::Dir(Arc::new(DirHandle { node, pid: caller.pid, cursor: cursor.into() })))
-    }
-
-    /// Feeds entries after cookie `offset` to `add` until it has no room (returns true).
-    pub fn readdir(&self, number: u64, offset: u64, mut add: impl FnMut(&DirEntry) -> bool) -> Result<()> {
-        let dir = self.handles.dir(number)?;
-        if self.add_dots(&dir, offset, |entry, _| add(entry)) {
-            return Ok(());
-        }
-        let of = dir.node.key();
-        let below = self.nodes.numbers_below(&of);
-        self.walk(&dir, &of, offset, |entry, _, cookie| {
-            let kind = if entry.is_dir(&of) { Kind::Directory } else { Kind::File };
-            let ino = match (&below, entry.key_below()) {
-                (Some(numbers), Some(key)) => self.nodes.told_as(numbers.of(key), || entry.key(&of)),
-                _ => self.nodes.told(&entry.key(&of)),
-            };
-            Ok(add(&DirEntry { ino, kind, name: entry.name(), offset: cookie }))
-        })
-    }
-
-    /// As [`Fs::readdir`], with attributes; each entry counts as a look-up unless `add` had no room for it.
-    pub fn readdirplus(
-        &self,
-        number: u64,
-        offset: u64,
-        mut add: impl FnMut(&DirEntry, &EntryReply) -> bool,
-    ) -> Result<()> {
-        let dir = self.handles.dir(number)?;
-        if self.add_dots(&dir, offset, |entry, reply| add(entry, reply)) {
-            return Ok(());
-        }
-        let of = dir.node.key();
-        self.walk(&dir, &of, offset, |entry, seen, cookie| {
-            let key = entry.key(&of);
-            // What is gone by now is left out.
-            let Some(mut reply) = self.listed(entry, &key, seen)? else { return Ok(false) };
-            if self.may_expire(&key)? {
-                // When that is would cost a search for each.
-                reply.entry_ttl = std::time::Duration::ZERO;
-            }
-            let Attr { ino, kind, .. } = reply.attr;
-            let full = add(&DirEntry { ino, kind, name: entry.name(), offset: cookie }, &reply);
-            if full {
-                self.nodes.forget(ino, 1);
-            }
-            Ok(full)
-        })
-    }
-
-    fn listed(&self, entry: &Entry, key: &NodeKey, seen: Moment) -> Result<Option<EntryReply>> {
-        let reply = match &entry.cell {
-            Some(cell) => self.entry_since(seen, key, Facts::Cell(cell.as_ref().clone())),
-            None if key.place.is_dir() => Some(self.entry(key, Some(Facts::Dir))),
-            None => None,
-        };
-        if reply.is_some() { Ok(reply) } else { self.known(key) }
-    }
-
-    /// `.` and `..`; true when there was no room.
-    fn add_dots(&self, dir: &DirHandle, offset: u64, mut add: impl FnMut(&DirEntry, &EntryReply) -> bool) -> bool {
-        if offset >= DOTS {
-            return false;
-        }
-        let key = dir.node.key();
-        let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.told(&parent));
-        let state = dir.node.state();
-        let attr = self.attr_of(&dir.node, &key, &state, Some(&Facts::Dir));
-        drop(state);
-        for (cookie, name, ino) in [(1, &b"."[..], dir.node.ino), (DOTS, b"..", parent)] {
-            let entry = DirEntry { ino, kind: Kind::Directory, name, offset: cookie };
-            let ttl = std::time::Duration::ZERO;
-            let reply = EntryReply { attr: Attr { ino, ..attr }, entry_ttl: ttl, attr_ttl: ttl };
-            if offset < cookie && add(&entry, &reply) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Passes entries to `visit` with their cookies until it answers true, or the directory ends; `key`: its identity.
-    fn walk(
-        &self,
-        dir: &DirHandle,
-        key: &NodeKey,
-        offset: u64,
-        mut visit: impl FnMut(&Entry, Moment, u64) -> Result<bool>,
-    ) -> Result<()> {
-        let mut cursor = dir.cursor.lock();
-        cursor.seek(offset.max(DOTS));
-        loop {
-            if cursor.next().is_none() && !cursor.ended {
-                cursor.seen = self.changes.now();
-                let page = self.tree_of_open(key)?.page(key, cursor.fetched.as_deref(), PAGE)?;
-                cursor.ended = page.len() < PAGE;
-                if let Some(last) = page.last() {
-                    cursor.fetched = Some(last.cursor.clone());
-                }
-                cursor.show(page);
-            }
-            let Some(entry) = cursor.next() else { return Ok(()) };
-            if visit(entry, cursor.seen, cursor.passed + 1)? {
-                return Ok(());
-            }
-            cursor.pass();
-        }
-    }
-
     /// Makes a namespace, table, row, family of a row, or declares a family below `.schema`.
     pub fn mkdir(&self, parent: u64, name: &[u8], creator: Creator) -> Result<EntryReply> {
         let dir = self.node(parent)?.key();

@@ -7,6 +7,7 @@ use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::Caller;
+use super::ahead::Ahead;
 use super::cursor::Cursor;
 use super::held_text::HeldText;
 use super::intake::Intake;
@@ -136,6 +137,7 @@ pub struct DirHandle {
     /// Who has opened it.
     pub pid: u32,
     pub cursor: Mutex<Cursor>,
+    pub ahead: Ahead,
 }
 
 /// Any open handle.

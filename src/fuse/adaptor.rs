@@ -232,6 +232,7 @@ impl Filesystem for Adaptor {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }
+        self.list_ahead(handle);
     }
 
     fn readdirplus(
@@ -252,6 +253,7 @@ impl Filesystem for Adaptor {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
         }
+        self.list_ahead(handle);
     }
 
     fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {

@@ -99,6 +99,17 @@ impl Apart {
 }
 
 impl Adaptor {
+    /// Has the next page of an open directory fetched by a thread of its own, if it is to be.
+    pub fn list_ahead(&self, handle: FileHandle) {
+        let Some(dir) = self.fs.to_list_ahead(handle.0) else { return };
+        let Some(waiting) = self.apart.begin() else { return };
+        let fs = Arc::clone(&self.fs);
+        self.apart.run(Box::new(move || {
+            fs.list_ahead(&dir);
+            drop(waiting);
+        }));
+    }
+
     fn waits(&self, when: Waits) -> bool {
         let change = || !self.fs.backend().is_prompt();
         match when {

@@ -298,6 +298,7 @@ fn beside_a_snapshot_a_full_disk_takes_deletes_all_the_same() {
         let (env, store) = much(&[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", behavior)]);
         store.create_snapshot("s", None).unwrap();
         env.fill_disk(1 << 40);
+        assert_eq!(store.compact(&table(), None, Major).unwrap_err().kind, ErrorKind::NoSpace);
         (0..MANY).for_each(|n| unlink(&store, &format!("r{n:04}"), "q"));
         drop(store);
         let store = sliced(&env, 256 << 20);

@@ -1,0 +1,154 @@
+//! The next page of a listing, fetched while the kernel takes the present one.
+//!
+//! Bounded: one page for each open directory that has more than one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Fs;
+use super::changes::Moment;
+use super::handles::DirHandle;
+use crate::Result;
+use crate::env::sync::{Instant, Mutex};
+use crate::tree::listing::Entry;
+use crate::tree::place::{NodeKey, Place, View};
+
+/// Entries fetched from the store at once.
+pub const PAGE: usize = 2048;
+/// What was fetched before that is fetched again: who lists is to see what was made since.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What the store was asked for once.
+#[derive(Debug, Default)]
+pub struct Page {
+    pub entries: Vec<Entry>,
+    /// The numbers of their identities, as far as keys tell them.
+    pub own: Vec<Option<u64>>,
+    /// When the store was asked.
+    pub seen: Moment,
+}
+
+/// See the module. Locked while it is fetched, after the handle's cursor.
+#[derive(Default)]
+pub struct Ahead(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Nothing,
+    /// The page after this key is to be fetched.
+    Wanted(Vec<u8>),
+    /// Somebody is to fetch it.
+    Begun(Vec<u8>),
+    Fetched {
+        after: Vec<u8>,
+        until: Instant,
+        page: Page,
+    },
+}
+
+impl Ahead {
+    /// The page after a key, if it was fetched. What was not begun by now is not fetched any more.
+    fn take(&self, after: Option<&[u8]>) -> Option<Page> {
+        match std::mem::take(&mut *self.0.lock()) {
+            State::Fetched { after: of, until, page } if Some(&*of) == after && Instant::now() < until => Some(page),
+            _ => None,
+        }
+    }
+
+    fn want(&self, after: &[u8]) {
+        *self.0.lock() = State::Wanted(after.to_vec());
+    }
+
+    /// Whether the caller is to have a page fetched. Waits for nobody.
+    fn begin(&self) -> bool {
+        let Some(mut state) = self.0.try_lock() else { return false };
+        match std::mem::take(&mut *state) {
+            State::Wanted(after) => {
+                *state = State::Begun(after);
+                true
+            }
+            other => {
+                *state = other;
+                false
+            }
+        }
+    }
+}
+
+impl Fs {
+    /// The entries after a key: those that were fetched ahead, else the store's.
+    pub(super) fn next_page(&self, dir: &DirHandle, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+        let page = dir.ahead.take(after).map_or_else(|| self.page_after(key, after), Ok)?;
+        if page.entries.len() == PAGE
+            && is_cheap(key)
+            && let Some(last) = page.entries.last()
+        {
+            dir.ahead.want(&last.cursor);
+        }
+        Ok(page)
+    }
+
+    fn page_after(&self, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+        // Order: before the store is asked.
+        let seen = self.changes.now();
+        let entries = self.tree_of_open(key)?.page(key, after, PAGE)?;
+        let below = self.nodes.numbers_below(key);
+        let own = |entry: &Entry| Some(below.as_ref()?.of(entry.key_below()?));
+        Ok(Page { own: entries.iter().map(own).collect(), entries, seen })
+    }
+
+    /// An open directory whose next page is to be fetched with [`Fs::list_ahead`], beside what is answered.
+    pub fn to_list_ahead(&self, number: u64) -> Option<Arc<DirHandle>> {
+        self.handles.dir(number).ok().filter(|dir| dir.ahead.begin())
+    }
+
+    /// Fetches it. What fails is found by who asks for it.
+    pub fn list_ahead(&self, dir: &DirHandle) {
+        let mut state = dir.ahead.0.lock();
+        let State::Begun(after) = std::mem::take(&mut *state) else { return };
+        if let Ok(page) = self.page_after(&dir.node.key(), Some(&after)) {
+            *state = State::Fetched { after, until: Instant::now() + FRESH, page };
+        }
+    }
+}
+
+/// Whether a page costs about what its entries do, however few are taken of it.
+fn is_cheap(key: &NodeKey) -> bool {
+    key.asked.is_none() && key.view == View::Plain && matches!(key.place, Place::Table(_) | Place::Family(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fetched(ahead: &Ahead, after: &[u8], until: Instant) {
+        let page = Page { entries: vec![Entry::below(None, b"next".to_vec())], ..Page::default() };
+        *ahead.0.lock() = State::Fetched { after: after.to_vec(), until, page };
+    }
+
+    #[test]
+    fn a_page_is_fetched_once_and_only_for_who_goes_on_there() {
+        let ahead = Ahead::default();
+        assert!(!ahead.begin() && ahead.take(None).is_none());
+        ahead.want(b"a");
+        assert!(ahead.begin() && !ahead.begin());
+        assert!(ahead.take(Some(b"a")).is_none(), "nobody has fetched it");
+        fetched(&ahead, b"a", Instant::now() + FRESH);
+        assert_eq!(ahead.take(Some(b"a")).map(|page| page.entries.len()), Some(1));
+        assert!(ahead.take(Some(b"a")).is_none());
+        fetched(&ahead, b"a", Instant::now() + FRESH);
+        assert!(ahead.take(Some(b"b")).is_none() && ahead.take(Some(b"a")).is_none());
+        fetched(&ahead, b"a", Instant::now());
+        assert!(ahead.take(Some(b"a")).is_none(), "what was made since would lack");
+    }
+
+    /// Else an answer waits for a page that another request of the same handle has asked for.
+    #[test]
+    fn who_answers_does_not_wait_for_a_page_that_is_fetched() {
+        let ahead = Ahead::default();
+        ahead.want(b"a");
+        let _fetching = ahead.0.lock();
+        assert!(!ahead.begin());
+    }
+}
