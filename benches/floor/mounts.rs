@@ -33,6 +33,15 @@ pub fn pin_to_first_processor() {
     }
 }
 
+/// This process and those that it starts run on all processors again.
+pub fn unpin() {
+    let mut set = nix::sched::CpuSet::new();
+    let all = (0..nix::sched::CpuSet::count()).try_for_each(|processor| set.set(processor));
+    if let Err(e) = all.and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set)) {
+        eprintln!("still pinned to one processor ({e})");
+    }
+}
+
 impl Mount {
     pub fn floor() -> Self {
         let program = std::env::current_exe().expect("own path");
