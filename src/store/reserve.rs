@@ -126,7 +126,7 @@ impl Engine {
         self.release_reserve(Use::Deletes);
     }
 
-    /// Makes what is missing of the reserve and fits, by what is stored, and gives back what is more than twice of it; lets
+    /// Makes what is missing of the reserve and fits, by what is stored, and gives back what is a third more than it; lets
     /// everything be written again once there is room beside it.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, store) = (&self.options.env, &self.options.path);
@@ -145,7 +145,7 @@ impl Engine {
             // Not anew for each cell.
             if len > 0 && bytes < len + len / 4 {
                 // Not what others would take at once of a full disk.
-                if let Some(file) = file.filter(|_| bytes < len / 2 && !self.disk.is_short()) {
+                if let Some(file) = file.filter(|_| bytes < len - len / 4 && !self.disk.is_short()) {
                     file.set_len(bytes).map_err(io)?;
                 }
                 continue;
