@@ -49,6 +49,12 @@ pub struct DiskSpace {
 pub trait EnvFile: Send + Sync {
     /// Fills `buf` from `offset`; `UnexpectedEof` past the end.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// So many bytes from `offset`; `UnexpectedEof` past the end.
+    fn read_new(&self, len: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.read_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
     /// Writes all of `data` at `offset`; after an error any part of it may be there.
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
     /// Returns when the contents and the length are on the disk (fdatasync).

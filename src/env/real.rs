@@ -40,6 +40,21 @@ impl EnvFile for RealFile {
         self.0.read_exact_at(buf, offset)
     }
 
+    /// Into memory that is not filled with zeros before.
+    fn read_new(&self, len: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            match rustix::io::pread(&self.0, rustix::buffer::spare_capacity(&mut bytes), at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
         self.0.write_all_at(data, offset)
     }
@@ -406,6 +421,20 @@ mod tests {
         assert!(env.remove_tree(&store.join("segments/file")).is_err() && env.hold(&store.join("segments")).is_err());
         assert_eq!(env.links(&store).unwrap(), ["segments"]);
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_read_anew_is_what_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = RealEnv::default().create_new(&directory.path().join("file")).unwrap();
+        let bytes: Vec<u8> = (0..10_000_u32).flat_map(u32::to_be_bytes).collect();
+        file.write_at(&bytes, 0).unwrap();
+        for (offset, len) in [(0, 40_000), (1, 8191), (39_999, 1), (40_000, 0)] {
+            assert_eq!(file.read_new(len, offset as u64).unwrap(), bytes[offset..offset + len]);
+        }
+        for (offset, len) in [(0, 40_001), (40_000, 1), (50_000, 5)] {
+            assert_eq!(file.read_new(len, offset).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
     }
 
     #[test]

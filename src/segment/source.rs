@@ -61,10 +61,15 @@ impl Source {
         if at.checked_add(buffer.len() as u64).is_none_or(|end| end > self.len) {
             return Err(self.damaged(at, "the file ends before"));
         }
-        self.file.read_at(buffer, at).map_err(|e| match e.kind() {
+        self.file.read_at(buffer, at).map_err(|e| self.unread(at, &e))
+    }
+
+    /// An error of a read.
+    fn unread(&self, at: u64, e: &std::io::Error) -> Error {
+        match e.kind() {
             std::io::ErrorKind::UnexpectedEof => self.damaged(at, "the file ends before"),
-            _ => Error::io(format_args!("read {}, offset {at}", self.path.display()), &e),
-        })
+            _ => Error::io(format_args!("read {}, offset {at}", self.path.display()), e),
+        }
     }
 
     /// The part at a place, checked and expanded.
@@ -73,8 +78,8 @@ impl Source {
         if !fits {
             return Err(self.damaged(place.at, &format!("the {} would end behind the file", kind.name())));
         }
-        let mut bytes = vec![0; HEADER + place.stored as usize];
-        self.read(place.at, &mut bytes)?;
+        let bytes = self.file.read_new(HEADER + place.stored as usize, place.at);
+        let bytes = bytes.map_err(|e| self.unread(place.at, &e))?;
         let header = self.check(kind, place, &bytes)?;
         self.expand(place.at, header, bytes)
     }
