@@ -1,8 +1,9 @@
 //! The next page of a listing, fetched while the kernel takes the present one.
 //!
-//! Bounded: one page for each open directory that has more than one.
+//! Bounded: one page for each open directory that has more than one, and few in all.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Fs;
@@ -15,6 +16,8 @@ use crate::tree::place::{NodeKey, Place, View};
 
 /// Entries fetched from the store at once.
 pub const PAGE: usize = 2048;
+/// Pages that are kept for all directories. One is 0.8 MB of cells that have attributes, 0.2 MB of rows.
+const MOST: usize = 32;
 /// What was fetched before that is fetched again: who lists is to see what was made since.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -26,6 +29,24 @@ pub struct Page {
     pub own: Vec<Option<u64>>,
     /// When the store was asked.
     pub seen: Moment,
+}
+
+/// Room for one of the pages that are kept.
+struct Kept;
+
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+impl Kept {
+    fn take() -> Option<Self> {
+        let more = |kept| (kept < MOST).then_some(kept + 1);
+        KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// See the module. Locked while it is fetched, after the handle's cursor.
@@ -44,6 +65,7 @@ enum State {
         after: Vec<u8>,
         until: Instant,
         page: Page,
+        _kept: Kept,
     },
 }
 
@@ -51,7 +73,9 @@ impl Ahead {
     /// The page after a key, if it was fetched. What was not begun by now is not fetched any more.
     fn take(&self, after: Option<&[u8]>) -> Option<Page> {
         match std::mem::take(&mut *self.0.lock()) {
-            State::Fetched { after: of, until, page } if Some(&*of) == after && Instant::now() < until => Some(page),
+            State::Fetched { after: of, until, page, _kept } if Some(&*of) == after && Instant::now() < until => {
+                Some(page)
+            }
             _ => None,
         }
     }
@@ -106,9 +130,18 @@ impl Fs {
     /// Fetches it. What fails is found by who asks for it.
     pub fn list_ahead(&self, dir: &DirHandle) {
         let mut state = dir.ahead.0.lock();
-        let State::Begun(after) = std::mem::take(&mut *state) else { return };
-        if let Ok(page) = self.page_after(&dir.node.key(), Some(&after)) {
-            *state = State::Fetched { after, until: Instant::now() + FRESH, page };
+        let after = match std::mem::take(&mut *state) {
+            State::Begun(after) => after,
+            // Whoever lists has gone on.
+            other => {
+                *state = other;
+                return;
+            }
+        };
+        if let Some(kept) = Kept::take()
+            && let Ok(page) = self.page_after(&dir.node.key(), Some(&after))
+        {
+            *state = State::Fetched { after, until: Instant::now() + FRESH, page, _kept: kept };
         }
     }
 }
@@ -124,7 +157,8 @@ mod tests {
 
     fn fetched(ahead: &Ahead, after: &[u8], until: Instant) {
         let page = Page { entries: vec![Entry::below(None, b"next".to_vec())], ..Page::default() };
-        *ahead.0.lock() = State::Fetched { after: after.to_vec(), until, page };
+        let kept = Kept::take().unwrap();
+        *ahead.0.lock() = State::Fetched { after: after.to_vec(), until, page, _kept: kept };
     }
 
     #[test]

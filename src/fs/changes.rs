@@ -44,6 +44,11 @@ impl Changes {
         Moment(self.count.load(Ordering::SeqCst))
     }
 
+    /// Notes that a directory is gone of which the store knows nothing any more.
+    pub fn note_gone(&self) {
+        self.count.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Notes a committed change.
     pub fn note(&self, event: &Event) {
         let number = self.count.fetch_add(1, Ordering::SeqCst) + 1;

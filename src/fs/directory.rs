@@ -126,6 +126,7 @@ impl Fs {
         }
         self.check_removal(&key, caller.pid)?;
         self.unmake(&key)?;
+        self.changes.note_gone();
         self.modes.forget(&key)?;
         if let Some(node) = self.nodes.find(&key) {
             self.nodes.detach(&node);

@@ -77,8 +77,8 @@ impl Fs {
             let key = entry.key(&of);
             // What is gone by now is left out.
             let Some(mut reply) = self.listed(entry, &key, seen)? else { return Ok(false) };
-            if self.may_expire(&key)? {
-                // When that is would cost a search for each.
+            if self.may_expire(&key)? || key.place.is_dir() && self.changes.now() != seen {
+                // When that is would cost a search for each; and a directory may be gone by now.
                 reply.entry_ttl = std::time::Duration::ZERO;
             }
             let Attr { ino, kind, .. } = reply.attr;

@@ -119,7 +119,7 @@ impl BulkLoad for Load {
             self.write()?;
         }
         self.cells.clear();
-        engine.announce(&[Event::Replaced { table: self.table.name.clone() }]);
+        engine.announce(&[Event::Table { table: self.table.name.clone(), origin: Origin(0) }]);
         engine.wake(|state| state.compact = true);
         Ok(())
     }

@@ -48,6 +48,30 @@ fn mount_import_and_export_by_commands_are_what_they_are_unmounted() {
     assert!(history.lines().count() == 2 && history.contains("\"deleted\":"), "{history}");
 }
 
+/// Else the kernel shows what it has kept, for as long as it may; and what was made is forgotten.
+#[test]
+fn mount_shows_what_a_large_import_has_changed_and_keeps_what_was_made() {
+    let fixture = Fixture::new();
+    let import = |of: &str| {
+        let lines = (0..6000).map(|row| format!("r{row:05},{of}{}\n", "x".repeat(900)));
+        fs::write(fixture.path("t/.import/csv"), format!("HBASE_ROW_KEY,f:q\n{}", lines.collect::<String>())).unwrap();
+    };
+    import("old");
+    let made = fixture.path("t/zempty/f");
+    fs::create_dir_all(&made).unwrap();
+    let closed = fixture.path("t/r00003");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    let read = |row: &str| fs::read_to_string(fixture.path(&format!("t/{row}/f/q"))).unwrap();
+    // Later than what is read past the kernel's pages because it was just changed.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(read("r05000").starts_with("oldx"));
+    import("newer");
+    assert!(read("r05000").starts_with("newerx"));
+    assert_eq!(fs::metadata(fixture.path("t/r05000/f/q")).unwrap().len(), 905);
+    assert!(made.is_dir());
+    assert_eq!(fs::metadata(&closed).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
 #[test]
 fn mount_import_files_take_streams() {
     let fixture = Fixture::new();
