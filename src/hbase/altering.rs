@@ -62,7 +62,7 @@ impl HBase {
             }
             CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
                 self.truncate(catalogue, &name)?;
-                Ok(vec![Event::Replaced { table: name }])
+                Ok([vec![Event::Replaced { table: name.clone() }], of_table(&name)].concat())
             }
             CatalogueChange::SetTableState { name, state } => {
                 self.set_state(catalogue, &name, state)?;

@@ -98,9 +98,7 @@ impl Engine {
             // What has been read goes, if nobody else reads it.
             self.structure.collect();
             self.structure.give_back(&merge.runs)?;
-            if let Err(e) = self.restore_reserve() {
-                log::warn!("{e}; it is tried again");
-            }
+            self.try_to_restore();
         };
         self.signals.state.lock().compaction = None;
         if let Some(uncovered) = uncovered {

@@ -86,6 +86,10 @@ fn last_path(store: &Path) -> PathBuf {
     store.join("reserve.last")
 }
 
+fn is_full<T>(done: &Result<T>) -> bool {
+    done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace)
+}
+
 /// The files that keep it.
 pub fn paths(store: &Path) -> [PathBuf; 2] {
     [deletes_path(store), last_path(store)]
@@ -169,6 +173,13 @@ impl Engine {
         Ok(())
     }
 
+    /// As [`Engine::restore_reserve`], where what it is for goes on without it.
+    pub fn try_to_restore(&self) {
+        if let Err(e) = self.restore_reserve() {
+            log::warn!("{e}; it is tried again");
+        }
+    }
+
     /// What is to be reserved, by what is stored, in which files; what is in memory can be flushed with it. Order: what
     /// makes room in the end first.
     fn wanted_reserve(&self) -> [(PathBuf, u64); 2] {
@@ -211,16 +222,13 @@ impl Engine {
 
     /// As [`Engine::restore_reserve`], when the store is opened: which it is without a reserve too.
     pub fn begin_reserve(&self) {
-        if let Err(e) = self.restore_reserve() {
-            log::warn!("{e}; it is tried again");
-        }
+        self.try_to_restore();
         self.look_at_room();
     }
 
     /// Deletes on a full disk: with the part of the reserve that is for that, and then with what a compaction gives back
     /// in a moment, which has taken the rest. Who writes to the same rows waits with it, as for any write.
     pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let is_full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
         let mut done = action();
         if is_full(&done) && self.release_reserve(Use::Deletes) {
             done = action();
@@ -239,18 +247,14 @@ impl Engine {
 
     /// Does what makes room in the end: with the reserve, if it does not without.
     pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let is_full = |done: &Result<T>| done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace);
         let (mut done, mut released) = (action(), false);
         while is_full(&done) && self.release_reserve(Use::Maintenance) {
             released = true;
             done = action();
         }
-        // Before others take it.
-        if released
-            && is_full(&done)
-            && let Err(e) = self.restore_reserve()
-        {
-            log::warn!("{e}; it is tried again");
+        if released && is_full(&done) {
+            // Before others take it.
+            self.try_to_restore();
         }
         done
     }

@@ -178,6 +178,27 @@ fn begun(env: &SimEnv) -> Store {
     sliced(env, 60_000)
 }
 
+/// Lets a compaction fail at each call of its second half, and passes on what is half merged then.
+fn half_merged(begin: impl Fn(&SimEnv) -> Store, mut each: impl FnMut(u64, &SimEnv, Store)) {
+    let calls = {
+        let env = SimEnv::new();
+        let store = begin(&env);
+        let before = env.calls();
+        store.compact(&table(), None, Major).unwrap();
+        env.calls() - before
+    };
+    for call in calls / 2..=calls {
+        let env = SimEnv::new();
+        let store = begin(&env);
+        env.fail_call(call, FailMode::Once, libc::ENOENT);
+        let done = store.compact(&table(), None, Major);
+        env.heal();
+        if done.is_err() && store.status().unwrap().poisoned.is_none() && is_half_merged(&store) {
+            each(call, &env, store);
+        }
+    }
+}
+
 #[test]
 fn what_a_scan_has_still_to_read_is_not_given_back_beside_it() {
     let env = SimEnv::new();
@@ -193,31 +214,16 @@ fn what_a_scan_has_still_to_read_is_not_given_back_beside_it() {
 /// The rest of what one compaction has read in part counts from there on, wherever the slices of a later one end.
 #[test]
 fn a_compaction_in_smaller_slices_goes_on_where_one_in_larger_ones_has_left_off() {
-    let calls = {
-        let env = SimEnv::new();
-        let store = begun(&env);
-        let before = env.calls();
-        store.compact(&table(), None, Major).unwrap();
-        env.calls() - before
-    };
     let mut given_back = 0;
-    for call in calls / 2..=calls {
-        let env = SimEnv::new();
-        let store = begun(&env);
-        env.fail_call(call, FailMode::Once, libc::ENOENT);
-        let done = store.compact(&table(), None, Major);
-        env.heal();
-        if done.is_ok() || store.status().unwrap().poisoned.is_some() || !is_half_merged(&store) {
-            continue;
-        }
-        given_back += usize::from(is_given_back(&env, &store));
+    half_merged(begun, |call, env, store| {
+        given_back += usize::from(is_given_back(env, &store));
         let before = shown(&store, &table());
         drop(store);
-        let store = sliced(&env, 15_000);
+        let store = sliced(env, 15_000);
         store.compact(&table(), None, Major).unwrap_or_else(|e| panic!("call {call}: {e}"));
         assert_eq!(shown(&store, &table()), before, "call {call}");
         assert!(!is_trimmed(&store) && !is_half_merged(&store), "call {call}");
-    }
+    });
     assert!(given_back > 0, "no room was given back");
 }
 
@@ -313,31 +319,19 @@ fn beside_a_snapshot_a_full_disk_takes_deletes_all_the_same() {
 /// Else it comes back with the next compaction only.
 #[test]
 fn what_was_merged_beside_a_snapshot_is_given_back_when_that_goes() {
-    let calls = {
-        let env = SimEnv::new();
-        let store = begun(&env);
+    let in_snapshot = |env: &SimEnv| {
+        let store = begun(env);
         store.create_snapshot("s", None).unwrap();
-        let before = env.calls();
-        store.compact(&table(), None, Major).unwrap();
-        env.calls() - before
+        store
     };
     let mut given_back = 0;
-    for call in calls / 2..=calls {
-        let env = SimEnv::new();
-        let store = begun(&env);
-        store.create_snapshot("s", None).unwrap();
-        env.fail_call(call, FailMode::Once, libc::ENOENT);
-        let done = store.compact(&table(), None, Major);
-        env.heal();
-        if done.is_ok() || store.status().unwrap().poisoned.is_some() || !is_half_merged(&store) {
-            continue;
-        }
-        assert!(!is_given_back(&env, &store), "call {call}");
+    half_merged(in_snapshot, |call, env, store| {
+        assert!(!is_given_back(env, &store), "call {call}");
         let before = shown(&store, &table());
         store.delete_snapshot("s").unwrap();
-        given_back += usize::from(is_given_back(&env, &store));
+        given_back += usize::from(is_given_back(env, &store));
         assert_eq!(shown(&store, &table()), before, "call {call}");
-    }
+    });
     assert!(given_back > 0, "no room was given back");
 }
 
