@@ -1,11 +1,13 @@
 #!/bin/bash
-# demo.sh start|stop CELLFS: a mounted demo store in demo/mnt, loaded through the mount and the command line.
+# demo.sh start|stop CELLFS: a mounted demo store in demo/mnt, loaded through the mount and the command line. One that was
+# loaded before is mounted as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 action=$1
 cellfs=$2
 store=$PWD/demo/store
 mnt=$PWD/demo/mnt
+loaded=$PWD/demo/loaded
 
 is_mounted() { awk -v m="$mnt" '$2 == m && $3 == "fuse.cellfs" {found = 1} END {exit !found}' /proc/mounts; }
 
@@ -79,11 +81,28 @@ tour() {
   show 'cellfs status store'
 }
 
+# told WORDS: how to go on with the store, which WORDS mounted.
+told() {
+  cat <<EOS
+
+The store demo/store $1 mounted at demo/mnt: go on with ls, cat, cp, rm there.
+    target/release/cellfs --help      what the command line can do
+    make demo-stop                    unmount it (the store stays in demo/store)
+EOS
+}
+
 start() {
   mkdir -p demo/mnt
   if is_mounted; then
     "$cellfs" umount "$mnt"
   fi
+  if [ -e "$loaded" ] && [ -e "$store" ]; then
+    "$cellfs" mount "$store" "$mnt"
+    told "that was there is"
+    echo "    make demo-stop; rm -r demo/store      for a new one with the next make demo"
+    return
+  fi
+  # Nothing, or what an interrupted run has left.
   rm -rf "$store"
   "$cellfs" mount "$store" "$mnt"
   mkdir -p "$mnt/default/metrics"
@@ -99,12 +118,8 @@ start() {
   tour
   rm -f "$running"
   wait "$sampler"
-  cat <<EOS
-
-The store demo/store is mounted at demo/mnt: go on with ls, cat, cp, rm there.
-    target/release/cellfs --help      what the command line can do
-    make demo-stop                    unmount it (the store stays in demo/store)
-EOS
+  touch "$loaded"
+  told is
 }
 
 case $action in
