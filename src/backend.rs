@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition,
-    Draft, FileAttributes, Get, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName,
-    TakePiece, TimeRange, Timestamp,
+    Draft, FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan,
+    TableName, TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
@@ -229,7 +229,7 @@ pub trait Backend: Send + Sync {
         Ok(cell.len())
     }
     /// Keys of rows with a visible cell, ascending; fewer than the limit only at the end.
-    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>>;
+    fn list_rows(&self, listing: &RowListing) -> Result<KeyList>;
     /// How many rows a scan answers, where that is known without a look at each; `None`: they have to be counted.
     fn count_rows(&self, _scan: &Scan) -> Result<Option<u64>> {
         Ok(None)

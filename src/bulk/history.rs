@@ -85,13 +85,13 @@ fn rows(backend: &dyn Backend, scan: &Scan, out: &mut Out, give: GiveOut<'_>) ->
             which: Versions::LiveAndKept,
             limit: PAGE,
         })?;
-        for key in &keys {
+        for key in keys.iter() {
             row(backend, scan, key, out, give)?;
         }
         if keys.len() < PAGE {
             return Ok(());
         }
-        after = keys.into_iter().next_back();
+        after = keys.last().map(<[u8]>::to_vec);
     }
 }
 

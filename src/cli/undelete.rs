@@ -168,13 +168,13 @@ impl Undelete {
             let listing =
                 RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: PAGE };
             let rows = self.backend.list_rows(&listing)?;
-            for row in &rows {
-                self.cells(&RowPlace { table: table.clone(), row: row.clone() })?;
+            for row in rows.iter() {
+                self.cells(&RowPlace { table: table.clone(), row: row.to_vec() })?;
             }
             if rows.len() < PAGE {
                 return Ok(());
             }
-            after = rows.into_iter().next_back();
+            after = rows.last().map(<[u8]>::to_vec);
         }
     }
 

@@ -19,7 +19,7 @@ use crate::backend::{
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
-    ManyRows, Mutated, Mutation, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName, TakePiece,
+    KeyList, ManyRows, Mutated, Mutation, Origin, Qualifier, RowMutations, RowResult, Scan, TableName, TakePiece,
     TimeRange, Timestamp, VALUE_PIECE,
 };
 use crate::{Error, ErrorKind, Result};
@@ -208,8 +208,8 @@ impl Backend for Client {
         Ok(value)
     }
 
-    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
-        expect!(self, Request::ListRows(listing.clone()), Response::Keys(rows) => rows)
+    fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
+        expect!(self, Request::ListRows(listing.clone()), Response::Keys(rows) => rows.into_iter().collect())
     }
 
     fn count_rows(&self, scan: &Scan) -> Result<Option<u64>> {

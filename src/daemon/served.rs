@@ -23,7 +23,7 @@ use crate::backend::{
 use crate::env::sync::Mutex;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
-    FileAttributes, Get, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan, TableName,
+    FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, RowResult, Scan, TableName,
     TakePiece, TimeRange, Timestamp,
 };
 use crate::store::{Store, StoreOptions};
@@ -145,7 +145,7 @@ pass_on! {
     newest(column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>>;
     read_value(cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>>;
     filled(cell: &CellInfo) -> Result<u64>;
-    list_rows(listing: &RowListing) -> Result<Vec<RowKey>>;
+    list_rows(listing: &RowListing) -> Result<KeyList>;
     count_rows(scan: &Scan) -> Result<Option<u64>>;
     list_families(table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>>;
     list_columns(

@@ -178,7 +178,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Bytes(backend.read_value(&cell, offset, len)?)
         }
         Request::CountRows(scan) => Response::Count(backend.count_rows(&scan)?),
-        Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?),
+        Request::ListRows(listing) => Response::Keys(backend.list_rows(&listing)?.iter().map(<[u8]>::to_vec).collect()),
         Request::ListFamilies(table, row, range, which) => {
             Response::Names(backend.list_families(&table, &row, range, which)?)
         }

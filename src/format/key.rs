@@ -71,10 +71,12 @@ fn take_escaped<'a>(bytes: &mut &'a [u8]) -> Option<std::borrow::Cow<'a, [u8]>> 
 /// How many bytes two keys share at their front.
 #[inline]
 pub fn common(a: &[u8], b: &[u8]) -> usize {
+    let (a_words, b_words) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
     let mut shared = 0;
-    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if a != b {
-            break;
+    for (a, b) in a_words.iter().zip(b_words) {
+        let other = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if other != 0 {
+            return shared + (other.trailing_zeros() / 8) as usize;
         }
         shared += 8;
     }
@@ -167,7 +169,13 @@ pub fn decode_suffix(key: &[u8]) -> Option<(Timestamp, CellKind, SeqNo)> {
 
 /// Length of the part of a key that names the row.
 pub fn row_prefix_len(key: &[u8]) -> Option<usize> {
-    escaped(key).map(|(len, _)| len)
+    row_part(key).map(|(len, _)| len)
+}
+
+/// The same, and whether a byte in it is escaped: if not, the row itself ends [`EMPTY`] bytes before.
+#[inline]
+pub fn row_part(key: &[u8]) -> Option<(usize, bool)> {
+    escaped(key)
 }
 
 /// The row of a key.

@@ -11,7 +11,7 @@ use super::changes::Moment;
 use super::handles::DirHandle;
 use crate::Result;
 use crate::env::sync::{Instant, Mutex};
-use crate::tree::listing::Entry;
+use crate::tree::listing::{Entries, Listed};
 use crate::tree::place::{NodeKey, Place, View};
 
 /// Entries fetched from the store at once.
@@ -24,7 +24,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// What the store was asked for once.
 #[derive(Debug, Default)]
 pub struct Page {
-    pub entries: Vec<Entry>,
+    pub entries: Entries,
     /// The numbers of their identities, as far as keys tell them.
     pub own: Vec<Option<u64>>,
     /// When the store was asked.
@@ -108,7 +108,7 @@ impl Fs {
             && is_cheap(key)
             && let Some(last) = page.entries.last()
         {
-            dir.ahead.want(&last.cursor);
+            dir.ahead.want(last.cursor);
         }
         Ok(page)
     }
@@ -118,7 +118,7 @@ impl Fs {
         let seen = self.changes.now();
         let entries = self.tree_of_open(key)?.page(key, after, PAGE)?;
         let below = self.nodes.numbers_below(key);
-        let own = |entry: &Entry| Some(below.as_ref()?.of(entry.key_below()?));
+        let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
         Ok(Page { own: entries.iter().map(own).collect(), entries, seen })
     }
 
@@ -154,9 +154,10 @@ fn is_cheap(key: &NodeKey) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::listing::Entry;
 
     fn fetched(ahead: &Ahead, after: &[u8], until: Instant) {
-        let page = Page { entries: vec![Entry::below(None, b"next".to_vec())], ..Page::default() };
+        let page = Page { entries: Entries::Each(vec![Entry::below(None, b"next".to_vec())]), ..Page::default() };
         let kept = Kept::take().unwrap();
         *ahead.0.lock() = State::Fetched { after: after.to_vec(), until, page, _kept: kept };
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::ahead::Page;
 use super::changes::Moment;
 use super::passed::{Passed, TOGETHER};
-use crate::tree::listing::Entry;
+use crate::tree::listing::Listed;
 
 /// Entries of a handle that can be replayed exactly.
 const REPLAY: usize = 65_536;
@@ -44,7 +44,7 @@ pub struct Cursor {
 /// What comes next in a listing.
 #[derive(Clone, Copy)]
 pub struct Next<'c> {
-    pub entry: &'c Entry,
+    pub entry: Listed<'c>,
     /// The number of its identity, if its key tells it.
     pub own: Option<u64>,
     /// When the store was asked for it.
@@ -123,14 +123,14 @@ impl Cursor {
                     index % 2 == 0
                 });
             }
-            self.sparse.push((self.passed, entry.cursor.clone()));
+            self.sparse.push((self.passed, entry.cursor.to_vec()));
         }
         let index = usize::try_from(self.passed - self.recent_from).unwrap_or(usize::MAX);
         if index < self.recent.len() {
             // Read again after a seek backwards: later entries keep their cookies.
-            return self.recent.set(index, &entry.cursor);
+            return self.recent.set(index, entry.cursor);
         }
-        self.recent.push(&entry.cursor);
+        self.recent.push(entry.cursor);
         if self.recent.len().is_multiple_of(TOGETHER) {
             self.forget_oldest();
         }
@@ -162,9 +162,10 @@ impl Drop for Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::listing::{Entries, Entry};
 
     fn pass(cursor: &mut Cursor, number: u64) {
-        let entries = vec![Entry::below(None, number.to_be_bytes().to_vec())];
+        let entries = Entries::Each(vec![Entry::below(None, number.to_be_bytes().to_vec())]);
         cursor.show(Page { entries, ..Page::default() });
         cursor.pass();
     }

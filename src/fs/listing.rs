@@ -9,7 +9,7 @@ use super::handles::{DirHandle, Handle};
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, EntryReply, Fs, Kind, not_permitted};
 use crate::Result;
-use crate::tree::listing::Entry;
+use crate::tree::listing::Listed;
 use crate::tree::place::NodeKey;
 use crate::tree::resolve::Facts;
 
@@ -90,9 +90,9 @@ impl Fs {
         })
     }
 
-    fn listed(&self, entry: &Entry, key: &NodeKey, seen: Moment) -> Result<Option<EntryReply>> {
-        let reply = match &entry.cell {
-            Some(cell) => self.entry_since(seen, key, Facts::Cell(cell.as_ref().clone())),
+    fn listed(&self, entry: Listed<'_>, key: &NodeKey, seen: Moment) -> Result<Option<EntryReply>> {
+        let reply = match entry.cell {
+            Some(cell) => self.entry_since(seen, key, Facts::Cell(cell.clone())),
             None if key.place.is_dir() => Some(self.entry(key, Some(Facts::Dir))),
             None => None,
         };
@@ -135,7 +135,7 @@ impl Fs {
                 let page = self.next_page(dir, key, cursor.fetched.as_deref())?;
                 cursor.ended = page.entries.len() < PAGE;
                 if let Some(last) = page.entries.last() {
-                    cursor.fetched = Some(last.cursor.clone());
+                    cursor.fetched = Some(last.cursor.to_vec());
                 }
                 cursor.show(page);
             }

@@ -214,7 +214,7 @@ pub(super) fn family_keeps(backend: &dyn Backend, table: &TableName, family: &st
         let (time_range, which) = (TimeRange::ALL, Versions::LiveAndKept);
         let listing = RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: ROWS };
         let rows = backend.list_rows(&listing)?;
-        for row in &rows {
+        for row in rows.iter() {
             if backend.list_families(table, row, time_range, which)?.iter().any(|name| name == family) {
                 return Ok(true);
             }
@@ -222,7 +222,7 @@ pub(super) fn family_keeps(backend: &dyn Backend, table: &TableName, family: &st
         if rows.len() < ROWS {
             return Ok(false);
         }
-        after = rows.into_iter().next_back();
+        after = rows.last().map(<[u8]>::to_vec);
     }
 }
 

@@ -13,8 +13,8 @@ use crate::backend::{
     Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::model::{
-    AttributeChange, Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileAttributes, Get, ManyRows,
-    Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
+    AttributeChange, Catalogue, CatalogueChange, CellInfo, ColumnKey, Condition, FileAttributes, Get, KeyList,
+    ManyRows, Mutated, Origin, Qualifier, RowMutations, Scan, TableName, TakePiece, TimeRange, Timestamp,
 };
 
 impl Backend for HBase {
@@ -54,8 +54,8 @@ impl Backend for HBase {
         self.in_time(|| self.value_part(cell, offset, len))
     }
 
-    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
-        self.row_keys(listing)
+    fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
+        Ok(self.row_keys(listing)?.into_iter().collect())
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {

@@ -12,6 +12,7 @@ mod draft;
 mod file;
 mod index;
 mod json;
+mod key_list;
 mod mutation;
 mod name;
 mod piece;
@@ -38,6 +39,7 @@ pub use draft::Draft;
 pub use file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
 pub use index::{By, INDEX_ATTRIBUTES, IndexColumn, IndexSchema, IndexState, check_index_name};
 pub use json::{cell_json, column_name, json_bytes, split_column_name};
+pub use key_list::KeyList;
 pub use mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, ManyRows, Mutated,
     Mutation, Origin, PutCell, RowMutations, Time, Value, Written, check_value_len,

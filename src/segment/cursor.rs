@@ -232,6 +232,20 @@ impl ExtentCursor {
         self.enter_block(&groups, group, n)
     }
 
+    /// To the first cell of a block, from a cell of the one before: what they share is known.
+    fn go_on_in(&mut self, groups: &Groups, group: usize, n: usize) -> Result<()> {
+        self.load(groups, group, n)?;
+        let Some(first) = self.open.shape.restart(self.raw(), 0) else { return Err(self.nonsense()) };
+        self.next_row = 0;
+        self.enter(first)?;
+        // A block says nothing by what is in another one.
+        if self.entry.shared > 0 {
+            self.valid = false;
+            return Err(self.nonsense());
+        }
+        Ok(())
+    }
+
     /// To the first cell of a block.
     pub(super) fn enter_block(&mut self, groups: &Groups, group: usize, n: usize) -> Result<()> {
         self.load(groups, group, n)?;

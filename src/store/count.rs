@@ -97,7 +97,7 @@ impl Engine {
         let wanted = self.wanted(asked.range, Versions::Live);
         while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
             shown.seek(place.prefix())?;
-            if shown.key().is_none_or(|key| key >= place.end()) {
+            if !place.holds(&shown) {
                 steps += 1;
                 count += u64::from(self.row_shows(&mut beside, &place, wanted)?);
                 continue;

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::front::Front;
+pub use self::lane::Copied;
 use self::lane::{Lane, MemoryLane, RunLane};
 pub use self::lent::{HERE, Lent};
 pub use self::looks::Looks;
@@ -59,9 +60,20 @@ impl Cursor {
     ///
     /// Errors: while it is not known what was lost, as all that walk over columns or rows.
     pub fn new(snapshot: &Snapshot, family: FamilyId, from: &[u8], end: impl Into<End>, first: usize) -> Result<Self> {
+        Self::copying(snapshot, (family, Copied::All), from, end, first)
+    }
+
+    /// As [`Cursor::new`]; what is copied of a memtable beforehand is said.
+    pub fn copying(
+        snapshot: &Snapshot,
+        (family, copied): (FamilyId, Copied),
+        from: &[u8],
+        end: impl Into<End>,
+        first: usize,
+    ) -> Result<Self> {
         snapshot.check_doubt()?;
         let reading = if first > 16 { Reading::Walk } else { Reading::Point };
-        let mut cursor = Self::in_memory(snapshot, family, from, end, first)?;
+        let mut cursor = Self::of_memtables(snapshot, (family, copied), from, end, first)?;
         if let Some(runs) = snapshot.layout.runs(family) {
             for run in &runs.runs {
                 cursor.add_run(run, from, reading)?;
@@ -79,12 +91,21 @@ impl Cursor {
         end: impl Into<End>,
         first: usize,
     ) -> Result<Self> {
+        Self::of_memtables(snapshot, (family, Copied::All), from, end, first)
+    }
+
+    fn of_memtables(
+        snapshot: &Snapshot,
+        (family, copied): (FamilyId, Copied),
+        from: &[u8],
+        end: impl Into<End>,
+        first: usize,
+    ) -> Result<Self> {
         let read_point = snapshot.read_point;
         let mut cursor = Self::empty(family, end.into(), read_point);
         cursor.looks = Looks::counted_by(&snapshot.looks);
         for table in snapshot.tables.of(family) {
-            let next = Some(from.to_vec());
-            let mut lane = MemoryLane { table, page: Vec::new(), at: 0, next, size: first, first };
+            let mut lane = MemoryLane::new(table, copied, from, first);
             lane.fill(&cursor.end, read_point);
             cursor.add(Lane::Memory(Box::new(lane)));
         }
@@ -283,17 +304,17 @@ impl Cursor {
 
     /// Moves past a row, before whose end all of its lanes are in that row.
     pub fn pass_row(&mut self, row: &RowPlace) -> Result<()> {
-        let mut is_in_row = row.holds(self);
-        // Each lane that has cells of it comes to the front, and again where the row goes on in the next extent.
-        while is_in_row {
-            self.step(|lane, end, read_point| lane.next_row(row.end(), end, read_point))?;
-            is_in_row = match self.shared {
-                0 => row.holds(self),
-                shared => shared >= row.prefix().len(),
-            };
-        }
-        // Nobody asks now what goes on as before.
+        if row.holds(self) { self.leave_row(row) } else { Ok(()) }
+    }
+
+    /// As [`Cursor::pass_row`], of a row in which it stands.
+    pub fn leave_row(&mut self, row: &RowPlace) -> Result<()> {
+        let (end, is_endless, read_point) = (&*self.end, self.is_endless, self.read_point);
+        // Nobody asks then what goes on as before.
         self.shared = 0;
+        let counts = |key: &[u8]| is_endless || key < end;
+        let steps = self.front.pass_row(row.prefix(), counts, |lane| lane.next_row(row.prefix(), end, read_point))?;
+        self.looks.add_all(steps);
         Ok(())
     }
 

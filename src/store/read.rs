@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::cursor::{Cursor, End, FAR, RowPlace, Snapshot};
+use super::cursor::{Copied, Cursor, End, FAR, RowPlace, Snapshot};
 use super::engine::{Engine, family, known_table};
 use crate::Result;
 use crate::backend::{RowListing, Versions};
 use crate::format::key;
 use crate::model::{
-    CellInfo, ColumnKey, FamilySchema, Qualifier, RowKey, TableName, TableSchema, TimeRange, Timestamp,
+    CellInfo, ColumnKey, FamilySchema, KeyList, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
 };
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};
 
@@ -208,11 +208,11 @@ impl Engine {
     }
 
     /// Keys of rows with a visible cell.
-    pub fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+    pub fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
         let catalogue = self.catalogue.load();
         let table = self.table_for(&catalogue, &listing.table, listing.which)?;
         let mut after = listing.after.clone();
-        let mut rows = Vec::with_capacity(listing.limit.min(MANY));
+        let mut rows = KeyList::with_capacity(listing.limit.min(MANY));
         loop {
             let last = self.walk_rows(table, after.as_deref(), listing, &mut rows)?;
             match last {
@@ -228,7 +228,7 @@ impl Engine {
         table: &TableSchema,
         after: Option<&[u8]>,
         listing: &RowListing,
-        rows: &mut Vec<RowKey>,
+        rows: &mut KeyList,
     ) -> Result<Option<RowKey>> {
         let snapshot = self.snapshot();
         let first = FEW.max(listing.limit.min(1024));
@@ -242,8 +242,9 @@ impl Engine {
                 [] => FAR.into(),
                 row => key::row_prefix(row).into(),
             };
-            let cursor = Cursor::new(&snapshot, schema.id, &from, end, first)?;
             let plain = self.is_plain(schema, listing.time_range);
+            let copied = if plain { Copied::FirstOfRow } else { Copied::All };
+            let cursor = Cursor::copying(&snapshot, (schema.id, copied), &from, end, first)?;
             walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
         }
         let (mut place, wanted) = (RowPlace::default(), self.wanted(listing.time_range, listing.which));
@@ -251,11 +252,15 @@ impl Engine {
             if rows.len() >= listing.limit {
                 return Ok(None);
             }
-            if !place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
+            let is_there = match walks.as_slice() {
+                [walk] => place.enter_at(walk.cursor.key()),
+                _ => place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)),
+            };
+            if !is_there {
                 return Ok(None);
             }
             if self.row_shows(&mut walks, &place, wanted)? {
-                rows.extend(place.row());
+                place.put_row(rows);
             }
         }
         Ok(place.row())
@@ -266,8 +271,13 @@ impl Engine {
         let (mut shows, is_alone) = (false, walks.len() == 1);
         for walk in walks {
             // The only one has led here.
-            if !shows && (is_alone || walk.cursor.key().is_some_and(|key| key < row.end())) {
-                shows = self.family_shows(walk, row.prefix(), wanted)?;
+            if !shows && (is_alone || row.holds(&walk.cursor)) {
+                if walk.first_shows(wanted.now) {
+                    shows = true;
+                    walk.cursor.leave_row(row)?;
+                    continue;
+                }
+                shows = self.shows(&mut walk.cursor, &walk.schema, row.prefix().to_vec(), wanted)?;
             }
             walk.cursor.pass_row(row)?;
         }
@@ -275,17 +285,12 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// As [`Engine::shows`], with no more than a look at the first cell where that tells.
-    fn family_shows(&self, walk: &mut FamilyWalk, prefix: &[u8], wanted: Wanted) -> Result<bool> {
-        if walk.plain
-            && let Some((timestamp, kind, _)) = walk.cursor.key().and_then(key::decode_suffix)
-            && let Some(tags) = walk.cursor.tags()
-            && shows_by_itself(&ReadRules::plain(&walk.schema.rules, wanted.now), (timestamp, kind), &tags)
-        {
-            return Ok(true);
-        }
-        self.shows(&mut walk.cursor, &walk.schema, prefix.to_vec(), wanted)
+impl FamilyWalk {
+    /// Whether the cell at which it stands is seen, which is the first of its row: no more has to be looked at then.
+    fn first_shows(&self, now: Timestamp) -> bool {
+        let Some((timestamp, kind, _)) = self.cursor.key().and_then(key::decode_suffix) else { return false };
+        let shows = |tags: &Tags| shows_by_itself(&ReadRules::plain(&self.schema.rules, now), (timestamp, kind), tags);
+        self.plain && self.cursor.tags().is_some_and(|tags| shows(&tags))
     }
 }
 

@@ -11,8 +11,8 @@ use crate::backend::{
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
-    Durability, Get, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, Scan, TableName, TakePiece, TimeRange,
-    Timestamp,
+    Durability, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, Scan, TableName, TakePiece,
+    TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -146,7 +146,7 @@ impl Backend for Store {
         self.engine.filled(cell)
     }
 
-    fn list_rows(&self, listing: &RowListing) -> Result<Vec<RowKey>> {
+    fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
         self.steady(&listing.table, || self.of(&listing.table).list_rows(listing))
     }
 

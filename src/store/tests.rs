@@ -137,7 +137,7 @@ fn value(store: &Store, row: &str, qualifier: &str) -> Option<Vec<u8>> {
 fn rows(store: &Store) -> Vec<String> {
     let (time_range, which) = (TimeRange::ALL, Versions::Live);
     let listing = RowListing { table: table(), after: None, before: vec![], time_range, which, limit: 10_000 };
-    store.list_rows(&listing).unwrap().into_iter().map(|row| String::from_utf8(row).unwrap()).collect()
+    store.list_rows(&listing).unwrap().iter().map(|row| String::from_utf8(row.to_vec()).unwrap()).collect()
 }
 
 fn env_bytes(env: &SimEnv, path: &std::path::Path) -> Vec<u8> {

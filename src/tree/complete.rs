@@ -80,13 +80,13 @@ impl<'a> Look<'a> {
                 limit: PAGE,
             };
             let rows = self.backend.list_rows(&listing)?;
-            for row in &rows {
+            for row in rows.iter() {
                 if !self.row(row)? {
                     return Ok(false);
                 }
             }
             match rows.last() {
-                Some(last) if rows.len() == PAGE => after = Some(last.clone()),
+                Some(last) if rows.len() == PAGE => after = Some(last.to_vec()),
                 _ => return Ok(true),
             }
         }
@@ -104,7 +104,7 @@ impl<'a> Look<'a> {
     }
 
     /// Looks at a row; false: there are too many versions.
-    fn row(&mut self, row: &RowKey) -> Result<bool> {
+    fn row(&mut self, row: &[u8]) -> Result<bool> {
         let mut from: Option<HistoryFrom> = None;
         let (mut qualifier, mut column) = (None::<Qualifier>, Column::default());
         loop {
@@ -127,12 +127,12 @@ impl<'a> Look<'a> {
         Ok(self.left > 0)
     }
 
-    fn settle(&mut self, row: &RowKey, qualifier: Option<Qualifier>, column: Column) {
+    fn settle(&mut self, row: &[u8], qualifier: Option<Qualifier>, column: Column) {
         let bound = column.bound(&self.family.rules, self.backend.now());
         if let Some((bound, qualifier)) = bound.zip(qualifier)
             && self.latest.as_ref().is_none_or(|(latest, ..)| *latest < bound)
         {
-            self.latest = Some((bound, row.clone(), qualifier));
+            self.latest = Some((bound, row.to_vec(), qualifier));
         }
     }
 

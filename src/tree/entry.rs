@@ -3,11 +3,11 @@
 use super::place::{NodeKey, Place};
 use crate::model::CellInfo;
 
-/// One entry of a directory. A listing of very many rows costs one allocation each: nothing is made here that only some ask
-/// for.
+/// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    what: What,
+    /// Its identity; `None`: what the directory has by the key that is the cursor, see [`Place::below_by_key`].
+    node: Option<Box<NodeKey>>,
     /// `None`: its cursor is its name.
     name: Option<Vec<u8>>,
     /// Resumes the listing after this entry.
@@ -16,23 +16,24 @@ pub struct Entry {
     pub cell: Option<Box<CellInfo>>,
 }
 
-/// What an entry stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
-    Node(Box<NodeKey>),
-    /// What the directory has by the key that is the cursor, see [`Place::below_by_key`].
-    Below,
+/// The same, lent. A listing of very many rows makes nothing here that only some ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed<'e> {
+    node: Option<&'e NodeKey>,
+    name: Option<&'e [u8]>,
+    pub cursor: &'e [u8],
+    pub cell: Option<&'e CellInfo>,
 }
 
 impl Entry {
     /// An entry with this name and identity.
     pub(super) fn new(name: Vec<u8>, key: NodeKey, cursor: Vec<u8>) -> Self {
-        Self { what: What::Node(Box::new(key)), name: Some(name), cursor, cell: None }
+        Self { node: Some(Box::new(key)), name: Some(name), cursor, cell: None }
     }
 
-    /// A row in its table, a cell in its family; without a name its key is its name.
+    /// A cell in its family; without a name its key is its name.
     pub fn below(name: Option<Vec<u8>>, key: Vec<u8>) -> Self {
-        Self { what: What::Below, name, cursor: key, cell: None }
+        Self { node: None, name, cursor: key, cell: None }
     }
 
     /// The same of a cell that is committed.
@@ -40,34 +41,45 @@ impl Entry {
         Self { cell: cell.into().map(Box::new), ..self }
     }
 
+    #[inline]
+    pub fn listed(&self) -> Listed<'_> {
+        let (node, name, cell) = (self.node.as_deref(), self.name.as_deref(), self.cell.as_deref());
+        Listed { node, name, cursor: &self.cursor, cell }
+    }
+}
+
+impl<'e> Listed<'e> {
+    /// A row in its table; without a name its key is its name.
+    #[inline]
+    pub(super) fn below(name: Option<&'e [u8]>, key: &'e [u8]) -> Self {
+        Self { node: None, name, cursor: key, cell: None }
+    }
+
     /// Its name in the directory.
-    pub fn name(&self) -> &[u8] {
-        self.name.as_deref().unwrap_or(&self.cursor)
+    #[inline]
+    pub fn name(&self) -> &'e [u8] {
+        self.name.unwrap_or(self.cursor)
     }
 
     /// The key by which its directory has it; `None`: it is there for another reason.
-    pub fn key_below(&self) -> Option<&[u8]> {
-        matches!(self.what, What::Below).then_some(&self.cursor)
+    #[inline]
+    pub fn key_below(&self) -> Option<&'e [u8]> {
+        self.node.is_none().then_some(self.cursor)
     }
 
     /// Its identity, in a listing of this directory.
     pub fn key(&self, dir: &NodeKey) -> NodeKey {
-        match &self.what {
-            What::Node(key) => key.as_ref().clone(),
-            What::Below => dir.sibling(dir.place.below_by_key(&self.cursor)),
-        }
+        self.node.cloned().unwrap_or_else(|| dir.sibling(dir.place.below_by_key(self.cursor)))
     }
 
     /// Whether it is a directory, in a listing of this one.
+    #[inline]
     pub fn is_dir(&self, dir: &NodeKey) -> bool {
-        match &self.what {
-            What::Node(key) => key.place.is_dir(),
-            What::Below => matches!(dir.place, Place::Table(_)),
-        }
+        self.node.map_or_else(|| matches!(dir.place, Place::Table(_)), |key| key.place.is_dir())
     }
 
     /// Whether it belongs to the schema.
     pub fn is_schema(&self) -> bool {
-        matches!(&self.what, What::Node(key) if matches!(key.place, Place::Schema(_)))
+        self.node.is_some_and(|key| matches!(key.place, Place::Schema(_)))
     }
 }

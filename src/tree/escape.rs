@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::spelling::is_upper_hex;
-pub use super::spelling::{Bytes, Level, Spelling, is_own_name};
+pub use super::spelling::{Bytes, Level, Spelling, are_own_names, is_own_name};
 pub use super::suffix::At;
 
 /// Longest file name in bytes.

@@ -10,7 +10,7 @@ use super::resolve::Tree;
 use super::schema;
 use crate::Result;
 use crate::backend::{HistoryFrom, RowListing, Versions};
-use crate::model::{CellInfo, Qualifier, TableName, Timestamp};
+use crate::model::{CellInfo, Qualifier, RowKey, TableName, Timestamp};
 use crate::spill::{first_part, join_key};
 
 /// What a column lists before its versions: its key file, or its cell.
@@ -71,7 +71,8 @@ impl Tree {
         };
         // Order: what is not stored before what is; see `page_rows`.
         let mut made = self.restored.rows(table, listing.after.as_deref(), None, limit)?;
-        let mut rows = self.existing(self.backend.list_rows(&listing))?.unwrap_or_default();
+        let rows = self.existing(self.backend.list_rows(&listing))?.unwrap_or_default();
+        let mut rows: Vec<RowKey> = rows.iter().map(<[u8]>::to_vec).collect();
         if rows.len() == limit {
             made.retain(|row| Some(row) <= rows.last());
         }

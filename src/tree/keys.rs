@@ -195,8 +195,9 @@ impl Tree {
                 which: Versions::LiveAndKept,
                 limit: PAGE,
             };
-            let mut page = self.backend.list_rows(&listing)?;
-            let last = page.last().filter(|_| page.len() == PAGE).cloned();
+            let page = self.backend.list_rows(&listing)?;
+            let last = page.last().filter(|_| page.len() == PAGE).map(<[u8]>::to_vec);
+            let mut page: Vec<RowKey> = page.iter().map(<[u8]>::to_vec).collect();
             let until = last.as_deref().or(Some(before.as_slice()).filter(|before| !before.is_empty()));
             for made in [&self.uncommitted.dirs, &self.restored] {
                 page.extend(made.rows(table, Some(&after), until, usize::MAX)?);

@@ -2,10 +2,12 @@
 //!
 //! Memory is bounded by the page that is asked for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use super::entry::Entry;
-use super::escape::{Level, NAME_MAX, Spelling, is_own_name};
+pub use super::entries::{Entries, Rows};
+pub use super::entry::{Entry, Listed};
+use super::escape::{Level, NAME_MAX, Spelling, are_own_names, is_own_name};
 use super::export::exports;
 use super::history_list::is_readable;
 use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, TableNoun, View};
@@ -13,12 +15,22 @@ use super::resolve::{Tree, root_of};
 use super::{schema, suffix};
 use crate::backend::{RowListing, Versions};
 use crate::bulk::{Empty, Format, IMPORTS};
-use crate::model::{CellInfo, ColumnKey, TableName, Timestamp};
+use crate::model::{CellInfo, ColumnKey, KeyList, TableName, Timestamp};
 use crate::{ErrorKind, Result};
 
 impl Tree {
     /// Entries after `after`, ascending; fewer than `limit` only at the end of the directory.
-    pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub fn page(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Entries> {
+        match &dir.place {
+            Place::Table(table) if dir.asked.is_none() && dir.view != View::History => {
+                self.page_rows(dir, table, after, limit).map(Entries::Rows)
+            }
+            _ => self.page_of_few(dir, after, limit).map(Entries::Each),
+        }
+    }
+
+    /// As [`Tree::page`], of what does not have very many entries; each is one of its own.
+    fn page_of_few(&self, dir: &NodeKey, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
         if let Place::InfoOf(base) = &dir.place {
             let complete = schema::complete_of(base).map(|place| plain("complete".to_owned(), dir.sibling(place)));
             let errors = plain("errors".to_owned(), NodeKey::plain(Place::Info(InfoPlace::Errors)));
@@ -50,7 +62,6 @@ impl Tree {
                 Ok(after_cursor(entries, after, limit))
             }
             Place::Namespace(namespace) => self.page_tables(dir, namespace, after, limit),
-            Place::Table(table) => self.page_rows(dir, table, after, limit),
             Place::Row(row) => self.page_families(dir, row, after, limit),
             Place::Family(family) if self.inline_history => self.page_inline(dir, family, after, limit),
             Place::Family(family) => self.page_columns(dir, family, after, limit),
@@ -100,7 +111,7 @@ impl Tree {
         Ok(after_cursor(entries, after, limit))
     }
 
-    fn page_rows(&self, dir: &NodeKey, table: &TableName, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    fn page_rows(&self, dir: &NodeKey, table: &TableName, after: Option<&[u8]>, limit: usize) -> Result<Rows> {
         let listing = RowListing {
             table: table.clone(),
             after: after.map(<[u8]>::to_vec),
@@ -114,10 +125,20 @@ impl Tree {
             if dir.view == View::Plain { self.uncommitted.dirs.rows(table, after, None, limit)? } else { Vec::new() };
         let mut rows = self.backend.list_rows(&listing)?;
         if rows.len() == limit {
-            made.retain(|row| Some(row) <= rows.last());
+            made.retain(|row| Some(row.as_slice()) <= rows.last());
         }
-        merge_names(&mut rows, made, limit);
-        Ok(rows.into_iter().map(|row| Entry::below(self.name_to_show(Level::Row, &row), row)).collect())
+        if !made.is_empty() {
+            let mut all = rows.iter().map(<[u8]>::to_vec).collect();
+            merge_names(&mut all, made, limit);
+            rows = all.into_iter().collect();
+        }
+        let names = if are_own_names(&rows, NAME_MAX) { None } else { Some(self.names_to_show(&rows)) };
+        Ok(Rows::new(rows, names))
+    }
+
+    fn names_to_show(&self, rows: &KeyList) -> KeyList {
+        let name = |row| self.name_to_show(Level::Row, row).map_or(Cow::Borrowed(row), Cow::Owned);
+        rows.iter().map(name).collect()
     }
 
     fn page_families(&self, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {

@@ -9,6 +9,7 @@ mod asked_list;
 mod chosen;
 mod complete;
 mod count;
+mod entries;
 mod entry;
 pub mod escape;
 mod export;

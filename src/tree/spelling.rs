@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::suffix::{At, is_suffix};
+use crate::model::KeyList;
 
 /// What a name stands for; each level has a rule or two of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +241,24 @@ impl Spelling {
 
 /// Whether a key is its own name, of any level and in any spelling, as most are: nothing in it is escaped anywhere.
 pub fn is_own_name(key: &[u8]) -> bool {
-    let is_ordinary = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'%' | b'/' | b'@');
-    key.first().is_some_and(|first| *first != b'.') && key.iter().all(is_ordinary)
+    is_own_start(key) && is_ordinary(key)
+}
+
+/// As [`is_own_name`], of all these keys, none longer than `most` bytes.
+pub fn are_own_names(keys: &KeyList, most: usize) -> bool {
+    // All bytes in one go: a processor looks at several at once.
+    is_ordinary(keys.bytes()) && keys.iter().all(|key| key.len() <= most && is_own_start(key))
+}
+
+fn is_own_start(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| *first != b'.')
+}
+
+fn is_ordinary(bytes: &[u8]) -> bool {
+    let is_ordinary =
+        |byte: u8| (byte.wrapping_sub(b' ') <= b'~' - b' ') & (byte != b'%') & (byte != b'/') & (byte != b'@');
+    // Not byte by byte until one is none.
+    bytes.chunks(64).all(|piece| piece.iter().fold(true, |all, byte| all & is_ordinary(*byte)))
 }
 
 /// Reads a run of escapes of 80 to FF: those that are no part of valid UTF-8 among themselves. Its length.
@@ -340,6 +357,12 @@ mod tests {
                     prop_assert!(!is_own_name(key) || spelt == key, "{:?} {}", level, key.escape_ascii());
                 }
             }
+        }
+
+        #[test]
+        fn keys_are_their_own_names_if_each_is(keys in prop::collection::vec("[ -~]{0,9}|[a-z.]{1,5}", 0..3)) {
+            let each = keys.iter().all(|key| is_own_name(key.as_bytes()) && key.len() <= 7);
+            prop_assert_eq!(are_own_names(&keys.iter().collect(), 7), each);
         }
     }
 }

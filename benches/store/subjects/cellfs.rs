@@ -201,7 +201,7 @@ impl Subject for Cellfs {
             if page.len() < listing.limit {
                 return Some(rows);
             }
-            listing.after = page.last().cloned();
+            listing.after = page.last().map(<[u8]>::to_vec);
         }
     }
 

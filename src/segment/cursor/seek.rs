@@ -79,15 +79,24 @@ impl ExtentCursor {
         if let Some(last) = target.last_mut() {
             *last += 1;
         }
-        let done = self.seek_far(&target);
-        (self.target, self.shared) = (target, 0);
+        let done = self.leave_block(&target);
+        self.target = target;
         done
     }
 
-    /// As [`Self::seek`], for a key that is not in this block.
-    fn seek_far(&mut self, key: &[u8]) -> Result<()> {
+    /// To the first cell that is not below `key`, which is above all of the block.
+    fn leave_block(&mut self, key: &[u8]) -> Result<()> {
         self.valid = false;
-        self.seek(key)
+        let (group, n) = (self.open.group, self.open.n + 1);
+        let groups = self.groups()?;
+        let index = self.index(&groups, group)?;
+        // Mostly it is the first one of the next block, and nothing has to be searched.
+        if n < index.len() && index.separator(n) >= key {
+            return self.go_on_in(&groups, group, n);
+        }
+        self.seek(key)?;
+        self.shared = 0;
+        Ok(())
     }
 
     /// To the last cell whose key is below `key`; that key. `None`: there is none, and it is at no cell.

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use super::lane::Lane;
+use crate::Result;
 use crate::format::key::common;
 
 /// See the module.
@@ -117,6 +118,51 @@ impl Front {
         }
         self.codes.remove(self.first);
         self.choose()
+    }
+
+    /// Has the lanes that are in the row of the first one take such steps as lead out of it, each by itself; how many steps
+    /// there were. `prefix`: what the keys of the row begin with. The lanes that then have no key that `counts` go.
+    ///
+    /// All others share less with the row's keys, and so as much with each of them: then all are known beside the row.
+    pub(super) fn pass_row(
+        &mut self,
+        prefix: &[u8],
+        counts: impl Fn(&[u8]) -> bool,
+        mut step: impl FnMut(&mut Lane) -> Result<usize>,
+    ) -> Result<u64> {
+        if !self.is_measured && self.lanes.len() > 1 {
+            self.measure();
+        }
+        // What fails leaves nothing that could be relied on.
+        let was_measured = std::mem::take(&mut self.is_measured);
+        let (mut steps, mut has_ended) = (0, false);
+        for (at, lane) in self.lanes.iter_mut().enumerate() {
+            let is_in_row = at == self.first || self.codes.get(at).is_some_and(|code| shared_of(*code) >= prefix.len());
+            let mut goes_on = is_in_row;
+            while goes_on {
+                let shared = step(lane)?;
+                steps += 1;
+                let Some(key) = lane.key().filter(|key| counts(key)) else {
+                    has_ended = true;
+                    break;
+                };
+                // Where a row goes on in another extent it is still to be passed.
+                let shared = if shared == 0 || shared >= prefix.len() { common(key, prefix) } else { shared };
+                goes_on = shared >= prefix.len();
+                if let Some(code) = self.codes.get_mut(at) {
+                    *code = code_of(key, shared);
+                }
+            }
+        }
+        match (has_ended, was_measured) {
+            (true, _) => self.order(counts),
+            (false, true) => {
+                self.is_measured = true;
+                self.choose();
+            }
+            (false, false) => {}
+        }
+        Ok(steps)
     }
 
     /// The least key, where it is known of all how much they share with one that was below them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{PAGE, PAGE_BYTES};
 use crate::Result;
-use crate::format::key::common;
+use crate::format::key::{self, common};
 use crate::model::{Generation, SeqNo};
 use crate::segment::{ExtentCursor, Reading};
 use crate::store::layout::Run;
@@ -16,18 +16,41 @@ pub(super) enum Lane {
     Run(Box<RunLane>),
 }
 
+/// What a walk copies of a memtable beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    All,
+    /// Of each row the first cell: for who mostly asks for no more of it. Others are fetched when they are asked for.
+    FirstOfRow,
+}
+
+/// Cells that are fetched where more of a row is asked for.
+const MORE: usize = 16;
+
 pub(super) struct MemoryLane {
     pub(super) table: Arc<FamilyTable>,
     pub(super) page: Vec<MemCell>,
     pub(super) at: usize,
     /// Where the next page starts; `None`: there is none.
-    pub(super) next: Option<Vec<u8>>,
-    pub(super) size: usize,
+    next: Option<Vec<u8>>,
+    size: usize,
     /// Cells of a page after a jump: what lies here and there is not copied at large.
-    pub(super) first: usize,
+    first: usize,
+    copied: Copied,
+    /// What the present page has.
+    has: Copied,
+    /// Used again.
+    row_end: Vec<u8>,
 }
 
 impl MemoryLane {
+    /// One that begins at `from`; to be filled.
+    pub(super) fn new(table: Arc<FamilyTable>, copied: Copied, from: &[u8], first: usize) -> Self {
+        let next = Some(from.to_vec());
+        let (has, row_end) = (Copied::All, Vec::new());
+        Self { table, page: Vec::new(), at: 0, next, size: first, first, copied, has, row_end }
+    }
+
     pub(super) fn key(&self) -> Option<&[u8]> {
         self.page.get(self.at).map(MemCell::key)
     }
@@ -36,33 +59,81 @@ impl MemoryLane {
         while self.at == self.page.len()
             && let Some(from) = self.next.take()
         {
-            self.page.clear();
-            self.at = 0;
-            // The last cell that was looked at, unless it is that of the page.
-            let (mut unseen, mut bytes) = (None, 0);
-            let size = self.size;
-            let (page, limit) = (&mut self.page, self.size);
-            let count = self.table.page(&from, Some(end), limit, &mut |cell| {
-                if bytes > PAGE_BYTES {
-                    return;
-                }
-                bytes += cell.stored().len();
-                let is_seen = memtable::seq_of(cell.key()) <= read_point;
-                if is_seen {
-                    page.push(cell.clone());
-                }
-                unseen = (!is_seen).then(|| cell.clone());
-            });
-            if (count == size || bytes > PAGE_BYTES)
-                && let Some(last) = unseen.as_ref().or(page.last())
-            {
-                self.next = Some([last.key(), &[0]].concat());
-            }
+            self.has = self.copied;
+            self.fill_from(&from, end, read_point);
             self.size = (self.size * 4).min(PAGE);
         }
     }
 
-    pub(super) fn seek(&mut self, target: &[u8]) {
+    /// Makes the page the one that begins at `from`.
+    fn fill_from(&mut self, from: &[u8], end: &[u8], read_point: SeqNo) {
+        self.page.clear();
+        self.at = 0;
+        let (size, by_rows) = (self.size, self.has == Copied::FirstOfRow);
+        let (mut looked, mut bytes, mut row_len) = (0, 0, 0);
+        let (page, next) = (&mut self.page, &mut self.next);
+        self.table.page(from, Some(end), size, &mut |cell| {
+            if bytes > PAGE_BYTES {
+                return;
+            }
+            looked += 1;
+            let is_more = |first: &MemCell| cell.key().starts_with(&first.key()[..row_len]);
+            let is_left_out = by_rows && page.last().is_some_and(is_more);
+            if !is_left_out {
+                bytes += cell.stored().len();
+            }
+            if looked == size || bytes > PAGE_BYTES {
+                *next = Some([cell.key(), &[0]].concat());
+            }
+            if !is_left_out && memtable::seq_of(cell.key()) <= read_point {
+                page.push(cell.clone());
+                if by_rows {
+                    row_len = key::row_prefix_len(cell.key()).unwrap_or(cell.key().len());
+                }
+            }
+        });
+    }
+
+    /// Goes to the first cell that is not below `target`, of which nothing is in the page: it has been left out.
+    fn fetch_more(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) {
+        (self.has, self.size) = (Copied::All, MORE);
+        self.next = None;
+        self.fill_from(target, end, read_point);
+        self.fill(end, read_point);
+    }
+
+    /// To the next cell; what is shared, as [`Lane::advance`].
+    fn advance(&mut self, end: &[u8], read_point: SeqNo) -> usize {
+        if self.has == Copied::FirstOfRow {
+            if let Some(key) = self.key() {
+                let target = [key, &[0]].concat();
+                self.fetch_more(&target, end, read_point);
+            }
+            return 0;
+        }
+        self.at += 1;
+        if let Some([before, next]) = self.page.get(self.at - 1..=self.at) {
+            return common(before.key(), next.key());
+        }
+        self.fill(end, read_point);
+        0
+    }
+
+    /// To the first cell that is not below `target`.
+    fn seek(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) {
+        let before = self.at;
+        self.jump(target);
+        if self.has == Copied::FirstOfRow
+            && let Some(last) = self.page[before..self.at].last()
+            && key::row_prefix_len(last.key()).is_some_and(|len| target.starts_with(&last.key()[..len]))
+        {
+            return self.fetch_more(target, end, read_point);
+        }
+        self.fill(end, read_point);
+    }
+
+    /// To the first cell of the page that is not below `target`, or to where the next one begins.
+    fn jump(&mut self, target: &[u8]) {
         self.at += memtable::count_before(&self.page[self.at..], target);
         if self.at == self.page.len()
             && let Some(next) = &mut self.next
@@ -74,9 +145,11 @@ impl MemoryLane {
     }
 
     /// See [`Lane::next_row`].
-    fn next_row(&mut self, row_end: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
-        let before = self.at;
-        self.seek(row_end);
+    fn next_row(&mut self, row: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
+        let (before, mut row_end) = (self.at, std::mem::take(&mut self.row_end));
+        key::set_prefix_end(row, &mut row_end);
+        self.jump(&row_end);
+        self.row_end = row_end;
         if let (Some(before), Some(next)) = (self.page.get(before), self.page.get(self.at)) {
             return Ok(common(before.key(), next.key()));
         }
@@ -164,24 +237,17 @@ impl Lane {
     /// Steps; so many bytes exactly the next key shares with the one before, 0: that is not known.
     pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
-            Self::Memory(lane) => {
-                lane.at += 1;
-                if let Some([before, next]) = lane.page.get(lane.at - 1..=lane.at) {
-                    return Ok(common(before.key(), next.key()));
-                }
-                lane.fill(end, read_point);
-                Ok(0)
-            }
+            Self::Memory(lane) => Ok(lane.advance(end, read_point)),
             Self::Run(lane) => lane.advance(),
         }
     }
 
-    /// From a cell past its row, which ends at `row_end`, or to where that goes on in the next extent; what is shared, as
-    /// [`Lane::advance`].
+    /// From a cell past its row, whose keys begin with `row`, or to where that goes on in the next extent; what is shared,
+    /// as [`Lane::advance`].
     #[inline]
-    pub(super) fn next_row(&mut self, row_end: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
+    pub(super) fn next_row(&mut self, row: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
-            Self::Memory(lane) => lane.next_row(row_end, end, read_point),
+            Self::Memory(lane) => lane.next_row(row, end, read_point),
             Self::Run(lane) => lane.next_row(),
         }
     }
@@ -189,8 +255,7 @@ impl Lane {
     pub(super) fn seek(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) -> Result<()> {
         match self {
             Self::Memory(lane) => {
-                lane.seek(target);
-                lane.fill(end, read_point);
+                lane.seek(target, end, read_point);
                 Ok(())
             }
             Self::Run(lane) => lane.seek(target),

@@ -19,7 +19,13 @@ impl Looks {
     /// One more.
     #[inline]
     pub fn add(&mut self) {
-        self.own += 1;
+        self.add_all(1);
+    }
+
+    /// So many more.
+    #[inline]
+    pub fn add_all(&mut self, looks: u64) {
+        self.own += looks;
     }
 }
 

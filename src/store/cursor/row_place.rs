@@ -3,7 +3,7 @@
 use super::{Cursor, SharedCursor};
 use crate::Result;
 use crate::format::key;
-use crate::model::RowKey;
+use crate::model::{KeyList, RowKey};
 
 /// Cells of a column that are passed one by one before the rest is jumped over.
 const STEPS: usize = 8;
@@ -12,33 +12,43 @@ const STEPS: usize = 8;
 #[derive(Default)]
 pub struct RowPlace {
     prefix: Vec<u8>,
-    end: Vec<u8>,
+    /// Whether a byte of the row is escaped in the prefix.
+    is_escaped: bool,
 }
 
 impl RowPlace {
     /// Goes to the least row of these keys, at which cursors stand; whether there is one.
     pub fn enter(&mut self, each: impl FnOnce(&mut dyn FnMut(&[u8]))) -> bool {
-        let (mut found, prefix) = (false, &mut self.prefix);
+        let mut found = false;
         each(&mut |key| {
-            let row = key::row_prefix_len(key).and_then(|len| key.get(..len)).unwrap_or(key);
-            if !found || row < prefix.as_slice() {
-                prefix.clear();
-                prefix.extend_from_slice(row);
+            if !found || key < self.prefix.as_slice() {
+                self.set_prefix(key);
                 found = true;
             }
         });
-        key::set_prefix_end(&self.prefix, &mut self.end);
         found
+    }
+
+    /// As [`RowPlace::enter`], of one cursor.
+    #[inline]
+    pub fn enter_at(&mut self, key: Option<&[u8]>) -> bool {
+        let Some(key) = key else { return false };
+        self.set_prefix(key);
+        true
+    }
+
+    #[inline]
+    fn set_prefix(&mut self, key: &[u8]) {
+        // A key that is none stands for itself.
+        let (len, is_escaped) = key::row_part(key).unwrap_or((key.len(), true));
+        self.prefix.clear();
+        self.prefix.extend_from_slice(&key[..len]);
+        self.is_escaped = is_escaped;
     }
 
     /// What the keys of its cells begin with.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
-    }
-
-    /// The first key that is past them.
-    pub fn end(&self) -> &[u8] {
-        &self.end
     }
 
     /// Goes to the least row at which one of the cursors stands; whether there is one.
@@ -48,7 +58,7 @@ impl RowPlace {
 
     /// Whether a cursor that has come to the row stands in it.
     pub fn holds(&self, cursor: &Cursor) -> bool {
-        cursor.key().is_some_and(|key| key < self.end())
+        cursor.key().is_some_and(|key| key.starts_with(&self.prefix))
     }
 
     /// Whether a cursor stands where tombstones of its family may be, which have the empty qualifier and so stand first.
@@ -67,6 +77,15 @@ impl RowPlace {
         }
         cursor.seek(&key::prefix_end(column))?;
         Ok(self.holds(cursor))
+    }
+
+    /// Appends its key to others.
+    #[inline]
+    pub fn put_row(&self, rows: &mut KeyList) {
+        match self.prefix.len().checked_sub(key::EMPTY) {
+            Some(len) if !self.is_escaped => rows.push(&self.prefix[..len]),
+            _ => self.row().into_iter().for_each(|row| rows.push(&row)),
+        }
     }
 
     /// Its key; `None`: none was entered yet.

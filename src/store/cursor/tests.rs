@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Cursor, FAR, RowPlace, Snapshot};
+use super::{Copied, Cursor, FAR, RowPlace, Snapshot};
 use crate::format::key::{self, common};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 use crate::store::layout::Layout;
@@ -53,11 +53,12 @@ fn some_moves() -> impl Strategy<Value = Vec<Move>> {
 
 proptest! {
     #[test]
-    fn lanes_are_merged_in_order(cells in some_keys(), moves in some_moves()) {
+    fn lanes_are_merged_in_order(cells in some_keys(), moves in some_moves(), by_rows: bool) {
+        let copied = if by_rows { Copied::FirstOfRow } else { Copied::All };
         let snapshot = snapshot(&cells);
         let mut sorted: Vec<Vec<u8>> = cells.into_iter().map(|(_, key)| key).collect();
         sorted.sort();
-        let mut cursor = Cursor::new(&snapshot, FAMILY, b"", FAR, 3).unwrap();
+        let mut cursor = Cursor::copying(&snapshot, (FAMILY, copied), b"", FAR, 3).unwrap();
         let mut rest = sorted.as_slice();
         let mut row = RowPlace::default();
         for one in moves {

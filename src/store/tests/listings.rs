@@ -28,7 +28,8 @@ fn filled() -> (SimEnv, Store) {
 fn listed(store: &Store, after: Option<usize>, before: Option<usize>, limit: usize) -> Vec<RowKey> {
     let (time_range, which) = (TimeRange::ALL, Versions::Live);
     let (after, before) = (after.map(|n| name(n).into()), before.map(name).unwrap_or_default().into());
-    store.list_rows(&RowListing { table: table(), after, before, time_range, which, limit }).unwrap()
+    let listing = RowListing { table: table(), after, before, time_range, which, limit };
+    store.list_rows(&listing).unwrap().iter().map(<[u8]>::to_vec).collect()
 }
 
 fn names(of: impl Iterator<Item = usize>) -> Vec<RowKey> {
@@ -111,5 +112,50 @@ fn a_scan_in_batches_takes_no_filter_that_judges_whole_rows() {
         "SingleColumnValueFilter('f', 'a', =, 'binary:v')".to_owned(),
     ] {
         assert_eq!(scan(&filter), Err(ErrorKind::IncompatibleFilter), "{filter}");
+    }
+}
+
+/// Of what is in memory alone a listing copies mostly the first cell of each row.
+#[test]
+fn rows_of_which_some_is_deleted_or_hidden_are_listed_as_a_scan_finds_them() {
+    let names = ["a", "a\0", "a\0b", "ab", "a row that is longer than most", "b"];
+    for attributes in [FILES, &[("VERSIONS", "1")], &[("TTL", "1000000"), ("NEW_VERSION_BEHAVIOR", "true")]] {
+        let store = open(&SimEnv::new());
+        create(&store, attributes);
+        let mut random = 7_u64;
+        for step in 0..400_usize {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (row, of) = (names[(random >> 33) as usize % names.len()], format!("{:02}", (random >> 40) % 40));
+            match random >> 60 {
+                0..5 => drop(put(&store, row, &of, b"v")),
+                5..12 => unlink(&store, row, &of),
+                12 => {
+                    let marker = DeleteMarker { kind: DeleteKind::Row, time: Time::AfterNewest, erases: false };
+                    mutate(&store, row, Mutation::Delete(vec![marker]), Durability::SyncWal).unwrap();
+                }
+                13 => {
+                    let put = PutCell { ttl_ms: Some(1), ..put_cell(&of, b"v", Time::At(Timestamp(1))) };
+                    mutate(&store, row, Mutation::Put(vec![put]), Durability::SyncWal).unwrap();
+                }
+                14 => (0..40).for_each(|of| drop(put(&store, row, &format!("{of:02}"), b"v"))),
+                _ if step % 5 == 0 => store.flush(None).unwrap(),
+                _ => {}
+            }
+            let scanned = store.scan(&Scan::all(table())).unwrap().map(|found| found.unwrap().row.to_vec());
+            let scanned: Vec<RowKey> = scanned.collect();
+            let (time_range, which) = (TimeRange::ALL, Versions::Live);
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let listing = RowListing { table: table(), after, before: vec![], time_range, which, limit: 2 };
+                let page = store.list_rows(&listing).unwrap();
+                found.extend(page.iter().map(<[u8]>::to_vec));
+                after = page.last().map(<[u8]>::to_vec);
+                if page.len() < 2 {
+                    break;
+                }
+            }
+            assert_eq!(found, scanned, "{attributes:?}, step {step}");
+            assert_eq!(listed(&store, None, None, usize::MAX), scanned, "{attributes:?}, step {step}");
+        }
     }
 }

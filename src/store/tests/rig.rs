@@ -157,7 +157,7 @@ pub fn shown(store: &Store) -> Shown {
     }
     let (time_range, which) = (TimeRange::ALL, Versions::Live);
     let listing = RowListing { table: table(), after: None, before: Vec::new(), time_range, which, limit: 100 };
-    let rows = store.list_rows(&listing).map(|rows| rows.join(&b'\n')).map_err(|e| e.kind);
+    let rows = store.list_rows(&listing).map(|rows| rows.iter().collect::<Vec<_>>().join(&b'\n')).map_err(|e| e.kind);
     shown.insert(("rows".to_owned(), NEWEST), rows);
     shown
 }

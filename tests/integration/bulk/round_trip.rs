@@ -35,12 +35,12 @@ fn versions(backend: &dyn Backend, table: &TableName) -> Vec<Version> {
         limit: 100_000,
     };
     let mut found = Vec::new();
-    for row in backend.list_rows(&listing).unwrap() {
-        for family in backend.list_families(table, &row, TimeRange::ALL, Versions::LiveAndKept).unwrap() {
-            for (qualifier, cell) in backend.list_history(table, &row, &family, None, 100_000).unwrap() {
+    for row in backend.list_rows(&listing).unwrap().iter() {
+        for family in backend.list_families(table, row, TimeRange::ALL, Versions::LiveAndKept).unwrap() {
+            for (qualifier, cell) in backend.list_history(table, row, &family, None, 100_000).unwrap() {
                 let value = backend.read_value(&cell, 0, usize::MAX).unwrap();
                 let ended = cell.deleted_at.map(|at| at.0);
-                let place = (row.clone(), family.clone(), qualifier, cell.timestamp.0, ended);
+                let place = (row.to_vec(), family.clone(), qualifier, cell.timestamp.0, ended);
                 found.push((place, cell.tags.ttl_ms, format!("{:?}", cell.tags.file), value));
             }
         }
