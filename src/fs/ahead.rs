@@ -29,6 +29,8 @@ pub struct Page {
     pub own: Vec<Option<u64>>,
     /// When the store was asked.
     pub seen: Moment,
+    /// Bytes of it, about.
+    pub held: usize,
 }
 
 /// Room for one of the pages that are kept.
@@ -119,7 +121,9 @@ impl Fs {
         let entries = self.tree_of_open(key)?.page(key, after, PAGE)?;
         let below = self.nodes.numbers_below(key);
         let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
-        Ok(Page { own: entries.iter().map(own).collect(), entries, seen })
+        let own: Vec<_> = entries.iter().map(own).collect();
+        let held = entries.held() + size_of_val(own.as_slice());
+        Ok(Page { own, entries, seen, held })
     }
 
     /// An open directory whose next page is to be fetched with [`Fs::list_ahead`], beside what is answered.

@@ -285,7 +285,10 @@ impl Fs {
         let done = match &handle {
             Handle::File(file) => self.release_file(file),
             Handle::Text(text) => self.release_text(text),
-            Handle::Dir(_) => Ok(()),
+            Handle::Dir(dir) => {
+                self.held.forget(&mut dir.cursor.lock().turn);
+                Ok(())
+            }
         };
         self.nodes.closed(handle.node());
         self.closing.ended(number);

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::ahead::Page;
+use super::ahead::{PAGE, Page};
 use super::changes::Moment;
+use super::held::Turn;
 use super::passed::{Passed, TOGETHER};
 use crate::tree::listing::Listed;
 
@@ -31,9 +32,12 @@ pub struct Cursor {
     at: usize,
     /// Cookie of the last entry that was passed.
     pub passed: u64,
-    /// Key after which the next page starts.
+    /// Key after which the next page starts, and that after which the present one does.
     pub fetched: Option<Vec<u8>>,
+    begun: Option<Vec<u8>>,
     pub ended: bool,
+    /// Whether it keeps entries.
+    pub turn: Turn,
     /// Keys of entries that were passed, ascending by cookie without gaps, and the cookie of the first.
     recent: Passed,
     recent_from: u64,
@@ -59,7 +63,9 @@ impl Default for Cursor {
             at: 0,
             passed: DOTS,
             fetched: None,
+            begun: None,
             ended: false,
+            turn: Turn::default(),
             recent: Passed::default(),
             recent_from: DOTS + 1,
             sparse: Vec::new(),
@@ -91,14 +97,39 @@ impl Cursor {
         self.show(Page::default());
     }
 
-    /// These entries are next.
-    pub fn show(&mut self, page: Page) {
+    fn show(&mut self, page: Page) {
         (self.page, self.at) = (page, 0);
+    }
+
+    /// The entries after what was fetched are next; fewer than a page are the last ones.
+    pub fn go_on_with(&mut self, page: Page) {
+        self.ended = page.entries.len() < PAGE;
+        self.begun = self.fetched.clone();
+        if let Some(last) = page.entries.last() {
+            self.fetched = Some(last.cursor.to_vec());
+        }
+        self.show(page);
+    }
+
+    /// Gives back the entries that are next: they are fetched again, from here on.
+    pub fn give_back(&mut self) {
+        if self.next().is_none() {
+            return;
+        }
+        let passed = self.at.checked_sub(1).and_then(|last| self.page.entries.get(last));
+        self.fetched = passed.map_or_else(|| self.begun.take(), |last| Some(last.cursor.to_vec()));
+        self.ended = false;
+        self.show(Page::default());
+    }
+
+    /// Bytes of the entries that it keeps, about.
+    pub fn held(&self) -> usize {
+        self.page.held
     }
 
     /// The next of the entries that were fetched.
     pub fn next(&self) -> Option<Next<'_>> {
-        let Page { entries, own, seen } = &self.page;
+        let Page { entries, own, seen, .. } = &self.page;
         let own = own.get(self.at).copied().flatten();
         entries.get(self.at).map(|entry| Next { entry, own, seen: *seen, cookie: self.passed + 1 })
     }
@@ -193,6 +224,33 @@ mod tests {
         assert_eq!(seek(&mut cursor, 0), None);
         assert_eq!(cursor.passed, DOTS);
         assert!(cursor.recent.len() <= REPLAY + TOGETHER);
+    }
+
+    #[test]
+    fn what_is_given_back_is_fetched_again_from_there() {
+        let page = |from: u64, len: usize| {
+            let entries = (from..).take(len).map(|n| Entry::below(None, n.to_be_bytes().to_vec())).collect();
+            Page { entries: Entries::Each(entries), ..Page::default() }
+        };
+        let after =
+            |cursor: &Cursor| cursor.fetched.as_ref().map(|key| u64::from_be_bytes(key.as_slice().try_into().unwrap()));
+        let mut cursor = Cursor::default();
+        cursor.go_on_with(page(3, PAGE));
+        cursor.give_back();
+        assert_eq!((after(&cursor), cursor.passed, cursor.next().is_none()), (None, DOTS, true));
+        cursor.go_on_with(page(3, PAGE));
+        (0..7).for_each(|_| cursor.pass());
+        cursor.give_back();
+        assert_eq!((after(&cursor), cursor.passed, cursor.ended), (Some(9), 9, false));
+        cursor.go_on_with(page(10, 5));
+        assert!(cursor.ended);
+        cursor.give_back();
+        assert_eq!((after(&cursor), cursor.passed, cursor.ended), (Some(9), 9, false));
+        cursor.go_on_with(page(10, 5));
+        (0..5).for_each(|_| cursor.pass());
+        cursor.give_back();
+        assert!(cursor.ended && cursor.next().is_none(), "there is nothing to give back");
+        assert_eq!((seek(&mut cursor, 11), seek(&mut cursor, 5)), (Some(11), Some(5)));
     }
 
     #[test]

@@ -218,6 +218,13 @@ impl Handles {
         self.open.read().len()
     }
 
+    /// All open directories.
+    pub fn dirs(&self) -> Vec<Arc<DirHandle>> {
+        let dir =
+            |(handle, _): &(Handle, Caller)| if let Handle::Dir(dir) = handle { Some(Arc::clone(dir)) } else { None };
+        self.open.read().values().filter_map(dir).collect()
+    }
+
     /// All open files of cells, to commit them when the mount ends.
     pub fn files(&self) -> Vec<Arc<FileHandle>> {
         let file = |(handle, _): &(Handle, Caller)| {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::ahead::{Ahead, PAGE};
+use super::ahead::Ahead;
 use super::changes::Moment;
 use super::cursor::{Cursor, DOTS, Next};
 use super::handles::{DirHandle, Handle};
+use super::held::Turn;
 use super::nodes::ROOT_INO;
 use super::{Attr, Caller, EntryReply, Fs, Kind, not_permitted};
 use crate::Result;
@@ -90,6 +91,11 @@ impl Fs {
         })
     }
 
+    /// Bytes of entries that open directories keep, about.
+    pub fn held_by_directories(&self) -> usize {
+        self.handles.dirs().iter().map(|dir| dir.cursor.lock().held()).sum()
+    }
+
     fn listed(&self, entry: Listed<'_>, key: &NodeKey, seen: Moment) -> Result<Option<EntryReply>> {
         let reply = match entry.cell {
             Some(cell) => self.entry_since(seen, key, Facts::Cell(cell.clone())),
@@ -123,27 +129,50 @@ impl Fs {
     /// Passes entries to `visit` until it answers true, or the directory ends; `key`: its identity.
     fn walk(
         &self,
-        dir: &DirHandle,
+        dir: &Arc<DirHandle>,
         key: &NodeKey,
         offset: u64,
-        mut visit: impl FnMut(Next<'_>) -> Result<bool>,
+        visit: impl FnMut(Next<'_>) -> Result<bool>,
     ) -> Result<()> {
         let mut cursor = dir.cursor.lock();
         cursor.seek(offset.max(DOTS));
+        let done = self.walk_on(dir, key, &mut cursor, visit);
+        let bytes = cursor.held();
+        let over = self.held.note(&mut cursor.turn, dir, bytes);
+        drop(cursor);
+        for (turn, other) in over {
+            // One that is read right now tells anew what it keeps.
+            if let Some(mut cursor) = other.cursor.try_lock()
+                && cursor.turn == turn
+            {
+                cursor.give_back();
+                cursor.turn = Turn::default();
+            }
+        }
+        done
+    }
+
+    fn walk_on(
+        &self,
+        dir: &DirHandle,
+        key: &NodeKey,
+        cursor: &mut Cursor,
+        mut visit: impl FnMut(Next<'_>) -> Result<bool>,
+    ) -> Result<()> {
         loop {
-            if cursor.next().is_none() && !cursor.ended {
-                let page = self.next_page(dir, key, cursor.fetched.as_deref())?;
-                cursor.ended = page.entries.len() < PAGE;
-                if let Some(last) = page.entries.last() {
-                    cursor.fetched = Some(last.cursor.to_vec());
+            match cursor.next() {
+                Some(next) => {
+                    if visit(next)? {
+                        return Ok(());
+                    }
+                    cursor.pass();
                 }
-                cursor.show(page);
+                None if cursor.ended => return Ok(()),
+                None => {
+                    let page = self.next_page(dir, key, cursor.fetched.as_deref())?;
+                    cursor.go_on_with(page);
+                }
             }
-            let Some(next) = cursor.next() else { return Ok(()) };
-            if visit(next)? {
-                return Ok(());
-            }
-            cursor.pass();
         }
     }
 }

@@ -27,6 +27,7 @@ pub mod errno;
 mod expiry;
 mod feed;
 mod handles;
+mod held;
 mod held_text;
 mod history;
 mod identities;
@@ -116,6 +117,8 @@ pub struct Fs {
     options: Options,
     nodes: NodeTable,
     handles: Handles,
+    /// Entries of open directories.
+    held: held::Held<handles::DirHandle>,
     refusals: Refusals,
     counters: counters::Counters,
     accesses: accesses::Accesses,
@@ -154,6 +157,7 @@ impl Fs {
             modes: modes::Modes::new(&options.spill_dir),
             options,
             handles: Handles::default(),
+            held: held::Held::default(),
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             accesses: accesses::Accesses::default(),

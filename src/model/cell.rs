@@ -204,6 +204,15 @@ impl CellInfo {
         self.value.is_empty()
     }
 
+    /// Bytes that it takes, about.
+    pub fn held(&self) -> usize {
+        let value = match &self.value {
+            ValueRef::Here(bytes) => bytes.len(),
+            ValueRef::Of { key, .. } => key.len(),
+        };
+        size_of_val(self) + value + self.tags.file.held()
+    }
+
     /// The mtime that `stat` shows: the one that was set, else the version's timestamp.
     pub fn mtime(&self) -> FileTime {
         self.tags.file.mtime().unwrap_or_else(|| self.timestamp.into())

@@ -113,6 +113,13 @@ impl FileAttributes {
         self.0.as_deref()
     }
 
+    /// Bytes that they take beside themselves.
+    pub fn held(&self) -> usize {
+        let others =
+            |record: &FileRecord| record.others.iter().map(|one| size_of_val(one) + one.1.len()).sum::<usize>();
+        self.record().map_or(0, |record| size_of_val(record) + others(record))
+    }
+
     /// The modification time that was set.
     pub fn mtime(&self) -> Option<FileTime> {
         self.record()?.mtime

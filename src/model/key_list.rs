@@ -34,6 +34,11 @@ impl KeyList {
         &self.bytes
     }
 
+    /// Bytes that it takes.
+    pub fn held(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
     pub fn last(&self) -> Option<&[u8]> {
         self.get(self.len().checked_sub(1)?)
     }

@@ -59,6 +59,14 @@ impl Entries {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// Bytes that they take, about.
+    pub fn held(&self) -> usize {
+        match self {
+            Self::Each(entries) => entries.iter().map(Entry::held).sum(),
+            Self::Rows(rows) => rows.keys.held() + rows.names.as_ref().map_or(0, KeyList::held),
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Listed<'_>> {
         (0..self.len()).filter_map(|at| self.get(at))
     }

@@ -41,6 +41,13 @@ impl Entry {
         Self { cell: cell.into().map(Box::new), ..self }
     }
 
+    /// Bytes that it takes, about.
+    pub(super) fn held(&self) -> usize {
+        let cell = self.cell.as_ref().map_or(0, |cell| cell.held());
+        let node = self.node.as_ref().map_or(0, |node| size_of_val(&**node));
+        size_of_val(self) + self.cursor.capacity() + self.name.as_ref().map_or(0, Vec::capacity) + cell + node
+    }
+
     #[inline]
     pub fn listed(&self) -> Listed<'_> {
         let (node, name, cell) = (self.node.as_deref(), self.name.as_deref(), self.cell.as_deref());

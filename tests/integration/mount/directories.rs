@@ -254,3 +254,69 @@ fn a_page_of_a_directory_whose_table_has_gone_meanwhile_is_empty() {
     let pages = places.map(|place| tree.page(&NodeKey::plain(place), None, 10));
     assert!(pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.is_empty())), "{pages:?}");
 }
+
+/// Reads on in an open directory, at most so many names, from a cookie; where it is then.
+fn read_on(fs: &cellfs::fs::Fs, handle: u64, mut at: u64, most: usize, names: &mut Vec<String>) -> u64 {
+    let end = names.len() + most;
+    loop {
+        let before = names.len();
+        fs.readdir(handle, at, |entry| {
+            if names.len() == end {
+                return true;
+            }
+            names.push(String::from_utf8(entry.name.to_vec()).unwrap());
+            at = entry.offset;
+            false
+        })
+        .unwrap();
+        if names.len() == before || names.len() == end {
+            return at;
+        }
+    }
+}
+
+#[test]
+fn what_open_directories_keep_is_bounded_in_all_and_no_name_is_lost_by_that() {
+    use std::sync::Arc;
+
+    use cellfs::backend::Backend;
+    use cellfs::fs::{Caller, Fs, Invalidations, Lookup, Options};
+    use cellfs::model::{
+        CatalogueChange, FamilySchema, Mutation, Origin, PutCell, RowMutations, TableName, TableSchema, Time,
+    };
+    use cellfs::store::{Store, StoreOptions};
+    const HANDLES: usize = 500;
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
+    let table = TableName::parse("t").unwrap();
+    let schema = TableSchema::new(table.clone(), [FamilySchema::new("f", Default::default())]);
+    store.alter(CatalogueChange::CreateTable(schema), Origin(0)).unwrap();
+    let names: Vec<String> = (0..3000).map(|n| format!("cell{n:05}")).collect();
+    let cell = |name: &String| PutCell::new("f", name.as_bytes().to_vec(), Time::AfterNewest, b"v".to_vec());
+    let mutations = vec![Mutation::Put(names.iter().map(cell).collect())];
+    let row = RowMutations { table, row: b"r".to_vec(), mutations, durability: None, origin: Origin(0) };
+    store.mutate(row, None).unwrap();
+    let expected: Vec<String> = [".", ".."].map(str::to_owned).into_iter().chain(names).collect();
+    let options = Options { spill_dir: directory.path().to_owned(), ..Options::default() };
+    let fs = Fs::new(Arc::new(store), options, Invalidations::default()).unwrap();
+    let caller = Caller::default();
+    let find = |parent, name: &str| match fs.lookup(parent, name.as_bytes(), caller).unwrap() {
+        Lookup::Found(entry) => entry.attr.ino,
+        Lookup::Absent(_) => panic!("{name} is not there"),
+    };
+    let family = ["default", "t", "r", "f"].iter().fold(1, |parent, name| find(parent, name));
+    let handles: Vec<u64> = (0..HANDLES).map(|_| fs.opendir(family, caller).unwrap()).collect();
+    let mut read: Vec<(u64, Vec<String>)> = vec![(0, Vec::new()); HANDLES];
+    for step in [7, 0, 1, 40] {
+        for (handle, (at, names)) in handles.iter().zip(&mut read) {
+            *at = read_on(&fs, *handle, *at, step, names);
+        }
+    }
+    let held = fs.held_by_directories();
+    assert!(held > 1 << 20 && held <= 64 << 20, "{held} bytes of {HANDLES} directories");
+    for (handle, (at, names)) in handles.iter().zip(&mut read).step_by(7) {
+        read_on(&fs, *handle, *at, usize::MAX / 2, names);
+        assert_eq!(*names, expected);
+        fs.release(*handle).unwrap();
+    }
+}
