@@ -1,9 +1,11 @@
 //! The next page of a listing, fetched while the kernel takes the present one.
 //!
-//! Bounded: one page for each open directory that has more than one, and few in all.
+//! Bounded: one page for each open directory that has more than one, and few in all. One that nobody has come for in time
+//! gives way to the next.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::Fs;
@@ -71,7 +73,34 @@ enum State {
     },
 }
 
+/// Whose pages were fetched, and until when they are fresh, in this order.
+#[derive(Default)]
+pub struct Fetched(Mutex<VecDeque<(Instant, Weak<Ahead>)>>);
+
+impl Fetched {
+    fn note(&self, until: Instant, of: &Arc<Ahead>) {
+        self.0.lock().push_back((until, Arc::downgrade(of)));
+    }
+
+    /// Gives back those that are too old by now, of directories that are not read on.
+    fn give_way(&self, now: Instant) {
+        let mut all = self.0.lock();
+        while let Some((_, of)) = all.pop_front_if(|(until, _)| *until <= now) {
+            of.upgrade().into_iter().for_each(|of| of.drop_stale(now));
+        }
+    }
+}
+
 impl Ahead {
+    /// Gives back a page that is too old. Waits for nobody: who has it locked takes it, or fetches another.
+    fn drop_stale(&self, now: Instant) {
+        if let Some(mut state) = self.0.try_lock()
+            && matches!(&*state, State::Fetched { until, .. } if *until <= now)
+        {
+            *state = State::Nothing;
+        }
+    }
+
     /// The page after a key, if it was fetched. What was not begun by now is not fetched any more.
     fn take(&self, after: Option<&[u8]>) -> Option<Page> {
         match std::mem::take(&mut *self.0.lock()) {
@@ -142,10 +171,14 @@ impl Fs {
                 return;
             }
         };
+        self.fetched.give_way(Instant::now());
         if let Some(kept) = Kept::take()
             && let Ok(page) = self.page_after(&dir.node.key(), Some(&after))
         {
-            *state = State::Fetched { after, until: Instant::now() + FRESH, page, _kept: kept };
+            let until = Instant::now() + FRESH;
+            *state = State::Fetched { after, until, page, _kept: kept };
+            drop(state);
+            self.fetched.note(until, &dir.ahead);
         }
     }
 }
@@ -180,6 +213,26 @@ mod tests {
         assert!(ahead.take(Some(b"b")).is_none() && ahead.take(Some(b"a")).is_none());
         fetched(&ahead, b"a", Instant::now());
         assert!(ahead.take(Some(b"a")).is_none(), "what was made since would lack");
+    }
+
+    /// Else idle ones would keep those who read from having any.
+    #[test]
+    fn a_page_that_nobody_has_come_for_in_time_gives_way() {
+        let (all, now) = (Fetched::default(), Instant::now());
+        let [stale, fresh, taken]: [Arc<Ahead>; 3] = std::array::from_fn(|_| Arc::default());
+        for (ahead, until) in [(&stale, now), (&taken, now), (&fresh, now + FRESH)] {
+            fetched(ahead, b"a", until);
+            all.note(until, ahead);
+        }
+        let locked = taken.0.lock();
+        all.give_way(now);
+        drop(locked);
+        let is_kept = |ahead: &Ahead| matches!(&*ahead.0.lock(), State::Fetched { .. });
+        assert_eq!([&stale, &fresh, &taken].map(|ahead| is_kept(ahead)), [false, true, true]);
+        assert_eq!(all.0.lock().len(), 1);
+        drop(fresh);
+        all.give_way(now + FRESH);
+        assert!(all.0.lock().is_empty());
     }
 
     /// Else an answer waits for a page that another request of the same handle has asked for.

@@ -137,7 +137,7 @@ pub struct DirHandle {
     /// Who has opened it.
     pub pid: u32,
     pub cursor: Mutex<Cursor>,
-    pub ahead: Ahead,
+    pub ahead: Arc<Ahead>,
 }
 
 /// Any open handle.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::ahead::Ahead;
 use super::changes::Moment;
 use super::cursor::{Cursor, DOTS, Next};
 use super::handles::{DirHandle, Handle};
@@ -41,7 +40,7 @@ impl Fs {
             node,
             pid: caller.pid,
             cursor: cursor.into(),
-            ahead: Ahead::default(),
+            ahead: Arc::default(),
         })))
     }
 

@@ -119,6 +119,8 @@ pub struct Fs {
     handles: Handles,
     /// Entries of open directories.
     held: held::Held<handles::DirHandle>,
+    /// Pages of them that were fetched ahead.
+    fetched: ahead::Fetched,
     refusals: Refusals,
     counters: counters::Counters,
     accesses: accesses::Accesses,
@@ -158,6 +160,7 @@ impl Fs {
             options,
             handles: Handles::default(),
             held: held::Held::default(),
+            fetched: ahead::Fetched::default(),
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             accesses: accesses::Accesses::default(),
