@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use self::cell::{Keyed, Sought};
 pub use self::cell::{MemCell, count_before};
 use crate::env::sync::RwLock;
-use crate::format::key::decode_suffix;
+use crate::format::key::{decode_suffix, row_prefix_len};
 use crate::model::{FamilyId, SeqNo};
 
 /// Memory of a cell besides its key and value: its place in the set, and one allocation.
@@ -35,6 +35,35 @@ impl FamilyTable {
         let (from, to) = (Sought::new(from), to.map(Sought::new));
         let cells = self.cells.read();
         cells.range::<dyn Keyed, _>(between(&from, to.as_ref())).take(limit).map(each).count()
+    }
+
+    /// As [`FamilyTable::page`], of each row the first cell that is `wanted`; the last key that was looked at, if there may be
+    /// more.
+    pub fn first_of_rows(
+        &self,
+        (from, to): (&[u8], &[u8]),
+        limit: usize,
+        wanted: impl Fn(&MemCell) -> bool,
+        mut each: impl FnMut(&MemCell),
+    ) -> Option<Vec<u8>> {
+        if from >= to {
+            return None;
+        }
+        let (from, to) = (Sought::new(from), Sought::new(to));
+        let cells = self.cells.read();
+        let range = cells.range::<dyn Keyed, _>(between(&from, Some(&to)));
+        // Nothing is looked at yet that lies elsewhere.
+        let found: Vec<&MemCell> = range.take(limit).collect();
+        let (mut rest, mut guess) = (found.as_slice(), 0);
+        while let Some((first, behind)) = rest.split_first() {
+            rest = behind;
+            if wanted(first) {
+                each(first);
+                guess = more_of_row(first, rest, guess);
+                rest = &rest[guess..];
+            }
+        }
+        found.last().filter(|_| found.len() == limit).map(|last| last.key().to_vec())
     }
 
     /// Cells.
@@ -71,6 +100,14 @@ impl FamilyTable {
             some.drain(..).try_for_each(&mut each)?;
         }
     }
+}
+
+/// How many of these cells, which follow, are of the row of this one; mostly as many as in the row before, which two looks tell.
+fn more_of_row(first: &MemCell, cells: &[&MemCell], guess: usize) -> usize {
+    let row = row_prefix_len(first.key()).and_then(|len| first.key().get(..len)).unwrap_or(first.key());
+    let is_more = |cell: &&MemCell| cell.key().starts_with(row);
+    let is_last = guess == 0 || cells.get(guess - 1).is_some_and(is_more);
+    if is_last && !cells.get(guess).is_some_and(is_more) { guess } else { cells.partition_point(is_more) }
 }
 
 /// `[from, to)`.

@@ -69,27 +69,26 @@ impl MemoryLane {
     fn fill_from(&mut self, from: &[u8], end: &[u8], read_point: SeqNo) {
         self.page.clear();
         self.at = 0;
-        let (size, by_rows) = (self.size, self.has == Copied::FirstOfRow);
-        let (mut looked, mut bytes, mut row_len) = (0, 0, 0);
-        let (page, next) = (&mut self.page, &mut self.next);
+        let size = self.size;
+        let (page, is_seen) = (&mut self.page, |cell: &MemCell| memtable::seq_of(cell.key()) <= read_point);
+        if self.has == Copied::FirstOfRow {
+            let last = self.table.first_of_rows((from, end), size, is_seen, |cell| page.push(cell.clone()));
+            self.next = last.map(|last| [&*last, &[0]].concat());
+            return;
+        }
+        let (mut looked, mut bytes) = (0, 0);
+        let next = &mut self.next;
         self.table.page(from, Some(end), size, &mut |cell| {
             if bytes > PAGE_BYTES {
                 return;
             }
             looked += 1;
-            let is_more = |first: &MemCell| cell.key().starts_with(&first.key()[..row_len]);
-            let is_left_out = by_rows && page.last().is_some_and(is_more);
-            if !is_left_out {
-                bytes += cell.stored().len();
-            }
+            bytes += cell.stored().len();
             if looked == size || bytes > PAGE_BYTES {
                 *next = Some([cell.key(), &[0]].concat());
             }
-            if !is_left_out && memtable::seq_of(cell.key()) <= read_point {
+            if is_seen(cell) {
                 page.push(cell.clone());
-                if by_rows {
-                    row_len = key::row_prefix_len(cell.key()).unwrap_or(cell.key().len());
-                }
             }
         });
     }
