@@ -9,6 +9,7 @@ use crate::daemon::locate::is_cluster;
 use crate::env::admit_other_owners;
 use crate::fs::Options;
 use crate::model::Durability;
+use crate::store::OnFullDisk;
 use crate::tree::escape::{At, Bytes};
 use crate::{Error, ErrorKind, Result};
 
@@ -73,6 +74,7 @@ pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
         ("ro", None) => {
             request.options.read_only = Some("the mount is read-only".to_owned());
             request.settings.read_only = true;
+            request.store.on_full_disk = OnFullDisk::Read;
         }
         ("allow_other", None) => request.settings.allow_other = true,
         ("noexec", None) => request.settings.no_exec = true,

@@ -26,7 +26,7 @@ use crate::model::{
     FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, RowResult, Scan, TableName,
     TakePiece, TimeRange, Timestamp,
 };
-use crate::store::{Store, StoreOptions};
+use crate::store::{OnFullDisk, Store, StoreOptions};
 
 /// How long a command has the store to itself: most are done by then.
 const ALONE: Duration = Duration::from_millis(250);
@@ -54,7 +54,8 @@ struct Keeper {
 impl Served {
     /// Opens a store; others are let in if that lasts.
     pub fn open(directory: &Path) -> Result<Self> {
-        let store = Arc::new(Store::open(StoreOptions::new(directory))?);
+        let options = StoreOptions { on_full_disk: OnFullDisk::Read, ..StoreOptions::new(directory) };
+        let store = Arc::new(Store::open(options)?);
         // Others could not come to a socket of this user; and where nothing is written there is none.
         let owner = std::fs::metadata(directory).ok().map(|found| found.uid());
         let is_own = owner == Some(nix::unistd::geteuid().as_raw());

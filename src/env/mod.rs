@@ -133,6 +133,10 @@ pub trait Env: Send + Sync {
     fn over_read_only(&self, _dir: &Path) -> io::Result<Option<Arc<dyn Env>>> {
         Ok(None)
     }
+    /// The same files, of which every change stays in memory; `None`: that is not known to be possible.
+    fn in_memory_over(&self) -> Option<Arc<dyn Env>> {
+        None
+    }
     /// The wall clock.
     fn now(&self) -> Timestamp;
     /// Bytes that nobody can guess.

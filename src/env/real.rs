@@ -370,7 +370,11 @@ impl Env for RealEnv {
         let is_read_only = flags.contains(nix::sys::statvfs::FsFlags::ST_RDONLY);
         // What its owner has write-protected is read as it is, too.
         let is_protected = nix::unistd::eaccess(dir, nix::unistd::AccessFlags::W_OK) == Err(nix::Error::EACCES);
-        Ok((is_read_only || is_protected).then(|| Arc::new(OverlayEnv::over(self.clone())) as Arc<dyn Env>))
+        Ok(if is_read_only || is_protected { self.in_memory_over() } else { None })
+    }
+
+    fn in_memory_over(&self) -> Option<Arc<dyn Env>> {
+        Some(Arc::new(OverlayEnv::over(self.clone())))
     }
 
     fn now(&self) -> Timestamp {

@@ -49,6 +49,7 @@ mod prefetch;
 mod progress;
 mod purge_deleted;
 mod read;
+mod reading;
 mod recent;
 mod reckon;
 mod recover;
@@ -91,6 +92,7 @@ use crate::{Error, ErrorKind, Result};
 pub use check::Repaired;
 
 use engine::Engine;
+use reading::NoChanges;
 use system::System;
 use worker::Workers;
 
@@ -101,6 +103,15 @@ pub enum Background {
     On,
     /// Only when asked, or when the memtable is full.
     Off,
+}
+
+/// What opening a store comes to on a disk that has not even room for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFullDisk {
+    /// An error.
+    Refuse,
+    /// It is read as it is.
+    Read,
 }
 
 /// A rule that a store breaks: the negative control of the simulation, which must notice.
@@ -145,6 +156,7 @@ pub struct StoreOptions {
     pub background: Background,
     /// Percent of the time in which the background may compact while nobody waits for it.
     pub background_share: u32,
+    pub on_full_disk: OnFullDisk,
     /// How many records the recovery has read; others watch it.
     pub recovered: Arc<AtomicU64>,
     /// For writes to tables without DURABILITY.
@@ -166,6 +178,7 @@ impl StoreOptions {
             reader_cache_bytes: 32 << 20,
             background: Background::On,
             background_share: 50,
+            on_full_disk: OnFullDisk::Refuse,
             recovered: Arc::default(),
             durability: Durability::SyncWal,
             #[cfg(test)]
@@ -194,8 +207,8 @@ enum Access {
     Full,
     /// Reads: it is what the snapshot of this name holds.
     Snapshot(String),
-    /// Reads: its filesystem takes no changes.
-    ReadOnly,
+    /// Reads: where it is nothing can be changed.
+    Reading(NoChanges),
 }
 
 /// Bytes in memory that are flushed when a store is closed.
@@ -206,40 +219,33 @@ const KEPT_OPEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 impl Store {
     /// Opens the store, makes it if the directory is absent or empty, and recovers it if needed.
     ///
-    /// On a filesystem that takes no changes it is opened for reading; what a recovery makes then stays in memory.
-    pub fn open(mut options: StoreOptions) -> Result<Self> {
-        let access = match over_read_only(&options.env, &options.path)? {
-            Some(env) => {
-                (options.env, options.background) = (env, Background::Off);
-                Access::ReadOnly
-            }
-            None => Access::Full,
-        };
-        let (engine, lock) = open::open(options)?;
-        let engine = Arc::new(engine);
-        match access {
-            Access::Full => engine.begin_reserve(),
-            _ => {
-                engine.signals.state.lock().activity =
-                    "reading alone: its filesystem is read-only, or its directory write-protected".to_owned()
-            }
+    /// On a filesystem that takes no changes it is opened for reading; what a recovery makes then stays in memory. On a
+    /// disk that has not even room for opening it, that is so as the options say.
+    pub fn open(options: StoreOptions) -> Result<Self> {
+        if let Some(env) = reading::over_read_only(&options.env, &options.path)? {
+            return Self::open_reading(options, env, NoChanges::ReadOnly);
         }
-        Ok(Self::with(engine, access, Some(lock)))
+        let (full, env) = (options.on_full_disk, options.env.in_memory_over());
+        match open::open(options.clone()) {
+            Ok((engine, lock)) => {
+                let engine = Arc::new(engine);
+                engine.begin_reserve();
+                Ok(Self::with(engine, Access::Full, Some(lock)))
+            }
+            Err(e) if e.kind != ErrorKind::NoSpace => Err(e),
+            Err(e) => match env.filter(|_| full == OnFullDisk::Read && Self::exists(&options.path)) {
+                Some(env) => Self::open_reading(options, env, NoChanges::FullDisk),
+                None => Err(reading::no_room(&e, &options.path)),
+            },
+        }
     }
 
-    /// Whether a store is on a filesystem that takes no changes: it is opened for reading alone.
-    pub fn is_read_only(directory: &Path) -> Result<bool> {
-        let env: Arc<dyn Env> = Arc::new(RealEnv::default());
-        over_read_only(&env, directory).map(|over| over.is_some())
-    }
-
-    /// What is said of changes of such a store.
-    pub fn why_read_only(directory: &Path) -> String {
-        format!(
-            "the filesystem of the store {} is read-only, or its directory is write-protected: the store is read as it \
-             is and takes no changes. Make it writable, or copy the store to where it is",
-            directory.display()
-        )
+    /// Opens it to be read, every change in memory.
+    fn open_reading(mut options: StoreOptions, env: Arc<dyn Env>, why: NoChanges) -> Result<Self> {
+        (options.env, options.background) = (env, Background::Off);
+        let (engine, lock) = open::open(options)?;
+        engine.signals.state.lock().activity = why.activity().to_owned();
+        Ok(Self::with(Arc::new(engine), Access::Reading(why), Some(lock)))
     }
 
     fn with(engine: Arc<Engine>, access: Access, lock: Option<Box<dyn LockGuard>>) -> Self {
@@ -270,7 +276,7 @@ impl Store {
                 let text = format!("snapshot {name} is read-only; `cellfs snapshot restore` brings its tables back");
                 Err(Error::new(ErrorKind::ReadOnlyStore, text))
             }
-            Access::ReadOnly => Err(read_only(&self.engine.options.path)),
+            Access::Reading(why) => Err(why.refusal(&self.engine.options.path)),
         }
     }
 
@@ -299,14 +305,14 @@ impl Store {
     /// Checks a store that nobody has open, and changes nothing.
     pub fn check(directory: &Path, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
         let env: Arc<dyn Env> = Arc::new(RealEnv::default());
-        let env = over_read_only(&env, directory)?.unwrap_or(env);
+        let env = reading::over_read_only(&env, directory)?.unwrap_or(env);
         check::check(&env, directory, tell)
     }
 
     /// Checks a store that nobody has open, and mends what can be mended.
     pub fn repair(options: StoreOptions, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<Repaired> {
-        if over_read_only(&options.env, &options.path)?.is_some() {
-            return Err(read_only(&options.path));
+        if reading::over_read_only(&options.env, &options.path)?.is_some() {
+            return Err(NoChanges::ReadOnly.refusal(&options.path));
         }
         check::repair(options, tell)
     }
@@ -349,16 +355,6 @@ impl Store {
             log::warn!("flush at the end: {e}; the log has it all");
         }
     }
-}
-
-/// The files of a store whose filesystem takes no changes, all changes in memory.
-fn over_read_only(env: &Arc<dyn Env>, directory: &Path) -> Result<Option<Arc<dyn Env>>> {
-    env.over_read_only(directory).map_err(|e| Error::io(format!("look at {}", directory.display()), &e))
-}
-
-/// The refusal of a change of a store that is only read.
-fn read_only(directory: &Path) -> Error {
-    Error::new(ErrorKind::ReadOnlyStore, Store::why_read_only(directory))
 }
 
 impl Drop for Store {

@@ -19,6 +19,8 @@ const MIB: u64 = 1 << 20;
 /// The least that is reserved for flushes and compactions, and for deletes, and its part of what is stored.
 const LAST: (u64, u64) = (256 << 10, 16);
 const DELETES: (u64, u64) = (64 << 10, 64);
+/// A file of it, at least.
+const LEAST_PART: u64 = 4096;
 /// A compaction's slice on a full disk, at least.
 const LEAST_SLICE: u64 = MIB / 8;
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
@@ -68,6 +70,30 @@ impl Sizes {
         let part =
             |most: u64, (least, of): (u64, u64)| if self.grows { most.min(least.max(stored / of)) } else { most };
         (part(self.last, LAST), part(self.deletes, DELETES))
+    }
+}
+
+/// Of so many free bytes those that are reserved at most: others write too.
+fn beside(free: u64) -> u64 {
+    free / 5 * 4
+}
+
+/// What of the reserve there is room for.
+struct Share {
+    all: u64,
+    room: u64,
+}
+
+impl Share {
+    /// Of so many bytes in all, where so many are free or reserved.
+    fn new(all: u64, free: u64) -> Self {
+        Self { all, room: beside(free).min(all) }
+    }
+
+    /// Of a part of so many bytes.
+    fn of(&self, bytes: u64) -> u64 {
+        let share = u128::from(bytes) * u128::from(self.room) / u128::from(self.all.max(1));
+        u64::try_from(share).unwrap_or(bytes)
     }
 }
 
@@ -130,16 +156,20 @@ impl Engine {
         self.release_reserve(Use::Deletes);
     }
 
-    /// Makes what is missing of the reserve and fits, by what is stored, and gives back what is a third more than it; lets
-    /// everything be written again once there is room beside it.
+    /// Makes what is missing of the reserve, by what is stored, and gives back what is a third more than it; lets everything
+    /// be written again once there is room beside it. Of room for a part alone both files get a part, or whoever fills the
+    /// disk takes it all: then nothing can be deleted, and a store cannot be opened.
     pub fn restore_reserve(&self) -> Result<()> {
         let (env, store) = (&self.options.env, &self.options.path);
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
         // Order: one at a time, or one finds the file that another makes, and removes it as its own.
         let _alone = self.disk.restoring.lock();
         let mut available = env.disk_space(store).map_err(io)?.available;
+        let wanted = self.wanted_reserve();
+        let held: u64 = wanted.iter().map(|(path, _)| self.len_of(path)).sum();
+        let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), available + held);
         let mut whole = true;
-        for (path, bytes) in self.wanted_reserve() {
+        for (path, bytes) in wanted {
             let file = match env.open(&path) {
                 Ok(file) => Some(file),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
@@ -154,20 +184,20 @@ impl Engine {
                 }
                 continue;
             }
-            let more = bytes - len.min(bytes);
-            if available < more + bytes / 4 {
-                whole = false;
-                break;
+            let part = share.of(bytes).min(len + beside(available));
+            whole &= part == bytes;
+            if part < LEAST_PART.max(len + len / 4) {
+                continue;
             }
             let filled = file.map_or_else(|| env.create_new(&path), Ok);
-            if let Err(e) = filled.and_then(|file| file.allocate(bytes)) {
+            if let Err(e) = filled.and_then(|file| file.allocate(part)) {
                 // What was reserved before stays; an empty file is of no use to anyone.
                 if len == 0 {
                     let _ = env.remove(&path);
                 }
                 return Err(io(e));
             }
-            available -= more;
+            available -= part - len;
         }
         self.disk.note_room(available >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
         Ok(())

@@ -251,10 +251,11 @@ impl Engine {
     /// Makes room of what was deleted, what has expired and what newer versions hide.
     pub fn make_disk_room(&self) {
         let round = self.disk.begin_round();
-        let cleared = self.restore_reserve().and_then(|()| self.clear());
-        if let Err(e) = &cleared {
+        self.try_to_restore();
+        if let Err(e) = self.clear() {
             log::warn!("make room on the disk: {e}");
         }
+        self.try_to_restore();
         self.look_at_room();
         self.disk.end_round(&round);
         let (took, free) = (round.began.elapsed(), self.available());
@@ -271,7 +272,7 @@ impl Engine {
         // Order: first what takes no room itself, so that the rest has some.
         self.prune_past(0);
         self.collect_blobs()?;
-        self.restore_reserve()?;
+        self.try_to_restore();
         self.freeze()?;
         let flushed = self.flush_frozen();
         if let Err(e) = &flushed
@@ -289,8 +290,7 @@ impl Engine {
         }
         self.collect_blobs()?;
         // What had no room before may have it now.
-        flushed.or_else(|_| self.flush_frozen())?;
-        self.restore_reserve()
+        flushed.or_else(|_| self.flush_frozen())
     }
 
     /// Compacts a family on a full disk: as long as its slices make room.
@@ -335,10 +335,8 @@ impl Engine {
         if !self.disk.is_short() {
             return Ok(());
         }
-        if let Err(e) = self.restore_reserve() {
-            // Then there is no room, which is what is told.
-            log::warn!("{e}; it is tried again");
-        }
+        // If it cannot be made there is no room, which is what is told.
+        self.try_to_restore();
         if self.disk.is_short() { Err(self.full(sizes.enough)) } else { Ok(()) }
     }
 

@@ -243,7 +243,7 @@ impl Backend for Store {
     fn sync(&self) -> Result<()> {
         match self.access {
             Access::Full => self.engine.sync_log(),
-            Access::Snapshot(_) | Access::ReadOnly => Ok(()),
+            Access::Snapshot(_) | Access::Reading(_) => Ok(()),
         }
     }
 

@@ -120,7 +120,7 @@ impl EnvFile for SimFile {
         sync::point();
         let mut state = self.env.state.lock();
         state.step(self.life)?;
-        if state.room() < len {
+        if state.room() < len.saturating_sub(state.nodes[self.node].used()) {
             return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
         let node = &mut state.nodes[self.node];

@@ -26,6 +26,28 @@ fn what_is_in_memory_can_be_flushed_on_a_disk_that_others_have_filled() {
     assert_eq!(reserved(&env), before, "what is not needed any more was not given back");
 }
 
+/// What a compaction has brought back is less than what was reserved: else nothing of it is, and others take it all.
+#[test]
+fn a_disk_that_others_fill_again_takes_deletes_and_opens() {
+    for first in [60, 120, 250, 400] {
+        let env = SimEnv::new();
+        let store = open(&env);
+        create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+        let row = |n: usize| format!("r{n:04}");
+        (0..3000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
+        store.flush(None).unwrap();
+        store.engine.restore_reserve().unwrap();
+        env.fill_disk(1 << 40);
+        (0..first).for_each(|n| unlink(&store, &row(n), "q"));
+        store.engine.make_disk_room();
+        env.fill_disk(1 << 40);
+        (first..first + 50).for_each(|n| unlink(&store, &row(n), "q"));
+        drop(store);
+        let store = open(&env);
+        assert_eq!(store.scan(&Scan::all(table())).unwrap().count(), 2950 - first);
+    }
+}
+
 #[test]
 fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
     let env = SimEnv::new();

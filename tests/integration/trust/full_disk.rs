@@ -461,6 +461,33 @@ fn full_disk_is_no_reason_not_to_open() {
     small.fixture.unmount();
 }
 
+/// With all that is reserved used up: what is stored is read as it is, by commands and by a mount that changes nothing.
+#[test]
+fn full_disk_without_a_reserve_is_read() {
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
+    put(&family.join("small"), b"acknowledged").unwrap();
+    small.fixture.kill();
+    ["reserve", "reserve.last"].iter().for_each(|name| fs::remove_file(small.store.join(name)).unwrap());
+    let full = fill_up(&small.store);
+    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let got = small.run(&["get"], &["t", "r"]);
+    assert!(got.status.success() && String::from_utf8_lossy(&got.stdout).contains("acknowledged"), "{}", told(&got));
+    let refused = small.run(&["put"], &["t", "r", "f:small", "newer"]);
+    assert!(!refused.status.success() && told(&refused).contains("has no room left"), "{}", told(&refused));
+    let refused = small.run(&["mount", "-f"], &[small.fixture.mnt().to_str().unwrap()]);
+    assert!(!refused.status.success() && told(&refused).contains("option ro"), "{}", told(&refused));
+    small.fixture.mount("ro");
+    assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
+    assert_eq!(errno(put(&family.join("small"), b"newer")), libc::EROFS);
+    small.fixture.unmount();
+    fs::remove_file(&full).unwrap();
+    small.fixture.mount("");
+    assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
+    put(&family.join("small"), b"goes on").unwrap();
+    small.fixture.unmount();
+}
+
 /// Everything in the store's directory but what is being written all the time.
 fn files(store: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![store.to_owned()]);
