@@ -5,9 +5,12 @@ use super::StoreId;
 /// Binds the check of some bytes to store, file and place, so that bytes of another life of a file, of another store or
 /// of a misdirected write are never taken for those that belong there. CRC-32C; `parts` count as one sequence of bytes.
 pub fn place_check(store: &StoreId, file: u64, offset: u64, parts: &[&[u8]]) -> u32 {
-    let check = crc32c::crc32c(store);
-    let check = crc32c::crc32c_append(check, &file.to_le_bytes());
-    let check = crc32c::crc32c_append(check, &offset.to_le_bytes());
+    // In one piece: three take three times as long.
+    let mut place = [0; 32];
+    place[..16].copy_from_slice(store);
+    place[16..24].copy_from_slice(&file.to_le_bytes());
+    place[24..].copy_from_slice(&offset.to_le_bytes());
+    let check = crc32c::crc32c(&place);
     parts.iter().fold(check, |check, part| crc32c::crc32c_append(check, part))
 }
 

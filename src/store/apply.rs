@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::batch::{Prepared, Ready, RowCell, Writing, without_repeats};
 use super::engine::{Engine, family};
-use super::plan::{Planned, Planner};
+use super::plan::{Lazily, Planned, Planner};
 use super::secondary::constraint::Judged;
 use super::secondary::entry::Entry;
 use crate::backend::{Event, Versions};
@@ -44,9 +44,9 @@ impl Engine {
             self.writable(table)?;
         }
         let lock = self.lock_row(table, &row);
-        let snapshot = self.snapshot();
         let now = self.now();
-        let mut planner = Planner { engine: self, snapshot, table, row: &row, now, least: Timestamp::ZERO };
+        let mut planner =
+            Planner { engine: self, snapshot: Lazily::of(self), table, row: &row, now, least: Timestamp::ZERO };
         if let Some(condition) = &condition {
             match self.holds(&planner, condition)? {
                 None => return Ok(Mutated { applied: false, results: Vec::new(), written: Vec::new() }),

@@ -183,7 +183,7 @@ impl Engine {
 
     /// What a read that starts now sees.
     pub fn snapshot(&self) -> Snapshot {
-        let parts = self.parts.load_full();
+        let parts = self.parts.load();
         // Order: after the parts: what these lack was written after all that is in them.
         let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
         let (tables, layout) = (Arc::clone(&parts.tables), Arc::clone(&parts.layout));
@@ -212,10 +212,19 @@ impl Engine {
         Arc::clone(self.tracks.write().entry(family).or_default())
     }
 
+    /// As [`Engine::track`], for a moment.
+    pub fn with_track<T>(&self, family: FamilyId, with: impl FnOnce(&FamilyTrack) -> T) -> T {
+        if let Some(track) = self.tracks.read().get(&family) {
+            return with(track);
+        }
+        with(&self.track(family))
+    }
+
     /// No stored cell of a column, and no stored tombstone that covers it, is later. Under the row's lock.
     pub fn latest_of(&self, family: FamilyId, row: &[u8], qualifier: &[u8]) -> Timestamp {
-        let track = self.track(family);
-        let before = track.opened_with.load(Ordering::Acquire).max(track.latest_tombstone.load(Ordering::Acquire));
+        let before = self.with_track(family, |track| {
+            track.opened_with.load(Ordering::Acquire).max(track.latest_tombstone.load(Ordering::Acquire))
+        });
         Timestamp(before).max(self.recent.latest(family, row, qualifier))
     }
 
@@ -253,7 +262,7 @@ impl Engine {
     /// Waits until disk and memtable have room; `takes_room`: what is to be written is no delete.
     pub fn make_room(&self, takes_room: bool) -> Result<()> {
         self.await_room(takes_room);
-        if self.tables().active.bytes() < self.options.memtable_bytes {
+        if self.parts.load().tables.active.bytes() < self.options.memtable_bytes {
             return Ok(());
         }
         let mut room = self.room.lock();

@@ -125,16 +125,17 @@ impl Engine {
 
     /// Takes the sequence of reads of a family's track.
     pub fn note_cell(&self, cell: &LogCell<'_>) {
-        let track = self.track(cell.family);
-        track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
         self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
-        if cell.tags.ttl_ms.is_some() {
-            track.expiring.store(true, Ordering::Release);
-        }
-        if cell.kind.is_family_tombstone() {
-            track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
-            track.family_tombstones.store(true, Ordering::Release);
-        }
+        self.with_track(cell.family, |track| {
+            track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
+            if cell.tags.ttl_ms.is_some() {
+                track.expiring.store(true, Ordering::Release);
+            }
+            if cell.kind.is_family_tombstone() {
+                track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
+                track.family_tombstones.store(true, Ordering::Release);
+            }
+        });
     }
 }
 

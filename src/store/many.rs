@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::apply::events_of;
 use super::batch::RowCell;
 use super::engine::Engine;
-use super::plan::Planner;
+use super::plan::{Lazily, Planner};
 use super::secondary::constraint::Judged;
 use crate::Result;
 use crate::env::sync::MutexGuard;
@@ -40,7 +40,7 @@ impl Engine {
             self.writable(table)?;
         }
         let locks = self.lock_many(table, keys.iter().map(Vec::as_slice));
-        let (snapshot, now) = (self.snapshot(), self.now());
+        let (snapshot, now) = (Lazily::of(self), self.now());
         let mut planner = Planner { engine: self, snapshot, table, row: &[], now, least: Timestamp::ZERO };
         let (mut events, mut cells) = (Vec::new(), Vec::new());
         for (row, mutations) in keys.iter().zip(changes) {

@@ -142,10 +142,13 @@ pub struct Memtables {
 impl Memtable {
     /// Adds a cell; one of the same key is replaced.
     pub fn insert(&self, family: FamilyId, cell: MemCell) {
-        let table = self.family(family);
-        let table = table.unwrap_or_else(|| Arc::clone(self.families.write().entry(family).or_default()));
         self.bytes.fetch_add(cell.held() as u64 + OVERHEAD, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
+        if let Some(table) = self.families.read().get(&family) {
+            table.cells.write().replace(cell);
+            return;
+        }
+        let table = Arc::clone(self.families.write().entry(family).or_default());
         table.cells.write().replace(cell);
     }
 

@@ -1,7 +1,8 @@
 //! From mutations to cells: timestamps, resolved deletes (SEMANTICS of HBase's HRegion.prepareDeleteTimestamps). The caller holds the row's lock.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
-
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 
 use super::cursor::{Cursor, Snapshot};
@@ -43,10 +44,31 @@ pub struct Plan<'a> {
     pub results: Vec<Cell>,
 }
 
+/// A snapshot of a store; it is taken when something is looked for: most writes look for nothing.
+pub struct Lazily<'e> {
+    engine: &'e Engine,
+    taken: OnceCell<Snapshot>,
+}
+
+impl<'e> Lazily<'e> {
+    /// Of what is stored at the first look.
+    pub fn of(engine: &'e Engine) -> Self {
+        Self { engine, taken: OnceCell::new() }
+    }
+}
+
+impl Deref for Lazily<'_> {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        self.taken.get_or_init(|| self.engine.snapshot())
+    }
+}
+
 /// Turns mutations of one row into cells.
 pub struct Planner<'a> {
     pub engine: &'a Engine,
-    pub snapshot: Snapshot,
+    pub snapshot: Lazily<'a>,
     pub table: &'a TableSchema,
     pub row: &'a [u8],
     /// The clock, read after the lock was taken.

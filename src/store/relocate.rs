@@ -3,7 +3,7 @@
 use super::apply::INLINE;
 use super::batch::RowCell;
 use super::engine::{Engine, family};
-use super::plan::{Planned, Planner};
+use super::plan::{Lazily, Planned, Planner};
 use super::secondary::constraint::Judged;
 use crate::backend::{Directory, Event};
 use crate::format::key;
@@ -32,7 +32,7 @@ impl Engine {
         let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
         let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
-        let (snapshot, now) = (self.snapshot(), self.now());
+        let (snapshot, now) = (Lazily::of(self), self.now());
         let planner =
             Planner { engine: self, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
         let names: Vec<&String> =

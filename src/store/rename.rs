@@ -6,7 +6,7 @@ use super::apply::events_of;
 use super::batch::RowCell;
 use super::cursor::{Cursor, Snapshot};
 use super::engine::{Engine, family};
-use super::plan::{Planned, Planner};
+use super::plan::{Lazily, Planned, Planner};
 use super::secondary::constraint::Judged;
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::format::key;
@@ -113,7 +113,7 @@ impl Engine {
     }
 
     fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
-        let (snapshot, now) = (self.snapshot(), self.now());
+        let (snapshot, now) = (Lazily::of(self), self.now());
         let planner = Planner { engine: self, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
         Ok(Place { planner, family: family(table, &key.family)?, key })
     }
