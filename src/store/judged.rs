@@ -36,7 +36,7 @@ impl JudgedRow {
         lanes: impl Iterator<Item = (&'l FamilySchema, Option<&'l SharedCursor>)>,
         taker: &mut Taker<'_, '_>,
     ) -> Result<Step> {
-        key::set_row(place.prefix(), &mut self.row);
+        key::set_last_part(place.prefix(), 0, &mut self.row);
         let verdict = query.enter(&self.row);
         match verdict {
             RowKeyVerdict::Read => query.begin(&self.row),
@@ -96,7 +96,8 @@ impl JudgedRow {
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
         let rules = query.lent_rules(of.at, of.family);
-        let Some(cell) = lent(cursor, &rules, &mut self.qualifier, of.place, query.longest_lent()) else {
+        let Some(cell) = lent(cursor, &rules, (&self.column, of.place), &mut self.qualifier, query.longest_lent())
+        else {
             return query.read_stored(part, self.column_cells(of, cursor), taker);
         };
         if query.sees_newest_alone(of.at) {
@@ -133,15 +134,15 @@ fn pass_rest(place: &RowPlace, cursor: &mut Cursor) -> Result<()> {
 fn lent<'c>(
     cursor: &'c Cursor,
     rules: &ReadRules<'_>,
+    (column, place): (&[u8], &RowPlace),
     qualifier: &'c mut Qualifier,
-    place: &RowPlace,
     longest: usize,
 ) -> Option<LentCell<'c>> {
     let value = cursor.bare_value().filter(|value| value.len() <= longest)?;
     let key = cursor.key()?;
     let (timestamp, kind, seq) = key::decode_suffix(key)?;
     if !shows_by_itself(rules, (timestamp, kind), no_tags())
-        || !key::set_qualifier(key, place.prefix().len(), qualifier)
+        || !key::set_last_part(column, place.prefix().len(), qualifier)
     {
         return None;
     }

@@ -50,7 +50,7 @@ impl PlainRow {
         if !self.shown {
             self.shown = true;
             if let Piece::Row(row) = &mut self.row {
-                key::set_row(place.prefix(), row);
+                key::set_last_part(place.prefix(), 0, row);
             }
             emit(&self.row)?;
         }
@@ -101,7 +101,7 @@ impl PlainRow {
         let key = cursor.key().unwrap_or_default();
         self.column.clear();
         self.column.extend_from_slice(&key[..key.len() - key::SUFFIX]);
-        if self.show_bare(place, rules, cursor, taker)? {
+        if self.show_bare(place, rules, (key, cursor.bare_value()), taker)? {
             return place.pass_column(&self.column, cursor);
         }
         if let Some(shown) = shown(&rules, cursor) {
@@ -119,24 +119,23 @@ impl PlainRow {
         Ok(place.holds(cursor))
     }
 
-    /// Shows the cell at which the cursor stands, if it has nothing but a short value and is what a plain read sees of its
-    /// column: nearly all are so. Whether it did.
+    /// Shows the cell at which the cursor stands, by its key and its value, if it has nothing but a short value and is what a
+    /// plain read sees of its column: nearly all are so. Whether it did.
     fn show_bare(
         &mut self,
         place: &RowPlace,
         rules: ReadRules<'_>,
-        cursor: &Cursor,
+        (key, value): (&[u8], Option<&[u8]>),
         taker: &mut Taker<'_, '_>,
     ) -> Result<bool> {
-        let Some(value) = cursor.bare_value().filter(|value| value.len() <= VALUE_PIECE) else { return Ok(false) };
-        let key = cursor.key().unwrap_or_default();
+        let Some(value) = value.filter(|value| value.len() <= VALUE_PIECE) else { return Ok(false) };
         let Some((timestamp, kind, _)) = key::decode_suffix(key) else { return Ok(false) };
         if !shows_by_itself(&rules, (timestamp, kind), no_tags()) {
             return Ok(false);
         }
         self.begin(place, taker.emit)?;
         if let Piece::Cell(cell) = &mut self.cell {
-            key::set_qualifier(key, place.prefix().len(), &mut cell.qualifier);
+            key::set_last_part(&self.column, place.prefix().len(), &mut cell.qualifier);
             cell.timestamp = timestamp;
             cell.value.clear();
             cell.value.extend_from_slice(value);
@@ -162,7 +161,7 @@ impl PlainRow {
             return cursor.stored(row_len).map_or(Ok(()), |cell| emit_stored(name, cell, taker.loader, taker.emit));
         }
         cursor.load_value(&mut cell.value)?;
-        key::set_qualifier(cursor.key().unwrap_or_default(), row_len, &mut cell.qualifier);
+        key::set_last_part(&self.column, row_len, &mut cell.qualifier);
         (cell.timestamp, cell.tags, self.is_untagged) = (timestamp, tags, false);
         (taker.emit)(&self.cell)
     }
