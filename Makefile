@@ -6,7 +6,7 @@
 
 # What is installed; the demo has a program that is built in half the time.
 CELLFS = $(CURDIR)/target/dist/cellfs
-DEMO = $(CURDIR)/target/release/cellfs
+DEMO = $(abspath $(or $(CARGO_TARGET_DIR),target))/release/cellfs
 BUILD_PACKAGES = fuse3 gcc libc6-dev
 TEST_PACKAGES = $(BUILD_PACKAGES) g++ rsync tar git vim ed cpio zip unzip patch sqlite3 python3 inotify-tools attr \
     mandoc systemd binutils zsh fish logrotate openssl

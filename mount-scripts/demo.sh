@@ -92,10 +92,11 @@ EOS
 }
 
 start() {
-  mkdir -p demo/mnt
+  # Order: what a daemon that was killed has left there is no directory.
   if is_mounted; then
     "$cellfs" umount "$mnt"
   fi
+  mkdir -p demo/mnt
   if [ -e "$loaded" ] && [ -e "$store" ]; then
     "$cellfs" mount "$store" "$mnt"
     told "that was there is"
@@ -103,7 +104,7 @@ start() {
     return
   fi
   # Nothing, or what an interrupted run has left.
-  rm -rf "$store"
+  rm -rf "$loaded" "$store"
   "$cellfs" mount "$store" "$mnt"
   mkdir -p "$mnt/default/metrics"
   family metrics stat

@@ -225,7 +225,13 @@ impl Store {
         if let Some(env) = reading::over_read_only(&options.env, &options.path)? {
             return Self::open_reading(options, env, NoChanges::ReadOnly);
         }
-        let (full, env) = (options.on_full_disk, options.env.in_memory_over());
+        let reads = options.on_full_disk == OnFullDisk::Read && Self::exists(&options.path);
+        let over = options.env.in_memory_over().filter(|_| reads);
+        if let Some(env) = &over
+            && reserve::is_used_up(&*options.env, &options.path)
+        {
+            return Self::open_reading(options, Arc::clone(env), NoChanges::FullDisk);
+        }
         match open::open(options.clone()) {
             Ok((engine, lock)) => {
                 let engine = Arc::new(engine);
@@ -233,7 +239,7 @@ impl Store {
                 Ok(Self::with(engine, Access::Full, Some(lock)))
             }
             Err(e) if e.kind != ErrorKind::NoSpace => Err(e),
-            Err(e) => match env.filter(|_| full == OnFullDisk::Read && Self::exists(&options.path)) {
+            Err(e) => match over {
                 Some(env) => Self::open_reading(options, env, NoChanges::FullDisk),
                 None => Err(reading::no_room(&e, &options.path)),
             },

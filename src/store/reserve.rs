@@ -21,6 +21,8 @@ const LAST: (u64, u64) = (256 << 10, 16);
 const DELETES: (u64, u64) = (64 << 10, 64);
 /// A file of it, at least.
 const LEAST_PART: u64 = 4096;
+/// What opening a store takes of it first.
+const FIRST_USED: u64 = 64 << 10;
 /// A compaction's slice on a full disk, at least.
 const LEAST_SLICE: u64 = MIB / 8;
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
@@ -127,14 +129,34 @@ pub fn remove(env: &dyn Env, store: &Path) -> bool {
     env.remove(&deletes_path(store)).is_ok() || env.remove(&last_path(store)).is_ok()
 }
 
-/// Does what opening a store needs, with what is reserved if there is no other room.
+/// Does what opening a store needs, with what is reserved if there is no other room: no more of it than that, for others
+/// take the rest.
 pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut bytes = FIRST_USED;
     loop {
         match action() {
-            Err(e) if e.kind == ErrorKind::NoSpace && remove(env, store) => {}
+            Err(e) if e.kind == ErrorKind::NoSpace && shorten(env, store, bytes) => bytes *= 2,
             done => return done,
         }
     }
+}
+
+/// Gives back so many bytes of what is reserved, what deletes may use first; whether there were any.
+fn shorten(env: &dyn Env, store: &Path, bytes: u64) -> bool {
+    paths(store).iter().any(|path| {
+        let Ok(file) = env.open(path) else { return false };
+        match file.len() {
+            Ok(len) if len >= bytes + LEAST_PART => file.set_len(len - bytes).is_ok(),
+            _ => env.remove(path).is_ok(),
+        }
+    })
+}
+
+/// Whether neither the disk nor what is reserved has room for opening a store.
+pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
+    let free = env.disk_space(store).map_or(u64::MAX, |space| space.free);
+    let is_there = |path: &PathBuf| env.exists(path).unwrap_or(true);
+    free < FIRST_USED && !paths(store).iter().any(is_there)
 }
 
 impl Engine {

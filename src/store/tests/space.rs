@@ -48,6 +48,27 @@ fn a_disk_that_others_fill_again_takes_deletes_and_opens() {
     }
 }
 
+/// Else others take a fifth of it with each open of a store on a full disk.
+#[test]
+fn opening_takes_no_more_of_the_reserve_than_it_needs() {
+    let (env, disk) = (SimEnv::new(), 100 << 20);
+    env.set_space(Some(disk));
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    put(&store, "r", "q", b"v");
+    store.engine.restore_reserve().unwrap();
+    let before = reserved(&env);
+    drop(store);
+    for _ in 0..5 {
+        env.fill_disk(disk);
+        // For the name of who has the lock.
+        env.set_space(Some(disk + 64));
+        assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 1);
+    }
+    let lost = before - reserved(&env);
+    assert!((1..=400 << 10).contains(&lost), "{lost} of {before} bytes are gone");
+}
+
 #[test]
 fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
     let env = SimEnv::new();

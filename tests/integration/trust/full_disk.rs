@@ -471,7 +471,15 @@ fn full_disk_without_a_reserve_is_read() {
     ["reserve", "reserve.last"].iter().for_each(|name| fs::remove_file(small.store.join(name)).unwrap());
     let full = fill_up(&small.store);
     let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let stored = || {
+        // A daemon that was killed has left its socket.
+        let is_stored = |path: &PathBuf| path.is_file() && *path != full && !path.ends_with("LOCK");
+        let all = files(&small.store).into_iter().filter(is_stored);
+        all.map(|path| (fs::read(&path).unwrap(), path)).collect::<Vec<_>>()
+    };
+    let before = stored();
     let got = small.run(&["get"], &["t", "r"]);
+    assert!(stored() == before, "a read has changed files of the store");
     assert!(got.status.success() && String::from_utf8_lossy(&got.stdout).contains("acknowledged"), "{}", told(&got));
     let refused = small.run(&["put"], &["t", "r", "f:small", "newer"]);
     assert!(!refused.status.success() && told(&refused).contains("has no room left"), "{}", told(&refused));
