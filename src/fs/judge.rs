@@ -104,6 +104,20 @@ pub(super) fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: &str) -
     }
 }
 
+/// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
+pub(super) fn lacking(catalogue: &Catalogue, place: &SchemaPlace, value: Option<&str>) -> Option<String> {
+    let SchemaPlace::IndexAttribute { table, index, name } = place else { return None };
+    let families = &catalogue.tables.get(table)?.families;
+    let mut judged = IndexSchema::new(index.as_str());
+    judged.set_attribute(name, value).ok()?;
+    let named = judged.families().find(|family| !families.contains_key(*family))?;
+    let lacks = if judged.columns.is_empty() { "shows nothing of it" } else { "finds nothing by it" };
+    Some(format!(
+        "index {index}: table {table} has no family {named}: the index {lacks} until that is declared \
+         (mkdir .schema/{named})"
+    ))
+}
+
 /// Refuses an attribute that does not go with the others that its family has.
 fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, value: &str) -> Result<()> {
     let family = catalogue.tables.get(of.0).and_then(|table| table.families.get(of.1));

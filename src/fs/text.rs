@@ -11,12 +11,11 @@ use crate::env::sync::Mutex;
 
 use super::handles::{Handle, OpenFlags, Opened, TextHandle};
 use super::held_text::HeldText;
-use super::judge::{Limits, amount, judge, said_of};
+use super::judge::{Limits, amount, judge, lacking, said_of};
 use super::nodes::Node;
 use super::{EntryReply, Fs, not_permitted};
 use crate::model::{
-    Catalogue, CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, IndexSchema, Mutation, Origin,
-    RowMutations, Time, TimeRange,
+    CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
 };
 use crate::tree::json;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -122,7 +121,7 @@ impl Fs {
     fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
-        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
+        let (read, written) = (HeldText::new(read)?, empty.then(|| emptied(&node.key().place)));
         // At once, as on any filesystem: who has it open since may have written before this handle is closed.
         if let (true, Place::Schema(place)) = (empty, node.key().place)
             && matches!(*place, SchemaPlace::Scratch { .. })
@@ -311,20 +310,6 @@ impl Fs {
     }
 }
 
-/// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
-fn lacking(catalogue: &Catalogue, place: &SchemaPlace, value: Option<&str>) -> Option<String> {
-    let SchemaPlace::IndexAttribute { table, index, name } = place else { return None };
-    let families = &catalogue.tables.get(table)?.families;
-    let mut judged = IndexSchema::new(index.as_str());
-    judged.set_attribute(name, value).ok()?;
-    let named = judged.families().find(|family| !families.contains_key(*family))?;
-    let lacks = if judged.columns.is_empty() { "shows nothing of it" } else { "finds nothing by it" };
-    Some(format!(
-        "index {index}: table {table} has no family {named}: the index {lacks} until that is declared \
-         (mkdir .schema/{named})"
-    ))
-}
-
 /// Whether a generated file takes writes.
 fn is_writable(place: &Place) -> bool {
     match place {
@@ -366,12 +351,18 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     change(text, |buffer| buffer.resize(size))
 }
 
-/// Changes what is to be applied, which begins with what was read.
+/// Nothing, before the text of a file is written: a command is what is written alone, wherever a handle stands.
+fn emptied(place: &Place) -> HeldText {
+    if matches!(place, Place::Counter(_)) { HeldText::alone() } else { HeldText::default() }
+}
+
+/// Changes what is to be applied, which begins with what was read, unless it is a command.
 fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {
     let mut written = text.written.lock();
     text.is_dirty.store(true, Ordering::Release);
     let buffer = match written.as_mut() {
         Some(buffer) => buffer,
+        None if matches!(text.node.key().place, Place::Counter(_)) => written.insert(HeldText::alone()),
         None => written.insert(text.read.try_clone()?),
     };
     change(buffer)

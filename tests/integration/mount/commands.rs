@@ -1,6 +1,8 @@
 //! Commands that change a mounted store, and what the mount shows of it.
 
 use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::process::Command;
 
 use super::fixture::{Fixture, names};
 
@@ -30,6 +32,33 @@ fn mount_alter_incr_append_and_truncate() {
     assert!(!fixture.cellfs(&["alter", store, "t", "f,VERSIONS=0"]).status.success());
     run(&fixture, &["truncate", store, "t"]);
     assert!(names(&fixture.path("t")).is_empty());
+}
+
+/// What is written through a handle that does not empty the file is the amount, not a change of its text.
+#[test]
+fn mount_counter_adds_what_is_written_wherever_the_handle_stands() {
+    let fixture = Fixture::new();
+    let counter = fixture.family("r").join("n@counter");
+    let script = r#"
+        set -e
+        printf +123 > "$1"
+        exec 3<> "$1"; printf +1 >&3; printf +1 >&3; exec 3>&-
+        printf +1 >> "$1"
+        printf +1 | dd of="$1" conv=notrunc status=none
+        printf +10 | dd of="$1" bs=1 seek=2 conv=notrunc status=none
+        exec 3> "$1"; printf +100 >&3; printf +100 >&3; exec 3>&-
+        exec 3<> "$1"; read -r text <&3; printf -- -7 >&3; exec 3>&-
+        cat "$1"
+    "#;
+    let done = Command::new("bash").args(["-c", script, "counter"]).arg(&counter).output().unwrap();
+    assert_eq!((String::from_utf8_lossy(&done.stdout).trim(), done.status.success()), ("330", true), "{done:?}");
+    let mut file = fs::OpenOptions::new().read(true).write(true).open(&counter).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    file.write_all(b"+20\n").unwrap();
+    let end = file.stream_position().unwrap();
+    file.set_len(end).unwrap();
+    drop(file);
+    assert_eq!(fs::read_to_string(&counter).unwrap(), "350\n");
 }
 
 #[test]
