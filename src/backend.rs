@@ -123,6 +123,8 @@ pub struct Status {
     pub compactions: u64,
     /// What is done in the background now, in words; empty when idle.
     pub activity: String,
+    /// Why the store is read as it is and takes no changes where it is; `None`: it takes them.
+    pub reads_alone: Option<String>,
     /// The compaction that is under way.
     pub compaction: Option<CompactionProgress>,
     /// Why nothing is acknowledged any more.

@@ -63,8 +63,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         mount_options::apply(&mut request, option)?;
     }
     mount_options::check(&request)?;
-    let is_read_only = !is_cluster && store.exists() && Store::is_read_only(&store)?;
-    start(request)?;
+    let said = start(request)?;
     if is_cluster && !args.foreground {
         super::complain(
             "HBase keeps no mtimes, modes and empty directories; moves go within a row, else by copying; what is written gets \
@@ -72,11 +71,8 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
              an older time; see cellfs-tree(7), ON A CLUSTER",
         );
     }
-    if is_read_only && !args.foreground {
-        let shown = store.display();
-        super::complain(&format!(
-            "the filesystem of {shown} is read-only: the mount shows the store and changes nothing"
-        ));
+    if let Some(said) = said {
+        super::complain(&said);
     }
     Ok(Answer::Yes)
 }

@@ -8,7 +8,7 @@ use super::Answer;
 use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
-use crate::backend::Backend;
+use crate::backend::{Backend, Status};
 use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};
@@ -36,6 +36,10 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         hello.map_or_else(|| alone.to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
     line("store", format!("{} ({mounted})", directory.display()))?;
+    if let Some(why) = &status.reads_alone {
+        line("no changes", why.clone())?;
+    }
+    let (segments, disk) = (segments(&status), disk(&status));
     if let Some(error) = status.poisoned {
         line("POISONED", format!("this store takes no changes any more: {error}"))?;
     }
@@ -49,29 +53,36 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         return Ok(answer);
     }
     line("cells", format!("{} ({} in memory)", status.cells, status.memtable_cells))?;
-    let (bytes, live) = (status.segment_bytes, status.live_bytes);
-    line(
-        "segments",
-        format!(
-            "{} ({bytes} bytes with large values and the log: {live} live, {} dead or around them)",
-            status.segments,
-            bytes.saturating_sub(live)
-        ),
-    )?;
+    line("segments", segments)?;
     line("sequence", format!("{} ({} flushed, {} synced)", status.last_seq, status.checkpoint_seq, status.synced_seq))?;
     line("flushes", status.flushes.to_string())?;
     line("compactions", status.compactions.to_string())?;
     line("activity", if status.activity.is_empty() { "idle".to_owned() } else { status.activity })?;
-    let full = if status.disk_writable == 0 { "; full: only removing and purging are done" } else { "" };
     for index in twofold(backend.as_ref())? {
         line("not unique", index)?;
     }
-    line("disk", format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))?;
+    line("disk", disk)?;
     if let Some(error) = status.last_error {
         line("last error", error)?;
     }
     output.finish()?;
     Ok(answer)
+}
+
+fn segments(status: &Status) -> String {
+    let (bytes, live) = (status.segment_bytes, status.live_bytes);
+    let around = bytes.saturating_sub(live);
+    format!(
+        "{} ({bytes} bytes with large values and the log: {live} live, {around} dead or around them)",
+        status.segments
+    )
+}
+
+/// A full disk takes deletes, unless the store takes no changes at all.
+fn disk(status: &Status) -> String {
+    let is_full = status.disk_writable == 0 && status.reads_alone.is_none();
+    let full = if is_full { "; full: only removing and purging are done" } else { "" };
+    format!("{} of {} bytes free{full}", status.disk_available, status.disk_total)
 }
 
 /// Indexes that are to be unique over values that are not, or are too long, each in a sentence.

@@ -32,8 +32,11 @@ use crate::fuse::{Detach, Mounted, unmount};
 use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
 
+/// What is to be said of a mount that answers.
+pub type Said = Option<String>;
+
 /// Mounts; returns when the mount answers, or in the foreground when it has ended.
-pub fn mount(mut request: MountRequest) -> Result<()> {
+pub fn mount(mut request: MountRequest) -> Result<Said> {
     check_mount_point(&request)?;
     if is_cluster(&request.store.path) {
         return mount_cluster(request);
@@ -53,12 +56,12 @@ pub fn mount(mut request: MountRequest) -> Result<()> {
 }
 
 /// As [`mount`], of a cluster: there is no directory of a store.
-fn mount_cluster(mut request: MountRequest) -> Result<()> {
+fn mount_cluster(mut request: MountRequest) -> Result<Said> {
     if request.foreground {
         if let Some(log) = &request.log {
             ending::redirect_log(log)?;
         }
-        return serve(request, Box::new(|_| ()));
+        return serve(request, Box::new(|_| ())).map(|()| None);
     }
     let log = request.log.get_or_insert_with(|| super::read_only::NOWHERE.into());
     let log = ending::open_log(log, log)?;
@@ -69,7 +72,7 @@ fn mount_cluster(mut request: MountRequest) -> Result<()> {
 const LOG: &str = "cellfs.log";
 
 /// Serves here, or starts a daemon that does.
-fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
+fn start(mut request: MountRequest, store: &HeldDir) -> Result<Said> {
     if request.options.spill_dir == request.store.path {
         request.options.spill_dir = store.to_path_buf();
     }
@@ -77,7 +80,7 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
         if let Some(log) = &request.log {
             ending::redirect_log(log)?;
         }
-        return serve(request, Box::new(|_| ()));
+        return serve(request, Box::new(|_| ())).map(|()| None);
     }
     let log = match &request.log {
         Some(path) => ending::open_log(path, path)?,
@@ -93,7 +96,7 @@ fn start(mut request: MountRequest, store: &HeldDir) -> Result<()> {
 }
 
 /// Serves in a daemon whose standard error goes to `log`; returns when the mount answers.
-fn daemonize(request: MountRequest, log: File) -> Result<()> {
+fn daemonize(request: MountRequest, log: File) -> Result<Said> {
     // Order: before there are files of our own that a daemon keeps.
     let inherited = inherited::inherited();
     let (mut reader, writer) = pipe()?;
@@ -122,11 +125,11 @@ fn pipe() -> Result<(File, File)> {
 fn run_child(request: MountRequest, writer: File) -> ! {
     let writer = Arc::new(Mutex::new(Some(writer)));
     let teller = Arc::clone(&writer);
-    let ready = move |answers: Result<()>| {
+    let ready = move |answers: Result<Said>| {
         let Some(mut writer) = teller.lock().take() else { return };
         match answers {
             // The parent may have been killed; the mount lives on.
-            Ok(()) => drop(writer.write_all(b"+")),
+            Ok(said) => drop(writer.write_all(format!("+{}", said.unwrap_or_default()).as_bytes())),
             Err(e) => report(writer, &e),
         }
     };
@@ -150,11 +153,11 @@ fn report(mut writer: File, error: &Error) {
     }
 }
 
-fn wait_until_ready(reader: &mut File) -> Result<()> {
+fn wait_until_ready(reader: &mut File) -> Result<Said> {
     let mut words = Vec::new();
     reader.read_to_end(&mut words).map_err(|e| Error::io("wait for the daemon", &e))?;
     match words.split_first() {
-        Some((b'+', _)) => Ok(()),
+        Some((b'+', said)) => Ok(Some(String::from_utf8_lossy(said).into_owned()).filter(|said| !said.is_empty())),
         Some((_, message)) => Err(postcard::from_bytes(message)
             .unwrap_or_else(|_| Error::new(ErrorKind::Io, "the daemon failed; its log is cellfs.log in the store"))),
         None => {
@@ -222,15 +225,17 @@ fn clear_mount_point(request: &MountRequest) -> Result<()> {
 }
 
 /// Told whether the mount answers.
-type Ready = Box<dyn FnOnce(Result<()>) + Send>;
+type Ready = Box<dyn FnOnce(Result<Said>) + Send>;
 
 /// Opens the store, mounts it, tells `ready`, and serves until the unmount.
-fn serve(request: MountRequest, ready: Ready) -> Result<()> {
+fn serve(mut request: MountRequest, ready: Ready) -> Result<()> {
     give_back_idle_memory();
     let service = Service::of_process(request.foreground);
     let directory = request.store.path.clone();
     told::beginning(&request);
     let store = opened(&request, &service)?;
+    let said = super::read_only::fit(&mut request, &store);
+    let no_changes = store.no_changes().map(|why| why.refusal(&directory));
     // Order: the store is ours and open; the directory below a dead mount is bare for a moment only.
     clear_mount_point(&request)?;
     let backend = store.backend();
@@ -238,7 +243,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     let place = place_of_socket(&request);
     let confinement = confinement_of(&request, place.as_deref())?;
     let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
-    let (closing, mount_point) = (fs.closing(), request.mount_point);
+    let (closing, mount_point, read_only) = (fs.closing(), request.mount_point, request.settings.read_only);
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings);
@@ -253,7 +258,7 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
         invalidations,
         closing,
         spill_dir: fs.options().spill_dir.clone(),
-        mount: Some(Mount { point: mount_point.clone(), read_only: request.settings.read_only, fs: Arc::clone(&fs) }),
+        mount: Some(Mount { point: mount_point.clone(), read_only, no_changes, fs: Arc::clone(&fs) }),
         started_at: backend.now(),
         commands: Commands::default(),
     };
@@ -266,9 +271,9 @@ fn serve(request: MountRequest, ready: Ready) -> Result<()> {
     };
     let listening =
         place.as_ref().map_or(Ok(()), |place| listening::listen(place, control, Some(confinement.clone())).map(drop));
-    let started = listening
-        .and_then(|()| ending::obey(signals, end))
-        .and_then(|()| when_it_answers(&mount_point, backend, service.clone(), ready));
+    let started = listening.and_then(|()| ending::obey(signals, end)).and_then(|()| {
+        when_it_answers(&mount_point, backend, service.clone(), |answers| ready(answers.map(|()| said)))
+    });
     if let Err(e) = started {
         unmount(&mount_point, Detach::Now)?;
         return Err(e);
@@ -356,7 +361,12 @@ fn confinement_of(request: &MountRequest, socket: Option<&Path>) -> Result<Confi
 }
 
 /// Tells `ready` and the service manager once the mount has answered a question of ours.
-fn when_it_answers(mount_point: &Path, backend: Arc<dyn Backend>, service: Service, ready: Ready) -> Result<()> {
+fn when_it_answers(
+    mount_point: &Path,
+    backend: Arc<dyn Backend>,
+    service: Service,
+    ready: impl FnOnce(Result<()>) + Send + 'static,
+) -> Result<()> {
     let path = mount_point.to_owned();
     let thread = std::thread::Builder::new().name("ready".into()).spawn(move || match locate::ask(&path) {
         Ok(_) => {

@@ -10,7 +10,7 @@ use super::locate::{self, is_cluster};
 use super::served::Served;
 use crate::backend::Backend;
 use crate::hbase::HBase;
-use crate::store::{Store, StoreOptions};
+use crate::store::{NoChanges, Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
 /// What a mount shows.
@@ -32,6 +32,14 @@ impl Opened {
         match self {
             Self::Store(store) => Arc::clone(store) as Arc<dyn Backend>,
             Self::Cluster(cluster) => Arc::clone(cluster) as Arc<dyn Backend>,
+        }
+    }
+
+    /// Why the store takes no changes where it is; `None`: it takes them.
+    pub fn no_changes(&self) -> Option<NoChanges> {
+        match self {
+            Self::Store(store) => store.no_changes(),
+            Self::Cluster(_) => None,
         }
     }
 

@@ -1,9 +1,10 @@
-//! A mount of a store whose filesystem takes no changes: nothing is written beside the store, and every change is refused
+//! A mount of a store that takes no changes where it is. On a read-only filesystem nothing is written beside the store, and every change is refused
 //! with a sentence. There is no control socket: commands read the store themselves.
 
+use super::open::Opened;
 use super::request::MountRequest;
 use crate::Result;
-use crate::store::Store;
+use crate::store::{NoChanges, Store};
 
 /// Where a daemon's log goes that has no file.
 pub(super) const NOWHERE: &str = "/dev/null";
@@ -14,7 +15,7 @@ pub fn adapt(request: &mut MountRequest) -> Result<()> {
     if !store.exists() || !Store::is_read_only(store)? {
         return Ok(());
     }
-    request.options.read_only = Some(Store::why_read_only(store));
+    request.options.read_only = Some(NoChanges::ReadOnly.refusal(store).message);
     request.serves_commands = false;
     if request.options.spill_dir == *store {
         request.options.spill_dir = std::env::temp_dir();
@@ -23,4 +24,14 @@ pub fn adapt(request: &mut MountRequest) -> Result<()> {
         request.log = Some(NOWHERE.into());
     }
     Ok(())
+}
+
+/// Fits the request to its store once that is open, which may be read alone because its disk is full; what is to be said
+/// of the mount.
+pub(super) fn fit(request: &mut MountRequest, store: &Opened) -> Option<String> {
+    let why = store.no_changes()?;
+    request.options.read_only = Some(why.refusal(&request.store.path).message);
+    let said = why.of_mount(&request.store.path);
+    log::warn!("{said}");
+    Some(said)
 }

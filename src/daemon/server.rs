@@ -52,6 +52,8 @@ pub struct Mount {
     pub point: PathBuf,
     /// Mounted with the option `ro`.
     pub read_only: bool,
+    /// Why the store itself takes no changes, if it does not.
+    pub no_changes: Option<Error>,
     pub fs: Arc<Fs>,
 }
 
@@ -166,7 +168,8 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
     let changes = is_change(&request);
     if let Some(mount) = control.mount.as_ref().filter(|mount| mount.read_only && changes_cells(&request)) {
         let text = format!("{} is mounted read-only; mount it without ro first", mount.point.display());
-        return Err(Error::new(ErrorKind::ReadOnlyStore, text));
+        let refusal = || Error::new(ErrorKind::ReadOnlyStore, text);
+        return Err(mount.no_changes.clone().unwrap_or_else(refusal));
     }
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),

@@ -90,9 +90,9 @@ use crate::model::{Catalogue, CheckEvent, CheckSummary, Durability};
 use crate::{Error, ErrorKind, Result};
 
 pub use check::Repaired;
+pub use reading::NoChanges;
 
 use engine::Engine;
-use reading::NoChanges;
 use system::System;
 use worker::Workers;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Store;
+use super::{Access, Store};
 use crate::env::{Env, RealEnv};
 use crate::{Error, ErrorKind, Result};
 
@@ -21,14 +21,28 @@ impl NoChanges {
     pub fn activity(self) -> &'static str {
         match self {
             Self::ReadOnly => "reading alone: its filesystem is read-only, or its directory write-protected",
-            Self::FullDisk => "reading alone: the disk is full",
+            Self::FullDisk => "reading alone: the disk was full when the store was opened",
+        }
+    }
+
+    /// What whoever mounts the store is told.
+    pub fn of_mount(self, directory: &Path) -> String {
+        let shown = directory.display();
+        match self {
+            Self::ReadOnly => {
+                format!("the filesystem of {shown} is read-only: the mount shows the store and changes nothing")
+            }
+            Self::FullDisk => format!(
+                "the disk under {shown} is full: the mount shows the store as it is and changes nothing. Free some MiB \
+                 there, unmount it and mount it again to write"
+            ),
         }
     }
 
     /// The refusal of a change.
     pub fn refusal(self, directory: &Path) -> Error {
         match self {
-            Self::ReadOnly => Error::new(ErrorKind::ReadOnlyStore, Store::why_read_only(directory)),
+            Self::ReadOnly => Error::new(ErrorKind::ReadOnlyStore, why_read_only(directory)),
             Self::FullDisk => Error::new(ErrorKind::NoSpace, no_room_at(directory)),
         }
     }
@@ -41,14 +55,21 @@ impl Store {
         over_read_only(&env, directory).map(|over| over.is_some())
     }
 
-    /// What is said of changes of such a store.
-    pub fn why_read_only(directory: &Path) -> String {
-        format!(
-            "the filesystem of the store {} is read-only, or its directory is write-protected: the store is read as it \
-             is and takes no changes. Make it writable, or copy the store to where it is",
-            directory.display()
-        )
+    /// Why the store takes no changes where it is; `None`: it takes them.
+    pub fn no_changes(&self) -> Option<NoChanges> {
+        match self.access {
+            Access::Reading(why) => Some(why),
+            Access::Full | Access::Snapshot(_) => None,
+        }
     }
+}
+
+fn why_read_only(directory: &Path) -> String {
+    format!(
+        "the filesystem of the store {} is read-only, or its directory is write-protected: the store is read as it is and \
+         takes no changes. Make it writable, or copy the store to where it is",
+        directory.display()
+    )
 }
 
 /// The files of a store whose filesystem takes no changes, all changes in memory.

@@ -359,6 +359,15 @@ impl Engine {
         if self.disk.is_out() { Err(self.full(self.needed_by_flushes())) } else { Ok(()) }
     }
 
+    /// What failed for want of room says what a refused put says.
+    pub fn told_full(&self, error: Error) -> Error {
+        if error.kind != ErrorKind::NoSpace {
+            return error;
+        }
+        log::warn!("{}", error.message);
+        self.full(self.disk.sizes.enough)
+    }
+
     fn full(&self, needed: u64) -> Error {
         let store = self.options.path.display();
         let text = format!(

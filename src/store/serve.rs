@@ -301,7 +301,8 @@ impl Backend for Store {
     }
 
     fn status(&self) -> Result<Status> {
-        self.engine.status()
+        let reads_alone = self.no_changes().map(|why| why.refusal(&self.engine.options.path).message);
+        Ok(Status { reads_alone, ..self.engine.status()? })
     }
 
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {

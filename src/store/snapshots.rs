@@ -77,6 +77,10 @@ impl Engine {
 
     /// Keeps the present state under a name.
     pub fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
+        self.take_snapshot(name, table).map_err(|e| self.told_full(e))
+    }
+
+    fn take_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
         check_name(name)?;
         self.log.check_poison()?;
         // What is lost would show as absent in it, without a word.

@@ -228,6 +228,7 @@ impl Engine {
             flushes: layout.state.flushes,
             compactions: layout.state.compactions,
             activity: activity(&state),
+            reads_alone: None,
             compaction: state.compaction.clone(),
             poisoned: self.log.poison(),
             last_error: joined(joined(state.last_error.clone(), state.unbuilt.clone()), self.met.sentence()),

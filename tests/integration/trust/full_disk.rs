@@ -485,6 +485,20 @@ fn full_disk_without_a_reserve_is_read() {
     assert!(!refused.status.success() && told(&refused).contains("has no room left"), "{}", told(&refused));
     let refused = small.run(&["mount", "-f"], &[small.fixture.mnt().to_str().unwrap()]);
     assert!(!refused.status.success() && told(&refused).contains("option ro"), "{}", told(&refused));
+    // All that changes something says the same, and nobody promises what is not done.
+    let refusals = |small: &Small| {
+        let commands: [(&[&str], &[&str]); 3] =
+            [(&["put"], &["t", "r", "f:q", "v"]), (&["snapshot", "create"], &["s"]), (&["delete"], &["t", "r", "f:q"])];
+        let said = commands.map(|(command, rest)| told(&small.run(command, rest)));
+        assert!(said[0].contains("has no room left") && said.iter().all(|one| *one == said[0]), "{said:?}");
+        let status = String::from_utf8_lossy(&small.run(&["status"], &[]).stdout).into_owned();
+        assert!(status.contains("has no room left") && !status.contains("removing"), "{status}");
+    };
+    refusals(&small);
+    let mounted = small.run(&["mount"], &[small.fixture.mnt().to_str().unwrap(), "-o", "ro"]);
+    assert!(mounted.status.success() && told(&mounted).contains("is full: the mount shows"), "{}", told(&mounted));
+    refusals(&small);
+    assert!(small.run(&["umount"], &[]).status.success());
     small.fixture.mount("ro");
     assert_eq!(fs::read(family.join("small")).unwrap(), b"acknowledged");
     assert_eq!(errno(put(&family.join("small"), b"newer")), libc::EROFS);
@@ -524,7 +538,7 @@ fn a_snapshot_on_a_full_disk_works_or_leaves_nothing() {
         }
         made += 1;
     };
-    assert!(said.contains("MiB are needed") || said.contains("No space left"), "{said}");
+    assert!(said.contains("is full: ") && said.contains("cellfs purge"), "{said}");
     let listed = String::from_utf8(small.run(&["snapshot", "list"], &[]).stdout).unwrap();
     assert_eq!(listed.lines().count(), made, "{listed}");
     small.fixture.unmount();
