@@ -147,7 +147,12 @@ fn open_blobs(
             }
             Ok(_) => {}
             Err(e) => {
-                damages.add(&e.message);
+                match e.kind {
+                    ErrorKind::NoSpace => {
+                        log::warn!("{}; it is read as it is until the store is opened with room for that", e.message);
+                    }
+                    _ => damages.add(&e.message),
+                }
                 // What is there can be read all the same.
                 if let Err(e) = blobs.look(*number, 0) {
                     damages.add(&e.message);

@@ -69,6 +69,35 @@ fn opening_takes_no_more_of_the_reserve_than_it_needs() {
     assert!((1..=400 << 10).contains(&lost), "{lost} of {before} bytes are gone");
 }
 
+/// Else a file of large values that is whole is told as damage, because the disk has no room for its table.
+#[test]
+fn large_values_that_find_no_room_for_their_table_are_no_damage() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    let large = super::rig::large(1);
+    put(&store, "r", "q", &large);
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    while crate::store::reserve::remove(&env.process(), "/store".as_ref()) {}
+    let mut without_table = 0;
+    for call in 1.. {
+        let env = env.copy();
+        let last = env.calls() + call;
+        env.fail_call(call, FailMode::Once, libc::ENOSPC);
+        let Ok(store) = Store::open(options(&env)) else { continue };
+        // A sync that fails is no lack of room alone: what was written is in doubt.
+        let said = store.status().unwrap().last_error.filter(|said| !said.starts_with("sync "));
+        assert_eq!(said, None, "call {call} has found no room");
+        assert_eq!(value(&store, "r", "q").as_ref(), Some(&large));
+        without_table += u64::from(store.engine.layout().state.blobs.values().any(|blob| blob.sealed.is_none()));
+        if env.calls() < last {
+            break;
+        }
+    }
+    assert!(without_table > 0, "no call was that for the table");
+}
+
 #[test]
 fn compaction_drops_what_is_covered_and_moves_what_is_alive() {
     let env = SimEnv::new();
