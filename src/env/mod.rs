@@ -12,6 +12,7 @@ mod real;
 mod real_lock;
 #[expect(clippy::disallowed_types, reason = "the simulated disk is no part of what is scheduled")]
 mod sim;
+mod space;
 mod spare;
 pub mod sync;
 
@@ -41,8 +42,10 @@ pub fn is_unreadable(error: &io::Error) -> bool {
 pub struct DiskSpace {
     pub total: u64,
     pub free: u64,
-    /// Free for this process's user.
+    /// Free for everybody.
     pub available: u64,
+    /// Free for this process, which may have a share of its own.
+    pub usable: u64,
 }
 
 /// An open file. Positions are given, so that a failed write leaves no doubt about the next one's place.

@@ -353,13 +353,7 @@ impl Env for RealEnv {
     }
 
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {
-        let stat = nix::sys::statvfs::statvfs(&*self.directory(path)?).map_err(io::Error::from)?;
-        let unit = stat.fragment_size();
-        Ok(DiskSpace {
-            total: stat.blocks() * unit,
-            free: stat.blocks_free() * unit,
-            available: stat.blocks_available() * unit,
-        })
+        super::space::of(&self.directory(path)?)
     }
 
     fn over_read_only(&self, dir: &Path) -> io::Result<Option<Arc<dyn Env>>> {

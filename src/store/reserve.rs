@@ -154,9 +154,9 @@ fn shorten(env: &dyn Env, store: &Path, bytes: u64) -> bool {
 
 /// Whether neither the disk nor what is reserved has room for opening a store.
 pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
-    let free = env.disk_space(store).map_or(u64::MAX, |space| space.free);
+    let usable = env.disk_space(store).map_or(u64::MAX, |space| space.usable);
     let is_there = |path: &PathBuf| env.exists(path).unwrap_or(true);
-    free < FIRST_USED && !paths(store).iter().any(is_there)
+    usable < FIRST_USED && !paths(store).iter().any(is_there)
 }
 
 impl Engine {
@@ -186,10 +186,11 @@ impl Engine {
         let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
         // Order: one at a time, or one finds the file that another makes, and removes it as its own.
         let _alone = self.disk.restoring.lock();
-        let mut available = env.disk_space(store).map_err(io)?.available;
+        let space = env.disk_space(store).map_err(io)?;
+        let mut usable = space.usable;
         let wanted = self.wanted_reserve();
         let held: u64 = wanted.iter().map(|(path, _)| self.len_of(path)).sum();
-        let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), available + held);
+        let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), usable + held);
         let mut whole = true;
         for (path, bytes) in wanted {
             let file = match env.open(&path) {
@@ -206,7 +207,7 @@ impl Engine {
                 }
                 continue;
             }
-            let part = share.of(bytes).min(len + beside(available));
+            let part = share.of(bytes).min(len + beside(usable));
             whole &= part == bytes;
             if part < LEAST_PART.max(len + len / 4) {
                 continue;
@@ -219,9 +220,10 @@ impl Engine {
                 }
                 return Err(io(e));
             }
-            available -= part - len;
+            usable = usable.saturating_sub(part - len);
         }
-        self.disk.note_room(available >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
+        let available = space.available.saturating_sub(space.usable - usable);
+        self.disk.note_room(usable >= self.needed_by_flushes(), whole && available >= self.disk.sizes.enough);
         Ok(())
     }
 
@@ -251,7 +253,7 @@ impl Engine {
             return whole;
         }
         let env = &self.options.env;
-        let free = env.disk_space(&self.options.path).map_or(0, |space| space.available);
+        let free = env.disk_space(&self.options.path).map_or(0, |space| space.usable);
         let reserved: u64 = paths(&self.options.path).iter().map(|path| self.len_of(path)).sum();
         whole.min(((free + reserved) / 2).max(LEAST_SLICE))
     }

@@ -149,15 +149,14 @@ impl Engine {
     /// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
     /// has no room on the disk any more, less is written.
     pub fn look_at_room(&self) {
-        let available = || self.available();
-        if available() < self.disk.sizes.least {
+        if self.available() < self.disk.sizes.least {
             self.run_short();
         }
         let needed = self.needed_by_flushes();
-        if available() < needed {
+        if self.usable() < needed {
             self.release_for_deletes();
         }
-        self.disk.out.store(available() < needed, Ordering::Release);
+        self.disk.out.store(self.usable() < needed, Ordering::Release);
     }
 
     /// Bytes that what is in memory may take on the disk, and what is written before the next look.
@@ -168,9 +167,16 @@ impl Engine {
         u64::try_from(needed).unwrap_or(u64::MAX).min(sizes.flushes)
     }
 
-    /// Free bytes of the disk; very many if nobody can say.
+    /// Free bytes of the disk for what only takes room: what everybody may use, so that it is refused where `df` says that
+    /// there is no more. Very many if nobody can say.
     fn available(&self) -> u64 {
         self.options.env.disk_space(&self.options.path).map_or(u64::MAX, |space| space.available)
+    }
+
+    /// Free bytes for what makes room in the end: a share of this process alone among them, which gets what comes back first
+    /// on a full disk.
+    fn usable(&self) -> u64 {
+        self.options.env.disk_space(&self.options.path).map_or(u64::MAX, |space| space.usable)
     }
 
     /// From now on nothing is written that only takes room.
@@ -295,11 +301,11 @@ impl Engine {
 
     /// Compacts a family on a full disk: as long as its slices make room.
     fn compact_short(&self, table: &TableName, family: &FamilySchema) -> Result<()> {
-        let mut before = self.available();
+        let mut before = self.usable();
         loop {
             let done = self.compact_family(table, family, CompactionKind::Major);
             self.structure.collect();
-            let now = self.available();
+            let now = self.usable();
             if done.as_ref().err().is_none_or(|e| e.kind != ErrorKind::NoSpace) || now <= before {
                 return done;
             }

@@ -145,7 +145,7 @@ impl Env for SimEnv {
         let state = self.state.lock();
         let total = state.space.unwrap_or(1 << 40);
         let free = total.saturating_sub(state.others + state.used());
-        Ok(DiskSpace { total, free, available: free })
+        Ok(DiskSpace { total, free, available: free.saturating_sub(state.kept_for_us), usable: free })
     }
 
     fn now(&self) -> Timestamp {

@@ -66,6 +66,8 @@ struct State {
     space: Option<u64>,
     /// Bytes that others have written to the disk.
     others: u64,
+    /// Of what is free, bytes that this process alone may use.
+    kept_for_us: u64,
     random: u64,
     /// Grows with each crash; files and locks of an earlier life are dead.
     life: u64,
@@ -339,6 +341,11 @@ impl SimEnv {
     /// Bytes that fit on the disk; `None` = no limit.
     pub fn set_space(&self, bytes: Option<u64>) {
         self.state.lock().space = bytes;
+    }
+
+    /// Of what is free, so many bytes are for this process alone.
+    pub fn keep_for_us(&self, bytes: u64) {
+        self.state.lock().kept_for_us = bytes;
     }
 
     /// Others fill a disk of so many bytes.

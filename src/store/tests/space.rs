@@ -48,6 +48,32 @@ fn a_disk_that_others_fill_again_takes_deletes_and_opens() {
     }
 }
 
+/// Else what deletes bring back stays with the share of a disk that is root's, and after some rounds nothing can be deleted.
+#[test]
+fn what_comes_back_for_this_process_alone_is_reserved() {
+    let (env, disk) = (SimEnv::new(), 300 << 20);
+    env.set_space(Some(disk));
+    env.keep_for_us(15 << 20);
+    let store = open(&env);
+    create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+    let row = |n: usize| format!("r{n:04}");
+    (0..4000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
+    store.flush(None).unwrap();
+    store.engine.restore_reserve().unwrap();
+    for round in 0..8 {
+        env.fill_disk(disk);
+        (round * 400..(round + 1) * 400).for_each(|n| unlink(&store, &row(n), "q"));
+        store.engine.make_disk_room();
+        assert!(reserved(&env) > 64 << 10, "{} bytes are reserved after {round} rounds", reserved(&env));
+        // Others see no room, and what only takes it gets none.
+        let more = Mutation::Put(vec![put_cell("more", &[1; 50], Time::Now)]);
+        assert_eq!(mutate(&store, "r", more, Durability::SyncWal).unwrap_err().kind, ErrorKind::NoSpace);
+    }
+    env.fill_disk(disk);
+    drop(store);
+    assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 800);
+}
+
 /// Else others take a fifth of it with each open of a store on a full disk.
 #[test]
 fn opening_takes_no_more_of_the_reserve_than_it_needs() {
