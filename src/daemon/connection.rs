@@ -34,9 +34,7 @@ impl Connection {
         let Some(mut line) = line else { return Ok(None) };
         if let Some((pid, _)) = line.peer().filter(|(pid, _)| is_ending(&pid.to_string())) {
             // Order: while it is held nobody else can have the store, and so no mount of it.
-            if dead::is_held(pid) {
-                dead::cut_off(store);
-            }
+            dead::cut_off(pid, store);
             return Ok(None);
         }
         // Order: held before it answers, so that the number is still that of the process which does.

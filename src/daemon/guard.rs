@@ -1,9 +1,12 @@
 //! A process beside the daemon that ends its connection to the kernel when it was killed and cannot go.
 //!
 //! See [`dead::is_held`]: a thread that the kernel holds keeps the device open, so that the kernel does not end the
-//! connection by itself. The guard has no file of the daemon's open and takes nothing but a second.
+//! connection by itself. The guard has no file of the daemon's open and takes nothing but a second. Its standard input is
+//! the kernel's file that ends the connection, which does that also when the mount was taken away meanwhile.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,7 +40,9 @@ impl Guard {
         let Some(connection) = connection else { return };
         let mut command = Command::new(program);
         command.arg0(NAME).arg(std::process::id().to_string()).arg(connection.to_string()).arg(mount_point);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        let breaks = crate::fuse::abort_file(connection).inspect_err(|e| log::debug!("connection {connection}: {e}"));
+        command.stdin(breaks.map_or_else(|_| Stdio::null(), Stdio::from));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         if let Err(e) = command.spawn() {
             log::warn!("start a guard of the mount: {e}; whoever kills this daemon may have to run `umount -f`");
         }
@@ -65,6 +70,11 @@ impl Guard {
             signals.forever().find(|signal| *signal == SIGUSR1);
         }
         if !dead::is_held(self.daemon) {
+            return Ok(());
+        }
+        // Where there is no such file nothing can be written to what stands in its place.
+        let input = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        if input.and_then(crate::fuse::abort_by).is_ok() {
             return Ok(());
         }
         let mount = locate::mount_at(&self.mount_point)?;

@@ -2,6 +2,7 @@
 //!
 //! The only room that knows `fuser`. A panic in a handler is caught: the request gets EIO, the thread lives on.
 
+mod abort;
 mod adaptor;
 mod answer;
 mod apart;
@@ -11,6 +12,7 @@ mod notify;
 mod remount;
 mod unmount;
 
+pub use abort::{abort, abort_by, abort_file};
 pub use mount::{MountSettings, Mounted};
 pub use remount::remount;
-pub use unmount::{Detach, abort, unmount};
+pub use unmount::{Detach, unmount};

@@ -46,21 +46,6 @@ fn try_unmount(mount_point: &Path, lazily: Detach) -> Result<()> {
     if words.contains("busy") { Err(busy(mount_point)) } else { Err(Error::new(ErrorKind::Io, words)) }
 }
 
-/// Ends a mount's connection to its daemon by force: whoever waits for an answer gets an error.
-pub fn abort(connection: u32, mount_point: &Path) {
-    if std::fs::write(format!("/sys/fs/fuse/connections/{connection}/abort"), "1").is_ok() {
-        return;
-    }
-    // That filesystem may not be mounted. What is in use is cut off as well, and stays mounted: on the bare directory
-    // programs would believe that their files are safe.
-    let flags = nix::fcntl::OFlag::O_PATH | nix::fcntl::OFlag::O_DIRECTORY | nix::fcntl::OFlag::O_CLOEXEC;
-    let used = nix::fcntl::open(mount_point, flags, nix::sys::stat::Mode::empty());
-    let ended = used.and_then(|_used| nix::mount::umount2(mount_point, nix::mount::MntFlags::MNT_FORCE));
-    if let Err(e) = ended.or_else(|e| if e == nix::errno::Errno::EBUSY { Ok(()) } else { Err(e) }) {
-        log::debug!("end the connection of {}: {e}", mount_point.display());
-    }
-}
-
 /// Whether an unmount waits for the last user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detach {

@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -94,15 +95,41 @@ fn waits_to_tell(pid: u32) -> bool {
 }
 
 /// Ends a mount's connection when a test fails, so that nobody waits for it for ever.
-struct Forced(PathBuf);
+struct Forced(u64);
+
+impl Forced {
+    fn of(fixture: &Fixture) -> Self {
+        Self(nix::sys::stat::minor(fs::metadata(fixture.mnt()).unwrap().dev()))
+    }
+}
 
 impl Drop for Forced {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             return;
         }
-        let _ = nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_FORCE);
+        // The mount may be gone.
+        let connections = tempfile::tempdir().unwrap();
+        let _ = Command::new("mount").args(["-t", "fusectl", "fusectl"]).arg(connections.path()).status();
+        let _ = fs::write(connections.path().join(format!("{}/abort", self.0)), "1");
+        let _ = Command::new("umount").arg(connections.path()).status();
     }
+}
+
+/// Waits for a process that was killed; not for ever.
+fn wait_for(mut dying: Child) {
+    let killed = Instant::now();
+    while dying.try_wait().unwrap().is_none() {
+        assert!(killed.elapsed() < Duration::from_secs(30), "the kernel holds the daemon");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Kills the process that stands beside a daemon.
+fn kill_guard_of(pid: u32) {
+    let guard = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let guard = nix::unistd::Pid::from_raw(guard.trim().parse().unwrap());
+    nix::sys::signal::kill(guard, nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 
 /// Has the thread that tells the kernel of changes wait for a directory, whose holder waits for an answer of the daemon:
@@ -133,7 +160,7 @@ fn have_it_wait(fixture: &Fixture) -> Vec<std::thread::JoinHandle<()>> {
 fn a_daemon_that_is_killed_while_it_tells_the_kernel_of_a_change_lets_all_go() {
     let mut fixture = Fixture::new();
     fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let _forced = Forced(fixture.mnt());
+    let _forced = Forced::of(&fixture);
     let Some(_slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
         println!("skipped: strace is not installed");
         return;
@@ -149,19 +176,66 @@ fn a_daemon_that_is_killed_while_it_tells_the_kernel_of_a_change_lets_all_go() {
 }
 
 #[test]
+fn a_daemon_that_is_killed_lets_all_go_whose_mount_is_taken_away() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let _forced = Forced::of(&fixture);
+    let Some(_slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
+        println!("skipped: strace is not installed");
+        return;
+    };
+    let working = have_it_wait(&fixture);
+    let dying = fixture.kill_unwaited();
+    // Before the guard knows that it does not end.
+    nix::mount::umount2(&fixture.mnt(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+    wait_for(dying);
+    working.into_iter().for_each(|thread| thread.join().unwrap());
+    fixture.mount("");
+    fixture.unmount();
+}
+
+#[test]
+fn a_daemon_that_was_killed_with_its_guard_lets_the_store_go_without_its_mount() {
+    for again in ["mount", "umount"] {
+        let mut fixture = Fixture::new();
+        fs::write(fixture.family("r").join("q"), "v").unwrap();
+        let _forced = Forced::of(&fixture);
+        let pid = fixture.daemon_pid();
+        let Some(_slow) = Slow::syncs(pid, Duration::from_millis(300)) else {
+            println!("skipped: strace is not installed");
+            return;
+        };
+        let working = have_it_wait(&fixture);
+        kill_guard_of(pid);
+        let dying = fixture.kill_unwaited();
+        nix::mount::umount2(&fixture.mnt(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+        if again == "umount" {
+            let output = fixture.cellfs(&["umount", fixture.store().to_str().unwrap()]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && said.contains("was killed, and the kernel holds it"), "{said}");
+            wait_for(dying);
+            fixture.mount("");
+        } else {
+            fixture.mount("");
+            wait_for(dying);
+        }
+        working.into_iter().for_each(|thread| thread.join().unwrap());
+        fixture.unmount();
+    }
+}
+
+#[test]
 fn a_daemon_that_was_killed_with_its_guard_is_in_nobodys_way() {
     let mut fixture = Fixture::new();
     fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let _forced = Forced(fixture.mnt());
+    let _forced = Forced::of(&fixture);
     let pid = fixture.daemon_pid();
     let Some(_slow) = Slow::syncs(pid, Duration::from_millis(300)) else {
         println!("skipped: strace is not installed");
         return;
     };
     let working = have_it_wait(&fixture);
-    let guard = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    let guard = nix::unistd::Pid::from_raw(guard.trim().parse().unwrap());
-    nix::sys::signal::kill(guard, nix::sys::signal::Signal::SIGKILL).unwrap();
+    kill_guard_of(pid);
     let mut dying = fixture.kill_unwaited();
     fixture.mount("");
     dying.wait().unwrap();
