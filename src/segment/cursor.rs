@@ -311,7 +311,9 @@ impl ExtentCursor {
         {
             return Ok(index.clone());
         }
-        let index = self.extent.index(groups, group, self.reading == Reading::Point)?;
+        // Of a walk, where it begins: many are short.
+        let keep = self.reading == Reading::Point || self.index.is_none();
+        let index = self.extent.index(groups, group, keep)?;
         self.index = Some((group, index.clone()));
         Ok(index)
     }

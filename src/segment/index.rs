@@ -2,6 +2,8 @@
 //!
 //! Both go by separators: the shortest bytes above the last key before and not above the first key in it. Pure.
 
+use std::cmp::Ordering;
+
 use super::facts::Place;
 use super::piece::HEADER;
 use crate::format::key::common;
@@ -22,23 +24,62 @@ pub(super) fn separator<'a>(before: &[u8], key: &'a [u8]) -> &'a [u8] {
 #[derive(Debug, Default)]
 struct Separators {
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
+    /// Of all but the first: how many bytes they have in common, and of each the eight that follow, as a number. Once all
+    /// are there; a search looks at few others.
+    common: usize,
+    heads: Vec<u64>,
+}
+
+/// The first eight bytes as a number, in their order.
+fn head(bytes: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let len = bytes.len().min(8);
+    head[..len].copy_from_slice(&bytes[..len]);
+    u64::from_be_bytes(head)
 }
 
 impl Separators {
     fn get(&self, n: usize) -> &[u8] {
         let from = n.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[from..self.ends[n]]
+        &self.bytes[from as usize..self.ends[n] as usize]
     }
 
+    /// Appends one. All together have less than 4 GiB: those of a group some KiB, of a list of groups one a group.
     fn push(&mut self, separator: &[u8]) {
         self.bytes.extend_from_slice(separator);
-        self.ends.push(self.bytes.len());
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// All are there: they are searched from now on.
+    fn complete(&mut self) {
+        let Some(last) = self.ends.len().checked_sub(1).filter(|last| *last > 0) else { return };
+        self.common = common(self.get(1), self.get(last));
+        let heads = (1..=last).map(|n| head(self.get(n).get(self.common..).unwrap_or_default()));
+        self.heads = std::iter::once(0).chain(heads).collect();
+    }
+
+    /// The last one that is not above `key` is in this range, or is the first of it.
+    fn near(&self, key: &[u8]) -> (usize, usize) {
+        let all = self.ends.len();
+        if self.heads.is_empty() {
+            return (0, all);
+        }
+        let (front, rest) = key.split_at(self.common.min(key.len()));
+        match front.cmp(&self.get(1)[..self.common]) {
+            Ordering::Less => return (0, 1),
+            Ordering::Greater => return (all - 1, all),
+            Ordering::Equal => {}
+        }
+        let wanted = head(rest);
+        let low = self.heads.partition_point(|head| *head < wanted);
+        let same = self.heads[low..].partition_point(|head| *head == wanted);
+        (low.saturating_sub(1), low + same)
     }
 
     /// The last one that is not above `key`, else the first.
     fn find(&self, key: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.ends.len());
+        let (mut low, mut high) = self.near(key);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.get(middle) <= key { low = middle } else { high = middle }
@@ -51,14 +92,13 @@ impl Separators {
         let shared = usize::try_from(take_varint(bytes)?).ok()?;
         let rest = usize::try_from(take_varint(bytes)?).ok()?;
         let rest = take(bytes, rest)?;
-        let from = self.ends.len().checked_sub(2).map_or(0, |before| self.ends[before]);
-        let last = self.ends.last().copied().unwrap_or(0);
-        if shared > last - from {
+        let from = self.ends.len().checked_sub(2).map_or(0, |before| self.ends[before]) as usize;
+        let last = self.bytes.len();
+        if shared > last - from || u32::try_from(last + shared + rest.len()).is_err() {
             return None;
         }
         self.bytes.extend_from_within(from..from + shared);
-        self.bytes.extend_from_slice(rest);
-        self.ends.push(self.bytes.len());
+        self.push(rest);
         // Two that are the same could not be told apart.
         let n = self.ends.len() - 1;
         (n == 0 || self.get(n - 1) < self.get(n)).then_some(())
@@ -72,7 +112,7 @@ impl Separators {
     }
 
     fn weight(&self) -> usize {
-        self.bytes.len() + self.ends.len() * 8
+        self.bytes.len() + self.ends.len() * 4 + self.heads.len() * 8
     }
 }
 
@@ -104,6 +144,12 @@ impl Index {
     pub(super) fn push(&mut self, separator: &[u8], block: Place) {
         self.separators.push(separator);
         self.blocks.push(block);
+    }
+
+    /// All blocks are there: from now on it is searched.
+    pub(super) fn complete(mut self) -> Self {
+        self.separators.complete();
+        self
     }
 
     pub(super) fn clear(&mut self) {
@@ -152,7 +198,7 @@ impl Index {
             before = block.end();
             index.blocks.push(block);
         }
-        bytes.is_empty().then_some(index)
+        bytes.is_empty().then(|| index.complete())
     }
 }
 
@@ -197,6 +243,12 @@ impl Groups {
         self.groups.push(group);
     }
 
+    /// All groups are there: from now on it is searched.
+    pub(super) fn complete(mut self) -> Self {
+        self.separators.complete();
+        self
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_varint(&mut out, self.groups.len() as u64);
@@ -233,10 +285,39 @@ impl Groups {
             before = group.index.end();
             groups.groups.push(group);
         }
-        bytes.is_empty().then_some(groups)
+        bytes.is_empty().then(|| groups.complete())
     }
 }
 
 fn small(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(take_varint(bytes)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        let front = prop::sample::select(vec![&b""[..], b"a", b"row-0000-", b"row-00000000000-"]);
+        let rest = prop::collection::vec(prop::sample::select(vec![0u8, 1, b'a', 0xFF]), 0..11);
+        (front, rest).prop_map(|(front, rest)| [front, &rest].concat())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_the_last_that_is_not_above(
+            all in prop::collection::btree_set(bytes(), 1..40),
+            keys in prop::collection::vec(bytes(), 40),
+        ) {
+            let mut separators = Separators::default();
+            all.iter().for_each(|separator| separators.push(separator));
+            separators.complete();
+            for key in keys.iter().chain(&all) {
+                let last = all.iter().rposition(|separator| separator <= key).unwrap_or(0);
+                prop_assert_eq!(separators.find(key), last, "{:?} in {:?}", key, all);
+            }
+        }
+    }
 }

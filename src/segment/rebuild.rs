@@ -53,7 +53,7 @@ pub(super) fn index(extent: &Extent, separator: &[u8], group: &Group) -> Result<
         at = place.end();
     }
     if at == group.index.at && index.len() > 0 {
-        return Ok(index);
+        return Ok(index.complete());
     }
     Err(extent.source.damaged(group.start, "the index of a group is damaged, and so is what lies before it"))
 }
@@ -106,5 +106,9 @@ pub(super) fn groups(extent: &Extent) -> Result<Groups> {
     let whole = last.is_some_and(|last| {
         last.index.end() + stored_len(last.lines) + stored_len(last.tombstone_lines) == end && at == end
     });
-    if whole { Ok(groups) } else { Err(extent.source.damaged(end, "the list of groups is damaged, and the extent")) }
+    if whole {
+        Ok(groups.complete())
+    } else {
+        Err(extent.source.damaged(end, "the list of groups is damaged, and the extent"))
+    }
 }

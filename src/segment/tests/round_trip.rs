@@ -239,3 +239,35 @@ fn a_column_of_many_versions_is_found_at_its_newest() {
         compare(&segment.extents()[0], &model, reading, &columns);
     }
 }
+
+#[test]
+fn walks_keep_the_index_they_begin_with_and_leave_the_cache_to_others() {
+    let options = ExtentOptions {
+        family: FamilyId(9),
+        block_bytes: 1 << 10,
+        filter: FilterKind::None,
+        codec: Codec::None,
+        max_versions: 1,
+        layers: (3, 4),
+        made_at: Timestamp(77),
+        major: true,
+    };
+    let key = |n: u32| key::cell_key(format!("row {n:09}").as_bytes(), b"q", Timestamp(1), kind(9), SeqNo(1));
+    let model: Model = (0..20_000).map(|n| (key(n), (Tags::default(), Given::Bytes(vec![7; 100])))).collect();
+    let env = env();
+    write(&env, &[(options, model)]);
+    let cache = Cache::new(8 << 20);
+    let segment = Segment::open(&env, &path(), STORE, FILE, &cache).unwrap();
+    let extent = &segment.extents()[0];
+    let walk = |from: u32, cells: usize| {
+        let mut cursor = extent.cursor(Reading::Walk);
+        cursor.seek(&key(from)).unwrap();
+        (1..cells).for_each(|_| cursor.advance().unwrap());
+        assert!(cursor.key().is_some());
+    };
+    walk(10_000, 1);
+    let kept = cache.bytes();
+    assert!(kept > 0, "the next one would read and expand it again");
+    walk(10_001, 9_000);
+    assert_eq!(cache.bytes(), kept, "what a walk goes on to is kept");
+}
