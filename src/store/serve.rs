@@ -20,7 +20,15 @@ impl Store {
     /// What a read met is noted; what failed with those who took its pieces is not the store's.
     fn noted_pieces(&self, take: TakePiece<'_>, read: impl FnOnce(TakePiece<'_>) -> Result<()>) -> Result<()> {
         let mut refused = false;
-        let done = read(&mut |piece| take(piece).inspect_err(|_| refused = true));
+        // Not by `inspect_err`, which moves the answer, a thing of words of which one byte was just written: the processor
+        // waits for that, with each cell.
+        let done = read(&mut |piece| match take(piece) {
+            Ok(()) => Ok(()),
+            Err(e) => {
+                refused = true;
+                Err(e)
+            }
+        });
         if refused { done } else { self.engine.noted(done) }
     }
 }
