@@ -1,5 +1,5 @@
-//! A mount of a store that takes no changes where it is. On a read-only filesystem nothing is written beside the store, and every change is refused
-//! with a sentence. There is no control socket: commands read the store themselves.
+//! A mount of a store that takes no changes where it is: every change is refused with a sentence. On a read-only filesystem
+//! nothing is written beside the store either, and there is no control socket: commands read the store themselves.
 
 use super::open::Opened;
 use super::request::MountRequest;

@@ -46,7 +46,21 @@ impl HeldText {
     pub fn resize(&mut self, len: usize) -> Result<()> {
         match self.begins {
             Begins::AtZero => self.set_len(len),
-            Begins::WithFirst(first) => self.set_len(len.saturating_sub(first.unwrap_or(0)).min(self.bytes.len())),
+            Begins::WithFirst(first) => {
+                self.set_len(len.saturating_sub(first.unwrap_or(0)).min(self.bytes.len()))?;
+                // With nothing left of them they begin anew.
+                let first = first.filter(|_| !self.bytes.is_empty());
+                self.begins = Begins::WithFirst(first);
+                Ok(())
+            }
+        }
+    }
+
+    /// Where they end in their file, if they stand alone and there are some.
+    pub fn end_alone(&self) -> Option<usize> {
+        match self.begins {
+            Begins::AtZero => None,
+            Begins::WithFirst(first) => Some(first? + self.bytes.len()),
         }
     }
 
@@ -126,7 +140,10 @@ mod tests {
         held.resize(100).unwrap();
         held.resize(5).unwrap();
         assert_eq!(&*held, b"+1");
+        assert_eq!(held.end_alone(), Some(5));
         held.resize(0).unwrap();
-        assert!(held.is_empty());
+        assert!(held.is_empty() && held.end_alone().is_none());
+        held.write(0, b"+3").unwrap();
+        assert_eq!(&*held, b"+3");
     }
 }

@@ -325,6 +325,11 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
     &bytes[start..][..len.min(bytes.len() - start)]
 }
 
+/// Where an append goes: behind what the handle has written of a command, which others may have made shorter to the kernel.
+pub(super) fn end_of_append(text: &TextHandle, told: u64) -> u64 {
+    text.written.lock().as_ref().and_then(HeldText::end_alone).map_or(told, |end| end as u64)
+}
+
 /// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
 pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -59,6 +59,14 @@ fn mount_counter_adds_what_is_written_wherever_the_handle_stands() {
     file.set_len(end).unwrap();
     drop(file);
     assert_eq!(fs::read_to_string(&counter).unwrap(), "350\n");
+    // What another has made of it meanwhile is shorter.
+    let mut appends = fs::OpenOptions::new().append(true).open(&counter).unwrap();
+    appends.write_all(b"+1").unwrap();
+    fs::write(&counter, "-348").unwrap();
+    assert_eq!(fs::metadata(&counter).unwrap().len(), 2);
+    appends.write_all(b"5").unwrap();
+    drop(appends);
+    assert_eq!(fs::read_to_string(&counter).unwrap(), "17\n");
 }
 
 #[test]
