@@ -219,7 +219,6 @@ impl Fs {
                     self.invalidations.settle_many(NOTICE_PATIENCE);
                     return taken;
                 }
-                let offset = if append { super::text::end_of_append(&text, offset) } else { offset };
                 text.check_refused(offset)?;
                 self.judge_text(&place, offset, data).inspect_err(|e| text.refuse(e.kind))?;
                 let (catalogue, value) = (self.tree.backend.catalogue()?, self.tree.backend.value_limit());

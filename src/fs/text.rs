@@ -121,7 +121,7 @@ impl Fs {
     fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
-        let (read, written) = (HeldText::new(read)?, empty.then(|| emptied(&node.key().place)));
+        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
         // At once, as on any filesystem: who has it open since may have written before this handle is closed.
         if let (true, Place::Schema(place)) = (empty, node.key().place)
             && matches!(*place, SchemaPlace::Scratch { .. })
@@ -325,20 +325,23 @@ pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
     &bytes[start..][..len.min(bytes.len() - start)]
 }
 
-/// Where an append goes: behind what the handle has written of a command, which others may have made shorter to the kernel.
-pub(super) fn end_of_append(text: &TextHandle, told: u64) -> u64 {
-    text.written.lock().as_ref().and_then(HeldText::end_alone).map_or(told, |end| end as u64)
-}
-
 /// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
 pub(super) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
-    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    check_len(text, offset.saturating_add(data.len()))?;
-    change(text, |buffer| buffer.write(offset, data))?;
     let place = &text.node.key().place;
+    let told = usize::try_from(offset).unwrap_or(usize::MAX);
+    change(text, |buffer| {
+        // A command is what is written, in this order, wherever the handle stands.
+        let offset = if is_command(place) { buffer.len() } else { told };
+        check_len(place, offset.saturating_add(data.len()))?;
+        buffer.write(offset, data)
+    })?;
     let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, limits));
     if let Err(refused) = judged {
         text.refuse(refused.kind);
+        if is_command(place) {
+            // Who writes from the beginning again gives another one.
+            change(text, |buffer| buffer.resize(0))?;
+        }
         return Err(refused);
     }
     // What was set before was the mtime of other bytes.
@@ -352,13 +355,15 @@ pub(super) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     }
     // As for a write at the beginning, where that is what is left.
     text.check_refused(size as u64)?;
-    check_len(text, size)?;
-    change(text, |buffer| buffer.resize(size))
+    let place = &text.node.key().place;
+    check_len(place, size)?;
+    // A command has no bytes in the file: it is taken back, or stays.
+    change(text, |buffer| if is_command(place) && size > 0 { Ok(()) } else { buffer.resize(size) })
 }
 
-/// Nothing, before the text of a file is written: a command is what is written alone, wherever a handle stands.
-fn emptied(place: &Place) -> HeldText {
-    if matches!(place, Place::Counter(_)) { HeldText::alone() } else { HeldText::default() }
+/// Whether what is written is no change of what is read.
+fn is_command(place: &Place) -> bool {
+    matches!(place, Place::Counter(_))
 }
 
 /// Changes what is to be applied, which begins with what was read, unless it is a command.
@@ -367,14 +372,14 @@ fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -
     text.is_dirty.store(true, Ordering::Release);
     let buffer = match written.as_mut() {
         Some(buffer) => buffer,
-        None if matches!(text.node.key().place, Place::Counter(_)) => written.insert(HeldText::alone()),
+        None if is_command(&text.node.key().place) => written.insert(HeldText::default()),
         None => written.insert(text.read.try_clone()?),
     };
     change(buffer)
 }
 
-fn check_len(text: &TextHandle, len: usize) -> Result<()> {
-    let max = if matches!(text.node.key().place, Place::Schema(_)) { ATTRIBUTE_MAX } else { TEXT_MAX };
+fn check_len(place: &Place, len: usize) -> Result<()> {
+    let max = if matches!(place, Place::Schema(_)) { ATTRIBUTE_MAX } else { TEXT_MAX };
     if len > max {
         return Err(Error::new(ErrorKind::ValueTooLarge, format!("this file has at most {max} bytes")));
     }

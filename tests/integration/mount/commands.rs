@@ -67,6 +67,14 @@ fn mount_counter_adds_what_is_written_wherever_the_handle_stands() {
     appends.write_all(b"5").unwrap();
     drop(appends);
     assert_eq!(fs::read_to_string(&counter).unwrap(), "17\n");
+    // Far out, and taken back.
+    let mut file = fs::OpenOptions::new().write(true).open(&counter).unwrap();
+    file.seek(SeekFrom::Start(1 << 30)).unwrap();
+    file.write_all(b"+5").unwrap();
+    file.set_len(0).unwrap();
+    file.write_all(b"+3").unwrap();
+    drop(file);
+    assert_eq!(fs::read_to_string(&counter).unwrap(), "20\n");
 }
 
 #[test]
