@@ -176,11 +176,13 @@ impl Import {
     pub fn write_all(&mut self, tell: TellBad<'_>) -> Result<()> {
         self.write(tell)?;
         let rest = self.splitter.rest();
+        if let Some(span) = &rest {
+            let changes = self.read(span);
+            self.take_span(changes, span, tell)?;
+            self.write(tell)?;
+        }
         self.note_unended(rest.as_ref());
-        let Some(span) = rest else { return Ok(()) };
-        let changes = self.read(&span);
-        self.take_span(changes, &span, tell)?;
-        self.write(tell)
+        Ok(())
     }
 
     /// The stream has ended.
@@ -366,7 +368,10 @@ impl Import {
 
     /// What is said before why it does not go on.
     pub fn not_written(&self) -> String {
-        format!("behind {} {}, up to which all is imported", self.counted.unit(), self.done.at.lines)
+        let (unit, done) = (self.counted.unit(), self.done.at.lines);
+        let cut = self.unended.filter(|line| *line > done);
+        let cut = cut.map_or_else(String::new, |line| format!(", and of {unit} {line} what had come by a close"));
+        format!("behind {unit} {done}, up to which all is imported{cut}")
     }
 
     /// Asks which families the table has.
@@ -384,13 +389,8 @@ impl Import {
     }
 
     fn lacks(&self, family: &str) -> String {
-        format!(
-            "table {} has no family {}; declare it: cellfs alter STORE {} {}",
-            self.table,
-            family.escape_debug(),
-            self.table,
-            family.escape_debug()
-        )
+        let (table, family) = (&self.table, family.escape_debug());
+        format!("table {table} has no family {family}; declare it: cellfs alter STORE {table} {family}")
     }
 
     fn check_columns(&self) -> std::result::Result<(), String> {

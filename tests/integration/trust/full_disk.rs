@@ -311,7 +311,7 @@ fn full_disk_of_garbage_refuses_no_put() {
 }
 
 /// Takes all room; the file that does.
-fn fill_up(store: &Path) -> PathBuf {
+pub fn fill_up(store: &Path) -> PathBuf {
     let full = store.join("another's file");
     let mut piece = 1 << 20;
     while piece > 0 {
