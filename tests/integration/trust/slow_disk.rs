@@ -156,89 +156,90 @@ fn have_it_wait(fixture: &Fixture) -> Vec<std::thread::JoinHandle<()>> {
     working
 }
 
+/// A mount whose daemon waits so. What is dropped first stands first.
+struct Waiting {
+    working: Vec<std::thread::JoinHandle<()>>,
+    _slow: Slow,
+    _forced: Forced,
+    fixture: Fixture,
+}
+
+impl Waiting {
+    /// `None`: it cannot be had here.
+    fn new() -> Option<Self> {
+        let fixture = Fixture::new();
+        fs::write(fixture.family("r").join("q"), "v").unwrap();
+        let forced = Forced::of(&fixture);
+        let Some(slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
+            println!("skipped: strace is not installed");
+            return None;
+        };
+        Some(Self { working: have_it_wait(&fixture), _slow: slow, _forced: forced, fixture })
+    }
+
+    /// Takes the mount away of a daemon that was just killed.
+    fn take_away(&self) {
+        nix::mount::umount2(&self.fixture.mnt(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+    }
+
+    fn all_are_let_go(&mut self) {
+        self.working.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
 #[test]
 fn a_daemon_that_is_killed_while_it_tells_the_kernel_of_a_change_lets_all_go() {
-    let mut fixture = Fixture::new();
-    fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let _forced = Forced::of(&fixture);
-    let Some(_slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
-        println!("skipped: strace is not installed");
-        return;
-    };
-    let working = have_it_wait(&fixture);
-    let mut dying = fixture.kill_unwaited();
+    let Some(mut waiting) = Waiting::new() else { return };
+    let mut dying = waiting.fixture.kill_unwaited();
     // The guard of the mount sees to it, and leaves a mount that says that it is dead.
     dying.wait().unwrap();
-    working.into_iter().for_each(|thread| thread.join().unwrap());
-    assert_eq!(errno(fs::read_dir(fixture.path("t"))), libc::ENOTCONN);
-    fixture.mount("");
-    fixture.unmount();
+    waiting.all_are_let_go();
+    assert_eq!(errno(fs::read_dir(waiting.fixture.path("t"))), libc::ENOTCONN);
+    waiting.fixture.mount("");
+    waiting.fixture.unmount();
 }
 
 #[test]
 fn a_daemon_that_is_killed_lets_all_go_whose_mount_is_taken_away() {
-    let mut fixture = Fixture::new();
-    fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let _forced = Forced::of(&fixture);
-    let Some(_slow) = Slow::syncs(fixture.daemon_pid(), Duration::from_millis(300)) else {
-        println!("skipped: strace is not installed");
-        return;
-    };
-    let working = have_it_wait(&fixture);
-    let dying = fixture.kill_unwaited();
+    let Some(mut waiting) = Waiting::new() else { return };
+    let dying = waiting.fixture.kill_unwaited();
     // Before the guard knows that it does not end.
-    nix::mount::umount2(&fixture.mnt(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+    waiting.take_away();
     wait_for(dying);
-    working.into_iter().for_each(|thread| thread.join().unwrap());
-    fixture.mount("");
-    fixture.unmount();
+    waiting.all_are_let_go();
+    waiting.fixture.mount("");
+    waiting.fixture.unmount();
 }
 
 #[test]
 fn a_daemon_that_was_killed_with_its_guard_lets_the_store_go_without_its_mount() {
     for again in ["mount", "umount"] {
-        let mut fixture = Fixture::new();
-        fs::write(fixture.family("r").join("q"), "v").unwrap();
-        let _forced = Forced::of(&fixture);
-        let pid = fixture.daemon_pid();
-        let Some(_slow) = Slow::syncs(pid, Duration::from_millis(300)) else {
-            println!("skipped: strace is not installed");
-            return;
-        };
-        let working = have_it_wait(&fixture);
-        kill_guard_of(pid);
-        let dying = fixture.kill_unwaited();
-        nix::mount::umount2(&fixture.mnt(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+        let Some(mut waiting) = Waiting::new() else { return };
+        kill_guard_of(waiting.fixture.daemon_pid());
+        let dying = waiting.fixture.kill_unwaited();
+        waiting.take_away();
         if again == "umount" {
-            let output = fixture.cellfs(&["umount", fixture.store().to_str().unwrap()]);
+            let output = waiting.fixture.cellfs(&["umount", waiting.fixture.store().to_str().unwrap()]);
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success() && said.contains("was killed, and the kernel holds it"), "{said}");
             wait_for(dying);
-            fixture.mount("");
+            waiting.fixture.mount("");
         } else {
-            fixture.mount("");
+            waiting.fixture.mount("");
             wait_for(dying);
         }
-        working.into_iter().for_each(|thread| thread.join().unwrap());
-        fixture.unmount();
+        waiting.all_are_let_go();
+        waiting.fixture.unmount();
     }
 }
 
 #[test]
 fn a_daemon_that_was_killed_with_its_guard_is_in_nobodys_way() {
-    let mut fixture = Fixture::new();
-    fs::write(fixture.family("r").join("q"), "v").unwrap();
-    let _forced = Forced::of(&fixture);
-    let pid = fixture.daemon_pid();
-    let Some(_slow) = Slow::syncs(pid, Duration::from_millis(300)) else {
-        println!("skipped: strace is not installed");
-        return;
-    };
-    let working = have_it_wait(&fixture);
-    kill_guard_of(pid);
-    let mut dying = fixture.kill_unwaited();
-    fixture.mount("");
+    let Some(mut waiting) = Waiting::new() else { return };
+    kill_guard_of(waiting.fixture.daemon_pid());
+    let mut dying = waiting.fixture.kill_unwaited();
+    waiting.fixture.mount("");
     dying.wait().unwrap();
-    working.into_iter().for_each(|thread| thread.join().unwrap());
-    fixture.unmount();
+    waiting.all_are_let_go();
+    waiting.fixture.unmount();
 }
