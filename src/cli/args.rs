@@ -135,12 +135,16 @@ pub enum Command {
     Flush(FlushArgs),
     /// Compact a table
     ///
-    /// A mounted store does it by itself, at half speed: flushes of a family are merged by number and size
-    /// (hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728) once they are an eighth of its cells,
-    /// and everything is compacted after hbase.hregion.majorcompaction milliseconds (604800000, 0 = never), more or
-    /// less by hbase.hregion.majorcompaction.jitter (0.5). These are keys of a family's CONFIGURATION, else of its
-    /// table's. COMPACTION_ENABLED false turns it off for a table. Families with NEW_VERSION_BEHAVIOR are compacted
-    /// once half of their cells are new, or by age. Segments in which everything has expired are deleted unread.
+    /// A mounted store does it by itself, at half speed. Families with NEW_VERSION_BEHAVIOR, as the shell makes them, are
+    /// merged six flushes of like size at a time, and as a whole once newer versions and tombstones hide three tenths of
+    /// their cells, or by age. Others are merged by number and size, as CONFIGURATION of the family, else of the table,
+    /// says: hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728. Either is compacted as a whole
+    /// after hbase.hregion.majorcompaction milliseconds (604800000, 0 = never), more or less by
+    /// hbase.hregion.majorcompaction.jitter (0.5). COMPACTION_ENABLED false turns it off for a table. Segments in which
+    /// everything has expired are deleted unread.
+    ///
+    /// What a snapshot shows stays on the disk beside what a compaction makes of it: on a disk that is almost full it is
+    /// refused, and not done by itself.
     Compact(CompactArgs),
     /// Show what a store and its daemon have counted: cells, bytes, requests with their latencies
     Stats(StatsArgs),

@@ -110,7 +110,7 @@ impl Engine {
     /// The next slice of a merge, and the edit by which it counts.
     fn merge_slice(&self, merge: &Merge<'_>, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Slice> {
         let in_slices = merge.rules.new_version_behavior || merge.stale.is_some();
-        let merged = self.with_reserve(|| {
+        let merged = self.with_room_to_merge(&merge.runs, || {
             let bytes = if in_slices { self.slice_bytes(&merge.runs) } else { u64::MAX };
             self.values.blobs.sync()?;
             let mut output = Output::new(self);
@@ -207,7 +207,7 @@ impl Engine {
         // It may have been dropped meanwhile.
         families_by_id(&layout.state.catalogue).get(&family.id)?;
         let runs = layout.runs(family.id)?;
-        if runs.runs.iter().any(|run| run.is_damaged) {
+        if runs.runs.iter().any(|run| run.is_damaged) || self.lacks_room_beside_snapshots(&runs.runs) {
             return None;
         }
         if runs.is_half_merged() {

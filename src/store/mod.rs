@@ -40,6 +40,7 @@ mod lost;
 mod many;
 mod memtable;
 mod merge;
+mod merge_room;
 mod open;
 mod pace;
 mod plain;

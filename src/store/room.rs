@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::env::sync::{Condvar, Instant, Mutex};
 
 use super::engine::Engine;
-use super::layout::RunExtent;
 use super::pace::Pace;
 use super::reserve::Sizes;
 use crate::backend::CompactionKind;
@@ -169,7 +168,7 @@ impl Engine {
 
     /// Free bytes of the disk for what only takes room: what everybody may use, so that it is refused where `df` says that
     /// there is no more. Very many if nobody can say.
-    fn available(&self) -> u64 {
+    pub fn available(&self) -> u64 {
         self.options.env.disk_space(&self.options.path).map_or(u64::MAX, |space| space.available)
     }
 
@@ -289,7 +288,9 @@ impl Engine {
         self.tidy(pace)?;
         let catalogue = self.catalogue.load_full();
         for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            let makes_room = |family: &&FamilySchema| self.has_changed(family) && !self.stays_for_snapshots(family);
+            let makes_room = |family: &&FamilySchema| {
+                self.has_changed(family) && !self.stays_for_snapshots(&self.requested(family, CompactionKind::Major))
+            };
             for family in table.stored_families().filter(makes_room) {
                 self.compact_short(&table.name, family)?;
             }
@@ -320,16 +321,6 @@ impl Engine {
         let keeps_recent = family.rules.keep_versions_for_ms > 0;
         let may_go = |facts: &ExtentFacts| !facts.major || keeps_recent && facts.superseded_cells > 0;
         runs.runs.len() > 1 || runs.expiring || runs.runs.iter().any(|run| run.facts().any(may_go))
-    }
-
-    /// Whether most of what a merge of a family reads stays for snapshots: it would take room, and make none.
-    fn stays_for_snapshots(&self, family: &FamilySchema) -> bool {
-        let layout = self.layout();
-        let extents = || layout.runs(family.id).into_iter().flat_map(|runs| &runs.runs).flat_map(|run| &run.extents);
-        let bytes = |extent: &RunExtent| extent.facts().map_or(0, |facts| facts.stored_bytes);
-        let all: u64 = extents().map(bytes).sum();
-        let stays: u64 = extents().filter(|extent| layout.state.is_in_snapshot(&extent.reference)).map(bytes).sum();
-        stays > 0 && stays >= all - stays
     }
 
     /// Refuses so many bytes of what only takes room while there is little.

@@ -74,6 +74,31 @@ fn what_comes_back_for_this_process_alone_is_reserved() {
     assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 800);
 }
 
+/// Else it takes what deletes need, and gives nothing back.
+#[test]
+fn a_compaction_beside_a_snapshot_leaves_the_reserve_alone() {
+    for free in [0, 3 << 20, 8 << 20] {
+        let (env, disk) = (SimEnv::new(), 200 << 20);
+        env.set_space(Some(disk));
+        let store = open(&env);
+        create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
+        let row = |n: usize| format!("r{n:05}");
+        (0..12_000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 1000])));
+        store.flush(None).unwrap();
+        store.engine.restore_reserve().unwrap();
+        store.create_snapshot("s", None).unwrap();
+        let before = reserved(&env);
+        env.fill_disk(disk - free);
+        let done = store.compact(&table(), None, Major);
+        assert_eq!(done.unwrap_err().kind, ErrorKind::NoSpace, "with {free} bytes");
+        assert_eq!(reserved(&env), before, "with {free} bytes");
+        env.fill_disk(disk);
+        (0..2000).for_each(|n| unlink(&store, &row(n), "q"));
+        drop(store);
+        assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 10_000);
+    }
+}
+
 /// Else others take a fifth of it with each open of a store on a full disk.
 #[test]
 fn opening_takes_no_more_of_the_reserve_than_it_needs() {
