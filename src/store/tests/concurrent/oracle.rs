@@ -81,6 +81,14 @@ impl Oracle {
         !place.row.is_empty() && values.iter().flatten().any(|number| self.fleeting.contains_key(number))
     }
 
+    /// Whether what a place shows may expire by itself, and show again once the clock has stepped back.
+    pub fn may_expire(&mut self, place: &Place) -> bool {
+        self.events(place).clone().values().any(|event| match &event.puts {
+            Puts::OneOf(values) => self.is_fleeting(place, values),
+            Puts::CopyOf(_) | Puts::SameAs(_) => !self.fleeting.is_empty(),
+        })
+    }
+
     /// Copies may expire at another time.
     fn note_copied(&mut self, values: &BTreeSet<Shown>) {
         for number in values.iter().flatten() {
@@ -192,11 +200,7 @@ impl Oracle {
             return Err(format!("{place:?} shows {shown:?} in {begin}..{end}, not one of {may:?}:\n{events}"));
         }
         let puts = Puts::OneOf(BTreeSet::from([shown]));
-        let may_expire = self.events(place).clone().values().any(|event| match &event.puts {
-            Puts::OneOf(values) => self.is_fleeting(place, values),
-            Puts::CopyOf(_) | Puts::SameAs(_) => !self.fleeting.is_empty(),
-        });
-        let certainty = if may_expire { Certainty::Unknown } else { Certainty::Sure };
+        let certainty = if self.may_expire(place) { Certainty::Unknown } else { Certainty::Sure };
         let kept = Kept::Nowhere;
         self.events(place).retain(|_, e| e.what != Kind::Seen || e.end.is_some_and(|at| at >= begin));
         let operation = 0;

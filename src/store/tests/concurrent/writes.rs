@@ -189,11 +189,13 @@ impl Actor {
         result: &Result<()>,
     ) {
         if result.is_ok() {
-            // What the target shows of such a column is what it showed.
+            // What the target shows of such a column is what it showed. Of a source that has expired nothing is buried.
             let mut known = self.world.known();
             for (place, id) in begun {
-                let (id, is_moved) = ((place.clone(), *id), place.row == to || self.world.stop.load(Ordering::Relaxed));
-                if is_moved { known.oracle.unknown(&id) } else { known.oracle.done(&id, Kept::Process) }
+                let is_stopped = self.world.stop.load(Ordering::Relaxed);
+                let is_unknown = place.row == to || is_stopped || known.oracle.may_expire(place);
+                let id = (place.clone(), *id);
+                if is_unknown { known.oracle.unknown(&id) } else { known.oracle.done(&id, Kept::Process) }
             }
             return;
         }
