@@ -164,9 +164,16 @@ impl Engine {
         let tombstones = batch.iter().filter(|cell| !cell.kind.is_put()).count() as u64;
         let mut writing = Writing { engine: self, cells: batch };
         let seq = match bytes {
-            0 => self.check_deletes().and_then(|()| self.delete_with_reserve(|| self.log.append(&mut writing)))?,
-            _ => self.check_reserve(bytes).and_then(|()| self.log.append(&mut writing))?,
-        };
+            0 => {
+                self.check_deletes()?;
+                self.delete_with_reserve(|| self.log.append(&mut writing))
+            }
+            _ => {
+                self.check_reserve(bytes)?;
+                self.log.append(&mut writing).inspect_err(|e| self.note_if_full(e))
+            }
+        }
+        .map_err(|e| self.told_full(e))?;
         let batch = writing.cells;
         self.disk.note_written(bytes + CELL * batch.len() as u64, tombstones);
         let Some(now) = infos_at else { return Ok((seq, Vec::new())) };

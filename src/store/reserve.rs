@@ -280,14 +280,16 @@ impl Engine {
         self.look_at_room();
     }
 
-    /// Deletes on a full disk: with the part of the reserve that is for that, and then with what a compaction gives back
-    /// in a moment, which has taken the rest. Who writes to the same rows waits with it, as for any write.
+    /// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
+    /// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
     pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
         let mut done = action();
         if is_full(&done) && self.release_reserve(Use::Deletes) {
             done = action();
         }
-        if self.options.background == Background::On {
+        if self.options.background == Background::On && is_full(&done) {
+            self.run_short();
+            self.wake(|state| state.make_room = true);
             let until = Instant::now() + GIVES_BACK;
             while is_full(&done) && self.disk.await_moment(until) {
                 done = action();

@@ -201,6 +201,13 @@ impl Engine {
         }
     }
 
+    /// As [`Engine::note_full`], if that is what has failed.
+    pub fn note_if_full(&self, error: &Error) {
+        if error.kind == ErrorKind::NoSpace {
+            self.note_full();
+        }
+    }
+
     /// A flush for which there was no room, reserve and all, lets nothing more be written.
     pub fn note_flush(&self, flushed: &Result<()>) {
         if flushed.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {

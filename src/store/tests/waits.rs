@@ -77,6 +77,21 @@ fn a_delete_that_nobody_makes_room_for_is_refused_in_the_end() {
     assert!(done.is_err() && tried <= 2 && waited < SECOND, "{waited:?}, {tried}");
 }
 
+/// Else it waits in vain for a compaction that nobody has asked for, with room for a flush in reserve.
+#[test]
+fn a_delete_that_finds_its_reserve_gone_has_room_made() {
+    simulated(|env, store| {
+        let name = |n: usize| format!("r{n:03}");
+        (0..60).for_each(|n| drop(put(store, &name(n), "q", &[7; 1000])));
+        store.engine.restore_reserve().unwrap();
+        crate::env::Env::remove(env, "/store/reserve".as_ref()).unwrap();
+        env.fill_disk(1 << 40);
+        let began = Instant::now();
+        (0..20).for_each(|n| unlink(store, &name(n), "q"));
+        assert!(began.elapsed() < 5 * SECOND, "it took {:?}", began.elapsed());
+    });
+}
+
 /// Who takes room waits until it was looked for, and not for what was under way before.
 #[test]
 fn a_put_on_a_full_disk_waits_until_room_was_looked_for() {
