@@ -136,6 +136,12 @@ impl Faults {
         untold.map(|(&number, struck)| Untold { number, is_elsewhere: struck.is_elsewhere }).collect()
     }
 
+    /// Whether a write to a node has gone wrong in silence, or a sector of it has gone bad.
+    pub(super) fn is_spoilt(&self, node: usize) -> bool {
+        let has_bad = self.bad.range((node, 0)..=(node, u64::MAX)).next().is_some();
+        has_bad || self.struck.values().any(|struck| struck.node == node)
+    }
+
     /// Whether a write has gone wrong in silence, and in what way the log goes on is of interest.
     pub(super) fn has_struck(&self) -> Option<&Path> {
         self.plan.as_ref().filter(|_| !self.struck.is_empty()).map(|plan| plan.log.as_path())

@@ -320,6 +320,12 @@ impl SimEnv {
         state.faults.untold(|node| nodes.contains(&node))
     }
 
+    /// Whether a file may not be what was written to it.
+    pub fn is_spoilt(&self, path: &Path) -> bool {
+        let state = self.state.lock();
+        state.node(path).is_ok_and(|node| state.faults.is_spoilt(node))
+    }
+
     /// Every sync of a file fails from now on.
     pub fn fail_syncs(&self) {
         self.state.lock().sync_fails = true;

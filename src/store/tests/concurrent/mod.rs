@@ -174,7 +174,9 @@ impl Run {
         // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
         self.world.stop.store(true, Ordering::Relaxed);
         let is_power_cut = matches!(end, End::PowerCut(_));
-        let untold = is_power_cut.then(|| self.world.untold()).flatten();
+        // What a kill leaves of the log is told by what stands in the one file that says how far it had come.
+        let may_be_untold = is_power_cut || self.world.env.is_spoilt("/store/progress".as_ref());
+        let untold = may_be_untold.then(|| self.world.untold()).flatten();
         self.world.env.crash(mode);
         // On a disk that spoils writes, what was never synced is missed by nobody.
         self.world.stopped(is_power_cut || self.setting.disk.spoils(), untold);

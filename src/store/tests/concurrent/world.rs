@@ -188,7 +188,7 @@ impl World {
         known.life = known.oracle.tick();
     }
 
-    /// Since when the log may lack what was synced without that anything tells of it, if the power goes now.
+    /// Since when the log may lack what was synced without that anything tells of it, if the machine stops now.
     pub fn untold(&self) -> Option<Tick> {
         let known = self.known();
         // Of values apart, too, the log tells.
