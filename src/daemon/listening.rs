@@ -17,6 +17,7 @@ use super::crowd::{Crowd, Entry, Place, Underway};
 use super::protocol::{Response, send};
 use super::server::{Control, serve};
 use crate::env::sync::Mutex;
+use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the socket in the store's directory, which is its owner's alone.
@@ -91,7 +92,8 @@ pub fn listen(store: &Path, control: Control, confinement: Option<Confinement>) 
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(what(), &e)),
         _ => {}
     }
-    let listener = Arc::new(UnixListener::bind(&address).map_err(|e| Error::io(what(), &e))?);
+    let bind = || UnixListener::bind(&address).map_err(|e| Error::io(what(), &e));
+    let listener = Arc::new(Store::with_reserve_of(store, bind)?);
     // Not by `set_permissions`, which would follow a link that has come in its place.
     let (own, here) = (Mode::S_IRUSR | Mode::S_IWUSR, FchmodatFlags::NoFollowSymlink);
     fchmodat(AT_FDCWD, &address, own, here).map_err(|e| Error::io(what(), &e.into()))?;

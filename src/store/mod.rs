@@ -297,6 +297,11 @@ impl Store {
         identity::is_present(directory)
     }
 
+    /// Makes what a daemon needs in a store's directory: with what is reserved there if there is no other room.
+    pub fn with_reserve_of<T>(directory: &Path, make: impl FnMut() -> Result<T>) -> Result<T> {
+        reserve::use_up(&RealEnv::default(), directory, make)
+    }
+
     /// Removes a store in which nothing was ever declared, directory and all. Kind `NotEmpty` if something was, `Locked`
     /// while a process has it.
     pub fn remove_unused(directory: &Path) -> Result<()> {

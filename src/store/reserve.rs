@@ -337,4 +337,19 @@ mod tests {
             assert!([deletes_path, last_path].iter().all(|path| path(dir.path()).exists()));
         }
     }
+
+    /// Else a daemon that was killed on a full disk cannot be started again, where a socket takes a block.
+    #[test]
+    fn what_a_daemon_makes_gets_room_from_the_reserve() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(deletes_path(dir.path()), vec![0; 1 << 20]).unwrap();
+        let reserved = || std::fs::metadata(deletes_path(dir.path())).map_or(0, |file| file.len());
+        let made = Store::with_reserve_of(dir.path(), || match reserved() {
+            left if left > 900_000 => Err(Error::new(ErrorKind::NoSpace, "no room")),
+            left => Ok(left),
+        });
+        assert!((1..900_000).contains(&made.unwrap()));
+        let failed = Store::with_reserve_of(dir.path(), || -> Result<()> { Err(Error::new(ErrorKind::Io, "broken")) });
+        assert!(failed.is_err() && reserved() > 0);
+    }
 }
