@@ -78,9 +78,12 @@ impl Fs {
         times.ctime = Some(now);
     }
 
-    /// posix_fallocate(3): the file has at least `end` bytes afterwards.
+    /// posix_fallocate(3): the file has at least `end` bytes afterwards, and there is room now.
     pub fn grow(&self, ino: u64, handle: u64, end: u64) -> Result<()> {
         if self.getattr(ino)?.0.size < end {
+            if !matches!(self.handles.file(handle)?.node.key().place, Place::Scratch(_)) {
+                self.tree.backend.check_room()?;
+            }
             self.setattr(ino, SetAttr { size: Some(end), handle: Some(handle), ..SetAttr::default() })?;
         }
         Ok(())

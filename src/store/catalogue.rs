@@ -301,10 +301,11 @@ impl Engine {
             self.check_reserve(0)?;
         }
         let proven = self.prove(&change)?;
-        self.change_catalogue(|catalogue, now| {
+        let changed = self.change_catalogue(|catalogue, now| {
             Proven::covers(proven.as_ref(), catalogue, &change)?;
             apply(catalogue, change, origin, now)
-        })
+        });
+        changed.map_err(|e| self.told_full(e))
     }
 
     /// A change that may or may not be found at the next start: nothing more is acknowledged that could depend on it.

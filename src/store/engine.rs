@@ -296,7 +296,7 @@ impl Engine {
             return Ok(());
         }
         // It begins the flush that makes room.
-        self.with_reserve(|| {
+        let frozen = self.with_reserve(|| {
             loop {
                 if self.log.needs_spare() {
                     self.log.make_spare(self.structure.next_number()?)?;
@@ -306,7 +306,8 @@ impl Engine {
                     return Ok(());
                 }
             }
-        })
+        });
+        frozen.map_err(|e| self.told_full(e))
     }
 
     /// Nothing is written meanwhile.

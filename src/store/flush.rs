@@ -50,7 +50,7 @@ impl Engine {
         while let Some(oldest) = self.tables().frozen.first().cloned() {
             let flushed = self.with_reserve(|| self.flush_one(&oldest));
             self.note_flush(&flushed);
-            flushed?;
+            flushed.map_err(|e| self.told_full(e))?;
             self.retire_log(oldest.last);
         }
         Ok(())

@@ -24,13 +24,12 @@ impl Engine {
 
     /// Merges `runs`: with the reserve, if it does not go without and makes room in the end.
     pub fn with_room_to_merge<T>(&self, runs: &[Arc<Run>], mut merge: impl FnMut() -> Result<T>) -> Result<T> {
-        if !self.stays_for_snapshots(runs) {
-            return self.with_reserve(merge);
-        }
-        if self.lacks_room_beside_snapshots(runs) {
-            return Err(self.full_beside_snapshots());
-        }
-        merge()
+        let merged = match self.stays_for_snapshots(runs) {
+            false => self.with_reserve(merge),
+            true if self.lacks_room_beside_snapshots(runs) => return Err(self.full_beside_snapshots()),
+            true => merge(),
+        };
+        merged.map_err(|e| self.told_full(e))
     }
 
     fn full_beside_snapshots(&self) -> Error {

@@ -12,7 +12,7 @@ impl Engine {
     pub fn purge_deleted(&self, scope: &PurgeScope) -> Result<()> {
         let _hurry = self.hurry.up();
         self.wake(|_| ());
-        self.with_reserve(|| self.note_purge(scope))?;
+        self.with_reserve(|| self.note_purge(scope)).map_err(|e| self.told_full(e))?;
         self.flush()?;
         let catalogue = self.catalogue.load_full();
         let table = known_table(&catalogue, &scope.table)?;

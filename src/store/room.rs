@@ -180,10 +180,11 @@ impl Engine {
 
     /// From now on nothing is written that only takes room.
     pub fn run_short(&self) {
-        if !self.disk.short.swap(true, Ordering::AcqRel) {
-            log::warn!("the disk under {} is full", self.options.path.display());
+        if self.disk.short.swap(true, Ordering::AcqRel) {
+            return;
         }
-        // What was deleted is made room of.
+        log::warn!("the disk under {} is full", self.options.path.display());
+        // What was deleted is made room of. Once: a compaction that finds no room would begin the next one.
         self.wake(|state| state.compact = true);
     }
 

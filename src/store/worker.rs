@@ -149,12 +149,17 @@ fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
+/// Keeps what has failed for `status`, until the same is done.
 fn note(engine: &Engine, what: &str, result: Result<()>) {
-    if let Err(e) = result {
-        let text = format!("{what}: {e}");
-        log::error!("{text}");
-        engine.signals.state.lock().last_error = Some(text);
-    }
+    let Err(e) = result else {
+        let mut state = engine.signals.state.lock();
+        let is_mended = |text: &mut String| text.strip_prefix(what).is_some_and(|rest| rest.starts_with(": "));
+        state.last_error.take_if(is_mended);
+        return;
+    };
+    let text = format!("{what}: {e}");
+    log::error!("{text}");
+    engine.signals.state.lock().last_error = Some(text);
 }
 
 impl Engine {
@@ -240,5 +245,25 @@ impl Engine {
             disk_available: disk.available,
             disk_writable: self.room_for_writes(disk.available),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, StoreOptions};
+    use crate::{Error, ErrorKind};
+
+    /// Else a disk that was full once is told as full for ever.
+    #[test]
+    fn what_has_failed_is_told_until_the_same_is_done() {
+        let env = Arc::new(crate::env::SimEnv::new());
+        let store = Store::open(StoreOptions { env, background: Background::Off, ..StoreOptions::new("/s") }).unwrap();
+        let told = || store.engine.status().unwrap().last_error;
+        note(&store.engine, "flush", Err(Error::new(ErrorKind::NoSpace, "no room")));
+        note(&store.engine, "flush what has been idle", Ok(()));
+        assert_eq!(told().as_deref(), Some("flush: no room"));
+        note(&store.engine, "flush", Ok(()));
+        assert_eq!(told(), None);
     }
 }

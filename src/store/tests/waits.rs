@@ -11,11 +11,16 @@ const SEEDS: u64 = 20;
 
 /// Runs a body on a store that works in the background, as so many seeds decide.
 fn simulated(body: fn(&SimEnv, &Store)) {
+    simulated_with(FILES, body);
+}
+
+/// As [`simulated`], with a table of such a family.
+fn simulated_with(rules: &'static [(&str, &str)], body: fn(&SimEnv, &Store)) {
     for seed in 0..SEEDS {
         let run = move || {
             let env = SimEnv::new();
             let store = Store::open(StoreOptions { background: Background::On, ..options(&env) }).unwrap();
-            create(&store, FILES);
+            create(&store, rules);
             put(&store, "r", "a", b"1");
             body(&env, &store);
             env.set_space(None);
@@ -89,6 +94,25 @@ fn a_delete_that_finds_its_reserve_gone_has_room_made() {
         let began = Instant::now();
         (0..20).for_each(|n| unlink(store, &name(n), "q"));
         assert!(began.elapsed() < 5 * SECOND, "it took {:?}", began.elapsed());
+    });
+}
+
+/// Else it gives the reserve to whoever fills the disk, again and again.
+#[test]
+fn a_compaction_that_finds_no_room_is_not_begun_again_at_once() {
+    simulated_with(&[("VERSIONS", "1")], |env, store| {
+        for run in 0..2 {
+            (0..30).for_each(|n| drop(put(store, &format!("r{run}{n:02}"), "q", &[7; 10_000])));
+            store.flush(None).unwrap();
+        }
+        store.engine.restore_reserve().unwrap();
+        env.fill_disk(1 << 40);
+        unlink(store, "r000", "q");
+        store.flush(None).unwrap();
+        let before = env.calls();
+        sleep(30 * SECOND);
+        let calls = env.calls() - before;
+        assert!(calls < 2_000, "{calls} calls in 30 seconds");
     });
 }
 

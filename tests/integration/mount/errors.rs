@@ -122,6 +122,9 @@ fn mount_survives_a_full_disk() {
     assert!(!family.join(format!("q{kept}")).exists());
     assert_eq!(errno(write_and_sync(&family.join("q1"), &value(1000))), libc::ENOSPC);
     assert!(fs::read(family.join("q1")).unwrap() == value(1), "the old version stays");
+    let file = fs::OpenOptions::new().write(true).open(family.join("q1")).unwrap();
+    assert_eq!(nix::fcntl::posix_fallocate(&file, 0, 1 << 20), Err(nix::errno::Errno::ENOSPC));
+    drop(file);
     // Deleting goes on when nothing else does.
     fs::remove_file(family.join("q0")).unwrap();
     assert!(!family.join("q0").exists());
