@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::{MountRequest, dead, locate, mount as start, sockets};
+use crate::daemon::{MountRequest, dead, left_behind, locate, mount as start, sockets};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
@@ -112,6 +112,12 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
             return Ok(Answer::Yes);
         }
         let shown = path.display();
+        if Store::exists(&path)
+            && let Some(daemon) = sockets::serving(&path)?
+            && let Some(text) = left_behind(&path, &daemon)
+        {
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
         let text = match locate::mount_around(&path)? {
             Some(mount) => {
                 let at = mount.mount_point.display();

@@ -9,13 +9,16 @@ use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
-use crate::daemon::{Absent, locate, open_backend, sockets};
+use crate::daemon::protocol::Hello;
+use crate::daemon::{Absent, left_behind, locate, open_backend, sockets};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};
 
 pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&args.store)?;
-    let hello = sockets::serving(&args.store)?.map(|client| client.hello().clone());
+    let daemon = sockets::serving(&args.store)?;
+    let left = daemon.as_ref().and_then(|daemon| left_behind(&directory, daemon));
+    let hello = daemon.map(|client| client.hello().clone());
     let backend = open_backend(&args.store, Absent::Refuse)?;
     let status = backend.status()?;
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
@@ -32,14 +35,14 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         return Ok(answer);
     }
     let alone = if locate::is_cluster(&directory) { "a cluster" } else { "not mounted" };
-    let mounted =
-        hello.map_or_else(|| alone.to_owned(), |h| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid));
+    let by = |h: Hello| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid);
+    let mounted = left.or_else(|| hello.map(by)).unwrap_or_else(|| alone.to_owned());
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
     line("store", format!("{} ({mounted})", directory.display()))?;
     if let Some(why) = &status.reads_alone {
         line("no changes", why.clone())?;
     }
-    let (segments, disk) = (segments(&status), disk(&status));
+    let (segments, disk) = (segments(&status), disk(&status, backend.as_ref())?);
     if let Some(error) = status.poisoned {
         line("POISONED", format!("this store takes no changes any more: {error}"))?;
     }
@@ -78,11 +81,17 @@ fn segments(status: &Status) -> String {
     )
 }
 
-/// A full disk takes deletes, unless the store takes no changes at all.
-fn disk(status: &Status) -> String {
+/// A full disk takes deletes, unless the store takes no changes at all; what snapshots show stays.
+fn disk(status: &Status, backend: &dyn Backend) -> Result<String> {
     let is_full = status.disk_writable == 0 && status.reads_alone.is_none();
-    let full = if is_full { "; full: only removing and purging are done" } else { "" };
-    format!("{} of {} bytes free{full}", status.disk_available, status.disk_total)
+    let full = match is_full {
+        false => "",
+        true if backend.snapshots()?.is_empty() => "; full: only removing and purging are done",
+        true => {
+            "; full: only removing and purging are done, and what a snapshot shows keeps its room until that is deleted"
+        }
+    };
+    Ok(format!("{} of {} bytes free{full}", status.disk_available, status.disk_total))
 }
 
 /// Indexes that are to be unique over values that are not, or are too long, each in a sentence.

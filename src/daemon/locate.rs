@@ -29,6 +29,12 @@ pub fn is_seen_by(pid: u32, mount: &MountEntry) -> bool {
     mounts_of(&pid.to_string()).is_ok_and(|mounts| mounts.contains(mount))
 }
 
+/// Whether a process sees a mount on a directory, or of a store, which may have other names; true where nobody can say.
+pub fn is_mounted_for(pid: u32, (mount_point, store): (&Path, &Path)) -> bool {
+    let is_it = |mount: &MountEntry| mount.mount_point == mount_point || mount.source == store;
+    mounts_of(&pid.to_string()).map_or(true, |mounts| mounts.iter().any(is_it))
+}
+
 fn mounts_of(process: &str) -> Result<Vec<MountEntry>> {
     Ok(mount_table(process)?.split(|b| *b == b'\n').filter_map(parse_line).collect())
 }

@@ -30,6 +30,6 @@ mod told;
 pub use guard::Guard;
 pub use lifecycle::mount;
 pub use numbers::DaemonNumbers;
-pub use open::{Absent, open_backend};
+pub use open::{Absent, left_behind, open_backend};
 pub use request::MountRequest;
 pub use served::{serve_to_the_end, serves_others};

@@ -80,9 +80,18 @@ fn open_store(options: &StoreOptions) -> Result<Store> {
 
 fn in_use(store: &Path, daemon: &Client) -> Error {
     let (pid, mount_point) = (daemon.pid(), daemon.hello().shown_mount_point());
-    let text =
-        format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
-    Error::new(ErrorKind::Locked, text)
+    let mounted =
+        || format!("{} is in use by process {pid}; it is mounted on {mount_point}: unmount it there", store.display());
+    Error::new(ErrorKind::Locked, left_behind(store, daemon).unwrap_or_else(mounted))
+}
+
+/// That the mount of a daemon was taken away while programs were there, if it was.
+pub fn left_behind(store: &Path, daemon: &Client) -> Option<String> {
+    let (pid, mount_point) = (daemon.pid(), daemon.hello().mount_point()?);
+    (!locate::is_mounted_for(pid, (mount_point, store))).then(|| {
+        let (store, mount_point) = (store.display(), daemon.hello().shown_mount_point());
+        format!("{store} was unmounted from {mount_point} while programs used it; process {pid} ends when they do")
+    })
 }
 
 /// Opens a store for one command: through its daemon where it is mounted, or the command that has it; else directly.

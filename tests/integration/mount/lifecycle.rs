@@ -77,6 +77,29 @@ fn mount_of_a_held_store_names_the_holder() {
     assert!(fixture.path("t").is_dir(), "the first mount goes on");
 }
 
+/// Else each command sends whoever asks to a mount that is not there any more.
+#[test]
+fn mount_that_was_taken_away_from_its_users_is_told_as_that() {
+    let mut fixture = Fixture::new();
+    let (store, other) = (fixture.store(), tempfile::tempdir().unwrap());
+    let held = fs::File::open(fixture.path("t")).unwrap();
+    cellfs::fuse::unmount(&fixture.mnt(), cellfs::fuse::Detach::Now).unwrap();
+    let told = format!("was unmounted from {} while programs used it", fixture.mnt().display());
+    for args in
+        [&["mount", store.to_str().unwrap(), other.path().to_str().unwrap()][..], &["umount", store.to_str().unwrap()]]
+    {
+        let output = fixture.cellfs(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(words(&output).contains(&told), "{args:?}: {}", words(&output));
+    }
+    let status = fixture.cellfs(&["status", store.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains(&told), "{status:?}");
+    drop(held);
+    fixture.wait();
+    fixture.mount("");
+    fixture.unmount();
+}
+
 #[test]
 fn mount_points_that_will_not_do_are_refused() {
     let directory = tempfile::tempdir().unwrap();
