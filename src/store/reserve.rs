@@ -21,8 +21,9 @@ const LAST: (u64, u64) = (256 << 10, 16);
 const DELETES: (u64, u64) = (64 << 10, 64);
 /// A file of it, at least.
 const LEAST_PART: u64 = 4096;
-/// What opening a store takes of it first.
+/// What opening a store, a flush and a compaction take of it first, and a delete.
 const FIRST_USED: u64 = 64 << 10;
+const FIRST_FOR_DELETES: u64 = 16 << 10;
 /// A compaction's slice on a full disk, at least.
 const LEAST_SLICE: u64 = MIB / 8;
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
@@ -106,6 +107,16 @@ enum Use {
     Maintenance,
 }
 
+impl Use {
+    /// The files it may use. Order: what deletes may use first.
+    fn paths(self, store: &Path) -> Vec<PathBuf> {
+        match self {
+            Self::Deletes => vec![deletes_path(store)],
+            Self::Maintenance => paths(store).into(),
+        }
+    }
+}
+
 fn deletes_path(store: &Path) -> PathBuf {
     store.join("reserve")
 }
@@ -123,30 +134,25 @@ pub fn paths(store: &Path) -> [PathBuf; 2] {
     [deletes_path(store), last_path(store)]
 }
 
-/// Gives back to the disk what is reserved in a store's directory; whether there was anything.
-pub fn remove(env: &dyn Env, store: &Path) -> bool {
-    // Order: what deletes may use first.
-    env.remove(&deletes_path(store)).is_ok() || env.remove(&last_path(store)).is_ok()
-}
-
 /// Does what opening a store needs, with what is reserved if there is no other room: no more of it than that, for others
 /// take the rest.
 pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result<T>) -> Result<T> {
     let mut bytes = FIRST_USED;
     loop {
         match action() {
-            Err(e) if e.kind == ErrorKind::NoSpace && shorten(env, store, bytes) => bytes *= 2,
+            Err(e) if e.kind == ErrorKind::NoSpace && shorten(env, store, Use::Maintenance, bytes) => bytes *= 2,
             done => return done,
         }
     }
 }
 
-/// Gives back so many bytes of what is reserved, what deletes may use first; whether there were any.
-fn shorten(env: &dyn Env, store: &Path, bytes: u64) -> bool {
-    paths(store).iter().any(|path| {
+/// Gives back to the disk so many bytes of what is reserved; whether there were any.
+fn shorten(env: &dyn Env, store: &Path, by: Use, bytes: u64) -> bool {
+    by.paths(store).iter().any(|path| {
         let Ok(file) = env.open(path) else { return false };
         match file.len() {
-            Ok(len) if len >= bytes + LEAST_PART => file.set_len(len - bytes).is_ok(),
+            // Whole blocks of the disk.
+            Ok(len) if len >= bytes + LEAST_PART => file.set_len((len - bytes) / LEAST_PART * LEAST_PART).is_ok(),
             _ => env.remove(path).is_ok(),
         }
     })
@@ -160,22 +166,18 @@ pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
 }
 
 impl Engine {
-    /// Gives the next part of the reserve back to the disk; whether there was one.
-    fn release_reserve(&self, by: Use) -> bool {
-        let (env, store) = (&self.options.env, &self.options.path);
-        let released = match by {
-            Use::Deletes => env.remove(&deletes_path(store)).is_ok(),
-            Use::Maintenance => remove(&**env, store),
-        };
+    /// Gives so many bytes of the reserve back to the disk, or what there is of them; whether there were any.
+    fn release_reserve(&self, by: Use, bytes: u64) -> bool {
+        let released = shorten(&*self.options.env, &self.options.path, by, bytes);
         if released {
             self.run_short();
         }
         released
     }
 
-    /// Lets deletes have what is reserved for them.
-    pub fn release_for_deletes(&self) {
-        self.release_reserve(Use::Deletes);
+    /// Lets deletes have so many bytes of what is reserved for them.
+    pub fn release_for_deletes(&self, bytes: u64) {
+        self.release_reserve(Use::Deletes, bytes.max(FIRST_FOR_DELETES));
     }
 
     /// Makes what is missing of the reserve, by what is stored, and gives back what is a third more than it; lets everything
@@ -283,9 +285,10 @@ impl Engine {
     /// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
     /// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
     pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut done = action();
-        if is_full(&done) && self.release_reserve(Use::Deletes) {
+        let (mut done, mut bytes) = (action(), FIRST_FOR_DELETES);
+        while is_full(&done) && self.release_reserve(Use::Deletes, bytes) {
             done = action();
+            bytes *= 2;
         }
         if self.options.background == Background::On && is_full(&done) {
             self.run_short();
@@ -301,14 +304,15 @@ impl Engine {
         done
     }
 
-    /// Does what makes room in the end: with the reserve, if it does not without.
+    /// Does what makes room in the end: with the reserve, if it does not without; no more of it than needed, for others
+    /// take the rest.
     pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let (mut done, mut released) = (action(), false);
-        while is_full(&done) && self.release_reserve(Use::Maintenance) {
-            released = true;
+        let (mut done, mut bytes) = (action(), FIRST_USED);
+        while is_full(&done) && self.release_reserve(Use::Maintenance, bytes) {
             done = action();
+            bytes *= 2;
         }
-        if released && is_full(&done) {
+        if bytes > FIRST_USED && is_full(&done) {
             // Before others take it.
             self.try_to_restore();
         }
@@ -329,7 +333,7 @@ mod tests {
         let store = Store::open(options).unwrap();
         let engine = &store.engine;
         for _ in 0..100 {
-            while remove(&*engine.options.env, dir.path()) {}
+            paths(dir.path()).iter().for_each(|path| std::fs::remove_file(path).unwrap());
             std::thread::scope(|scope| {
                 let made = [(); 4].map(|()| scope.spawn(|| engine.restore_reserve()));
                 made.into_iter().for_each(|made| made.join().unwrap().unwrap());

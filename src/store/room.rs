@@ -151,9 +151,9 @@ impl Engine {
         if self.available() < self.disk.sizes.least {
             self.run_short();
         }
-        let needed = self.needed_by_flushes();
-        if self.usable() < needed {
-            self.release_for_deletes();
+        let (needed, usable) = (self.needed_by_flushes(), self.usable());
+        if usable < needed {
+            self.release_for_deletes(needed - usable);
         }
         self.disk.out.store(self.usable() < needed, Ordering::Release);
     }

@@ -79,7 +79,7 @@ fn a_delete_that_nobody_makes_room_for_is_refused_in_the_end() {
     // Where nothing is done in the background there is nothing to wait for.
     let store = open(&SimEnv::new());
     let (waited, tried, done) = delete_until(&store, &AtomicBool::new(false));
-    assert!(done.is_err() && tried <= 2 && waited < SECOND, "{waited:?}, {tried}");
+    assert!(done.is_err() && tried < 10 && waited < SECOND, "{waited:?}, {tried}");
 }
 
 /// Else it waits in vain for a compaction that nobody has asked for, with room for a flush in reserve.
