@@ -29,6 +29,8 @@ pub struct Damage {
     pub resume: Option<u64>,
     /// Of the record, if its header is whole.
     pub seq: Option<SeqNo>,
+    /// What that header says was on the disk when it was written; 0 if there is none.
+    pub synced: SeqNo,
     /// Cells of it: those whose values are not whole have none.
     pub cells: Vec<FoundCell>,
     /// Whether a cell of it cannot even be named.
@@ -109,7 +111,7 @@ impl<'a> Walk<'a> {
             }
             let unreadable = self.bytes.refused_in(at..self.at);
             let is_cut = end > self.bytes.all().len();
-            return Some(Err(Damage { cells, nameless, unreadable, is_cut, ..damage }));
+            return Some(Err(Damage { synced: header.synced, cells, nameless, unreadable, is_cut, ..damage }));
         }
         self.at = end;
         Some(Ok(Record { offset: at as u64, seq: header.seq, synced: header.synced, cells }))

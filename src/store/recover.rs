@@ -79,15 +79,15 @@ fn read_files(
 ) -> Result<Files> {
     let mut told = Vec::new();
     let mut files = Files::default();
-    let numbers = cells::list(env, dir)?;
-    for &number in &numbers {
+    let mut is_last = true;
+    for number in cells::list(env, dir)?.into_iter().rev() {
         let path = cells::path_of(dir, number);
         // What it has may be there all the same: nothing that was acknowledged is said to be absent.
         let bytes = Bytes::of(env, dir, number)?;
         let (is_void, unreadable) = (bytes.is_void(), bytes.refused());
-        // Of earlier files the later ones tell what is missing.
-        let is_last = numbers.last() == Some(&number);
+        // Of earlier files the later ones tell what is missing, but for one that was made ahead.
         let hides = bytes.may_hide_records() || is_last && written == Written::ThisBoot && bytes.has_begun();
+        is_last &= is_void;
         let is_unreadable = unreadable.is_some();
         match Walk::of(bytes, number, store) {
             Ok(Some(mut walk)) => {
@@ -117,14 +117,18 @@ fn read_files(
             Err(e) => return Err(e),
         }
     }
-    told.into_iter().for_each(|one| tell_damaged(&files, one, covered, damages));
+    files.read.reverse();
+    told.into_iter().rev().for_each(|one| tell_damaged(&files, one, covered, damages));
     Ok(files)
 }
 
-/// The greatest number that the records say was on the disk.
+/// The greatest number that the records say was on the disk; the headers of damaged ones too.
 fn known_synced(files: &[Read]) -> SeqNo {
-    let records = files.iter().flat_map(|file| &file.found).filter_map(|found| found.as_ref().ok());
-    records.map(|record| record.synced).max().unwrap_or_default()
+    let found = files.iter().flat_map(|file| &file.found);
+    found
+        .map(|found| found.as_ref().map_or_else(|damage| damage.synced, |record| record.synced))
+        .max()
+        .unwrap_or_default()
 }
 
 /// The greatest number of a record that is whole. What stands in a file behind the number from which a later one has all

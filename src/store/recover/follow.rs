@@ -63,10 +63,14 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Up to where damage behind a record may be of what was there; `None`: it is what a power cut, or a kill, leaves.
-    fn lost_upto(&self, damage: &Damage, last: SeqNo) -> Option<SeqNo> {
-        // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what follows.
-        let was_there = damage.unreadable.is_some() || self.written == Written::ThisBoot && !damage.is_cut;
+    /// Up to where damage between a record and what stands `behind` may be of what was there; `None`: it is what a power
+    /// cut, or a kill, leaves.
+    fn lost_upto(&self, damage: &Damage, last: SeqNo, behind: &[Found]) -> Option<SeqNo> {
+        // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what is around it.
+        let cannot_be_read = |found: &Found| found.as_ref().is_err_and(|damage| damage.unreadable.is_some());
+        let was_there = damage.unreadable.is_some()
+            || behind.iter().any(cannot_be_read)
+            || self.written == Written::ThisBoot && !damage.is_cut;
         let is_owed = last < self.owed;
         let upto = if was_there || self.written == Written::ThisBoot { SeqNo(u64::MAX) } else { self.owed };
         (was_there || is_owed).then_some(upto)
@@ -119,7 +123,7 @@ pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay 
                 Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
                 Err(damage) => {
                     met_unreadable |= damage.unreadable.is_some();
-                    let Some(most) = known.lost_upto(&damage, replay.last) else {
+                    let Some(most) = known.lost_upto(&damage, replay.last, all.as_slice()) else {
                         tell_torn(&file.path, &damage, all);
                         is_torn = true;
                         continue 'files;
@@ -154,7 +158,7 @@ fn tell_torn(path: &Path, damage: &Damage, behind: impl Iterator<Item = Found>) 
 
 /// What is left of a record that was on the disk, whose number is `most` at the most.
 fn take_rest(replay: &mut Replay, path: &Path, damage: Damage, most: SeqNo) {
-    let Damage { offset, seq, cells, nameless, resume, unreadable, is_cut: _ } = damage;
+    let Damage { offset, seq, synced: _, cells, nameless, resume, unreadable, is_cut: _ } = damage;
     let upto = seq.unwrap_or(SeqNo(replay.last.0 + 1)).min(most);
     let names: Vec<String> = cells
         .iter()
@@ -215,6 +219,19 @@ mod tests {
         assert_eq!(lost, [(1, 4, false)]);
         // One that a power cut has torn as well says nothing.
         assert!(follow(files(vec![torn()]), &[], known(SeqNo(1))).lost.is_empty());
+    }
+
+    /// Else what was acknowledged goes without a word, where a write before it went astray.
+    #[test]
+    fn what_cannot_be_read_tells_that_what_is_before_it_was_there() {
+        let (torn, offset) = (Damage { offset: 127, resume: Some(254), nameless: true, ..Damage::default() }, 254);
+        let behind = |unreadable| Damage { offset, unreadable, nameless: true, ..Damage::default() };
+        let known = Known { covered: SeqNo(0), owed: SeqNo(1), greatest: SeqNo(3), written: Written::Before };
+        let lost = |behind| {
+            let files = vec![file(1, Some(0), vec![Ok(record(1)), Err(torn.clone()), Err(behind)])];
+            follow(files, &[], known).lost.len()
+        };
+        assert_eq!((lost(behind(Some(300))), lost(behind(None))), (2, 0));
     }
 
     #[test]
