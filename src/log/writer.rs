@@ -224,6 +224,15 @@ impl Log {
         Ok(())
     }
 
+    /// Removes the file that was made ahead; with no lock held.
+    pub fn drop_spare(&self) {
+        let spare = self.active.lock().spare.take();
+        if let Some((number, _)) = spare {
+            // One that stays is removed by the next open.
+            let _ = self.env.remove(&path_of(&self.dir, number));
+        }
+    }
+
     /// Goes on in the file that was made ahead, if there is one, and calls `with` meanwhile: what was written before is
     /// in files that are complete now.
     pub fn roll<T>(&self, edit: u64, with: impl FnOnce(SeqNo) -> T) -> Result<Option<T>> {

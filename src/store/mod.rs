@@ -340,6 +340,7 @@ impl Store {
         if self.access == Access::Full && self.engine.log.poison().is_none() {
             self.flush_at_end();
             self.seal_at_end()?;
+            self.engine.log.drop_spare();
         }
         self.engine.sync_log()
     }

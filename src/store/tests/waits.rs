@@ -116,6 +116,38 @@ fn a_compaction_that_finds_no_room_is_not_begun_again_at_once() {
     });
 }
 
+/// Else a put that fills a memtable waits for the disk to have the name of the next file of the log.
+#[test]
+fn the_next_file_of_the_log_is_made_ahead() {
+    for seed in 0..SEEDS {
+        let run = || {
+            let env = SimEnv::new();
+            let small = StoreOptions { memtable_bytes: 20_000, background: Background::On, ..options(&env) };
+            let store = Store::open(small).unwrap();
+            create(&store, FILES);
+            let files = || crate::log::list(&env, "/store/log".as_ref()).unwrap().len();
+            let fill = |puts: std::ops::Range<usize>, made: usize| {
+                for n in puts {
+                    put(&store, "r", &format!("q{n}"), &[7; 1000]);
+                    sleep(SECOND);
+                    assert_eq!(store.engine.log.needs_spare(), made == 0, "after {n} puts");
+                    // One that is being flushed besides.
+                    assert!((1 + made..=2 + made).contains(&files()), "{} after {n} puts", files());
+                }
+            };
+            // None where a memtable was never filled.
+            fill(0..15, 0);
+            (15..25).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &[7; 1000])));
+            fill(25..80, 1);
+            store.close().unwrap();
+            assert_eq!(files(), 1, "it was left");
+        };
+        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
+            panic!("seed {seed}: {}", failure.text);
+        }
+    }
+}
+
 /// Who takes room waits until it was looked for, and not for what was under way before.
 #[test]
 fn a_put_on_a_full_disk_waits_until_room_was_looked_for() {
