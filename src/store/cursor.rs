@@ -24,9 +24,10 @@ pub use self::row_cells::{RowCells, SharedCursor, SharedRow};
 pub use self::row_place::RowPlace;
 pub use self::snapshot::Snapshot;
 use self::snapshot::in_doubt;
-use super::layout::Run;
-use super::memtable::MemCell;
-use super::writing::no_tags;
+use super::engine::values::no_tags;
+use super::layout::far::FAR;
+use super::layout::runs::Run;
+use super::memory::memtable::MemCell;
 use crate::Result;
 use crate::format::key;
 use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tags, Tombstone};
@@ -51,9 +52,6 @@ pub struct Cursor {
 
 /// Where a walk ends.
 pub type End = Cow<'static, [u8]>;
-
-/// Greater than every key: a row has at most 32,767 bytes.
-pub const FAR: &[u8] = &[0xFF; 32_768];
 
 impl Cursor {
     /// The cells of a family in `[from, end)`; the first page of a memtable has `first` cells at most.

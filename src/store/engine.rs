@@ -1,26 +1,40 @@
 //! The parts of an open store, and what all operations share: snapshots, row locks, events.
 
+pub mod disk_room;
+pub mod followers;
+pub mod hurry;
+pub mod pace;
+pub mod proving;
+pub mod signals;
+pub mod sizes;
+pub mod track;
+pub mod values;
+
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::env::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use arc_swap::ArcSwap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use self::disk_room::DiskRoom;
+use self::followers::Followers;
+use self::hurry::Hurry;
+use self::pace::Pace;
+use self::proving::Proving;
+use self::signals::{SignalState, Signals};
+use self::track::FamilyTrack;
+use self::values::Values;
 use super::cursor::{Cursor, Snapshot};
-use super::damage::Met;
-use super::feed::Feed;
-use super::layout::Layout;
-use super::memtable::{Frozen, Memtable, Memtables};
-use super::pace::Hurry;
-use super::progress::Progress;
-use super::recent::Recent;
-use super::room::DiskRoom;
-use super::structure::Structure;
-use super::values::Values;
-use super::{Background, StoreOptions};
-use crate::backend::{CompactionProgress, Event, Subscriber, Versions};
+use super::health::damage::Met;
+use super::health::progress::Progress;
+use super::layout::runs::Layout;
+use super::layout::structure::Structure;
+use super::memory::memtable::{Frozen, Memtable, Memtables};
+use super::memory::recent::Recent;
+use super::options::{Background, StoreOptions};
+use crate::backend::{Event, Subscriber, Versions};
 use crate::format::key;
 use crate::log::Log;
 use crate::model::{AHEAD_MS, Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
@@ -30,54 +44,6 @@ use crate::{Error, ErrorKind, Result};
 pub const STRIPES: usize = 1024;
 /// Frozen memtables at most; past it writers wait for the flush.
 const FROZEN: usize = 2;
-
-/// What is known of a family's stored cells without looking.
-#[derive(Default)]
-pub struct FamilyTrack {
-    /// No stored cell has a greater timestamp.
-    pub max_timestamp: AtomicI64,
-    /// What it was when the store was opened.
-    pub opened_with: AtomicI64,
-    /// No tombstone of a whole family that was written since then has a greater timestamp.
-    pub latest_tombstone: AtomicI64,
-    /// Whether any tombstone of a whole family may be stored.
-    pub family_tombstones: AtomicBool,
-    /// Whether any cell with a TTL of its own may be stored.
-    pub expiring: AtomicBool,
-}
-
-/// What the background threads are told.
-#[derive(Default)]
-pub struct Signals {
-    pub state: Mutex<SignalState>,
-    pub changed: Condvar,
-}
-
-/// See [`Signals`].
-#[derive(Default)]
-pub struct SignalState {
-    pub stop: bool,
-    pub flush: bool,
-    /// Families whose cells were dropped or that may need a compaction.
-    pub compact: bool,
-    /// Somebody waits for room on the disk.
-    pub make_room: bool,
-    pub flushing: bool,
-    /// What the compactor does besides compacting, in words.
-    pub activity: String,
-    pub compaction: Option<CompactionProgress>,
-    /// The secondary index that is built, and how far, in words.
-    pub building: Option<String>,
-    /// Secondary indexes may have to be built.
-    pub index: bool,
-    /// Why one could not be built. What else goes wrong meanwhile, as on a full disk, takes the place of `last_error` alone.
-    pub unbuilt: Option<String>,
-    pub last_error: Option<String>,
-    /// Why the last flush has failed, if it has.
-    pub flush_failed: Option<Error>,
-    /// Segments that were deleted because all in them had expired.
-    pub expired_segments: u64,
-}
 
 /// What reads are made of, as one.
 #[derive(Clone, Default)]
@@ -113,7 +79,7 @@ pub struct Engine {
     pub rows: Vec<Mutex<()>>,
     /// Of values that are to be unique; they share them by hash.
     pub unique: Vec<Mutex<()>>,
-    pub proving: super::secondary::prove::Proving,
+    pub proving: Proving,
     /// Held by the one who builds secondary indexes.
     pub indexing: Mutex<()>,
     /// Held by the one who flushes.
@@ -128,7 +94,7 @@ pub struct Engine {
     pub met: Arc<Met>,
     pub disk: DiskRoom,
     pub subscribers: RwLock<Vec<Subscriber>>,
-    pub feed: Feed,
+    pub followers: Followers,
     /// Bytes that drafts hold which are in no chunk yet.
     pub drafted: AtomicU64,
     /// Bulk loads that are open.
@@ -146,9 +112,19 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// The pace of work that somebody waits for.
+    pub fn full_pace(&self) -> Pace<'_> {
+        Pace::new(&self.signals, &self.hurry, 100)
+    }
+
+    /// The pace of work in the background, as the store's options say.
+    pub fn background_pace(&self) -> Pace<'_> {
+        Pace::new(&self.signals, &self.hurry, self.options.background_share)
+    }
+
     /// Whether a rule is broken on purpose.
     #[cfg(test)]
-    pub fn breaks(&self, rule: super::Broken) -> bool {
+    pub fn breaks(&self, rule: super::options::Broken) -> bool {
         self.options.broken == Some(rule)
     }
 

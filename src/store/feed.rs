@@ -4,59 +4,27 @@
 //! The log reaches back to the last flush, and beyond it by what the setting `changes_retain` keeps. Where that says
 //! nothing, what is flushed while somebody follows stays for a while: a follower reads it a moment later.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-
-use lru::LruCache;
 
 use super::engine::Engine;
 use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
 use crate::env::EnvFile;
-use crate::env::sync::Mutex;
 use crate::log::{Becomes, FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
 use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
 use crate::{Error, ErrorKind, Result};
 
-/// Followers whose places are remembered; others look their place up in the log.
-const PLACES: NonZeroUsize = NonZeroUsize::new(64).expect("is more than none");
 /// Bytes of a page's keys and values, about: one record may have more.
 const PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of the log that a page looks at, about.
 const LOOK_BYTES: u64 = 16 << 20;
 
-/// Files of the log whose first numbers are remembered; others are opened to be asked.
-const FILES: NonZeroUsize = NonZeroUsize::new(16 << 10).expect("is more than none");
 /// So long after a follower's last look it is taken to be gone.
 const FOLLOWED_MS: u64 = 60_000;
 /// Bytes of the log's past that are kept for followers where the setting keeps none.
 const FOLLOWED_BYTES: u64 = 128 << 20;
 /// How often a page is begun anew because a file of it went meanwhile.
 const TRIES: usize = 8;
-
-/// What followers need to know at each look.
-pub struct Feed {
-    /// Where they are: the number up to which all was looked at, and the file and offset of what follows.
-    places: Mutex<LruCache<SeqNo, (u64, u64)>>,
-    /// By a file's number: the one that its records come after.
-    befores: Mutex<LruCache<u64, SeqNo>>,
-    /// When somebody has looked last, ms since 1970.
-    asked: AtomicI64,
-    /// Something of the log's past is kept for followers, who may leave.
-    keeps: AtomicBool,
-}
-
-impl Default for Feed {
-    fn default() -> Self {
-        Self {
-            places: LruCache::new(PLACES).into(),
-            befores: LruCache::new(FILES).into(),
-            asked: AtomicI64::new(i64::MIN),
-            keeps: AtomicBool::new(false),
-        }
-    }
-}
 
 /// A file that has records.
 struct Source {
@@ -123,7 +91,7 @@ fn bytes_of(committed: &Committed) -> u64 {
 impl Engine {
     /// See [`crate::backend::Backend::changes`].
     pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
-        self.feed.asked.store(self.now().0, Ordering::Release);
+        self.followers.note_asked(self.now());
         for _ in 0..TRIES {
             if let Some(page) = self.changes_now(query)? {
                 return Ok(page);
@@ -168,7 +136,7 @@ impl Engine {
                     }
                 }
             }
-            self.feed.places.lock().put(page.upto, (source.number, tail.offset));
+            self.followers.note_place(page.upto, (source.number, tail.offset));
             if is_over {
                 return Ok(Some(page));
             }
@@ -209,8 +177,8 @@ impl Engine {
 
     /// The number that a file's records come after; `None`: the file, or its head, is gone.
     fn before(&self, number: u64, path: &Path) -> Result<Option<SeqNo>> {
-        if let Some(before) = self.feed.befores.lock().get(&number) {
-            return Ok(Some(*before));
+        if let Some(before) = self.followers.before(number) {
+            return Ok(Some(before));
         }
         let Some(file) = self.open_source(number, path)? else { return Ok(None) };
         let before = match header_of(&*file, number, self.structure.store())? {
@@ -219,7 +187,7 @@ impl Engine {
             None => self.walk_file(&*file, number, None)?.map(|walk| walk.header.before),
         };
         if let Some(before) = before {
-            self.feed.befores.lock().put(number, before);
+            self.followers.note_before(number, before);
         }
         Ok(before)
     }
@@ -280,8 +248,7 @@ impl Engine {
 
     /// The file, and the offset in it, from which on all records after a number are.
     fn place_of(&self, sources: &[Source], after: SeqNo) -> (usize, u64) {
-        let known = self.feed.places.lock().get(&after).copied();
-        let known = known.and_then(|(number, offset)| {
+        let known = self.followers.place_of(after).and_then(|(number, offset)| {
             let at = sources.iter().position(|source| source.number == number)?;
             sources[at].end.is_none_or(|end| offset <= end).then_some((at, offset))
         });
@@ -294,23 +261,25 @@ impl Engine {
     /// Bytes of the log's past that are kept.
     pub fn retained(&self) -> u64 {
         let set = self.catalogue.load().settings.changes_retain();
-        let asked = self.feed.asked.load(Ordering::Acquire).abs_diff(self.now().0);
+        let asked = self.followers.last_asked_ms(self.now());
         if set == 0 && asked < FOLLOWED_MS { FOLLOWED_BYTES } else { set }
     }
 
     /// Removes what of the log is covered and no longer kept.
     pub fn retire_log(&self, covered: SeqNo) {
         let most = self.retained();
-        self.feed.keeps.fetch_or(most > 0, Ordering::AcqRel);
         let becomes = if most > 0 { Becomes::Past } else { Becomes::Gone };
+        if becomes == Becomes::Past {
+            self.followers.note_kept();
+        }
         self.log.remove_covered(covered, becomes);
         self.prune_past(most);
     }
 
     /// Removes what was kept for followers, once they have left.
     pub fn release_past(&self) {
-        if self.feed.keeps.load(Ordering::Acquire) && self.retained() == 0 {
-            self.feed.keeps.store(false, Ordering::Release);
+        if self.followers.may_keep() && self.retained() == 0 {
+            self.followers.note_released();
             self.prune_past(0);
         }
     }

@@ -3,190 +3,54 @@
 //!
 //! Must not know of mounts, printing or SQLite.
 
-mod apply;
-mod attribute_times;
-mod batch;
-mod blob_names;
-mod boot;
-mod bring_back;
-mod bulk_load;
 mod catalogue;
-mod changed;
 mod check;
-mod collect;
-mod columns;
-mod compact;
-mod complete;
-mod count;
 mod cursor;
-mod damage;
-mod draft;
-mod draw;
-mod dropped;
 mod engine;
-mod expire;
+mod extents;
 mod feed;
-mod flush;
-mod gathered;
-mod give_back;
-mod history;
-mod identity;
-mod judged;
+mod health;
+mod jobs;
 mod layout;
-mod lean;
-mod lock;
-mod lookup;
-mod lost;
-mod many;
-mod memtable;
-mod merge;
-mod merge_room;
+mod memory;
 mod open;
-mod pace;
-mod plain;
+mod options;
 mod plan;
-mod policy;
-mod prefetch;
-mod progress;
-mod purge_deleted;
 mod read;
-mod reading;
-mod recent;
-mod reckon;
 mod recover;
-mod relocate;
-mod rename;
-mod rescue;
-mod reserve;
-mod restore;
-mod room;
-mod scan;
 mod secondary;
 mod serve;
-mod snapshots;
-mod stats;
-mod structure;
+mod snapshot;
+mod space;
 mod system;
-mod twofold;
-mod values;
-mod worker;
-mod write_again;
-mod writing;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use crate::env::sync::Mutex;
 use arc_swap::ArcSwap;
 use lru::LruCache;
 
 use crate::env::{Env, LockGuard, RealEnv};
-use crate::model::{Catalogue, CheckEvent, CheckSummary, Durability};
+use crate::model::{Catalogue, CheckEvent, CheckSummary};
 use crate::{Error, ErrorKind, Result};
 
 pub use check::Repaired;
-pub use reading::NoChanges;
+pub use open::reading::NoChanges;
+#[cfg(test)]
+pub use options::Broken;
+pub use options::{Background, OnFullDisk, StoreOptions};
 
 use engine::Engine;
+use jobs::worker::Workers;
+use open::{identity, lock, opening, reading};
+use space::reserve;
 use system::System;
-use worker::Workers;
-
-/// Whether the store flushes, syncs and compacts by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
-    /// Threads do it.
-    On,
-    /// Only when asked, or when the memtable is full.
-    Off,
-}
-
-/// What opening a store comes to on a disk that has not even room for that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFullDisk {
-    /// An error.
-    Refuse,
-    /// It is read as it is.
-    Read,
-}
-
-/// A rule that a store breaks: the negative control of the simulation, which must notice.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// A file counts as garbage that only a snapshot has.
-    ForgetsSnapshots,
-    /// The log goes before the edit is made that covers it.
-    FreesLogFirst,
-    /// A change of the catalogue whose outcome is not known goes unsaid.
-    ForgetsUnknown,
-    /// Writes go on under a name that has gone to another table.
-    WritesUndeclared,
-    /// A snapshot does not wait for a change of the catalogue, nor that for it.
-    SnapshotsBesideChanges,
-    /// Puts write no entries of secondary indexes.
-    WritesNoEntries,
-    /// A compaction drops entries of values that are stored.
-    DropsEntries,
-    /// Runs leave before what is in them has expired.
-    ExpiresEarly,
-    /// Reads of a family with a TTL go by a clock that is late.
-    ShowsExpired,
-}
-
-/// How a store is opened.
-#[derive(Clone)]
-pub struct StoreOptions {
-    pub path: PathBuf,
-    pub env: Arc<dyn Env>,
-    /// Longest value, in bytes; `None`: what the store's settings say.
-    pub value_limit: Option<u64>,
-    /// The memtable is flushed when it reaches this size.
-    pub memtable_bytes: u64,
-    /// A segment that has so many bytes is ended; a compaction goes in slices of so many.
-    pub segment_bytes: u64,
-    /// SYNC_WAL and ASYNC_WAL writes are on the disk after at most this time.
-    pub sync_interval: Duration,
-    /// Memory for blocks, their indexes and filters.
-    pub reader_cache_bytes: u64,
-    pub background: Background,
-    /// Percent of the time in which the background may compact while nobody waits for it.
-    pub background_share: u32,
-    pub on_full_disk: OnFullDisk,
-    /// How many records the recovery has read; others watch it.
-    pub recovered: Arc<AtomicU64>,
-    /// For writes to tables without DURABILITY.
-    pub durability: Durability,
-    #[cfg(test)]
-    pub broken: Option<Broken>,
-}
-
-impl StoreOptions {
-    /// The defaults for a store in `path` on the real machine.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            env: Arc::new(RealEnv::default()),
-            value_limit: None,
-            memtable_bytes: 32 << 20,
-            segment_bytes: 256 << 20,
-            sync_interval: Duration::from_secs(1),
-            reader_cache_bytes: 32 << 20,
-            background: Background::On,
-            background_share: 50,
-            on_full_disk: OnFullDisk::Refuse,
-            recovered: Arc::default(),
-            durability: Durability::SyncWal,
-            #[cfg(test)]
-            broken: None,
-        }
-    }
-}
 
 /// An open store; see [`crate::backend::Backend`] for what it does.
 pub struct Store {
@@ -233,7 +97,7 @@ impl Store {
         {
             return Self::open_reading(options, Arc::clone(env), NoChanges::FullDisk);
         }
-        match open::open(options.clone()) {
+        match opening::open(options.clone()) {
             Ok((engine, lock)) => {
                 let engine = Arc::new(engine);
                 engine.begin_reserve();
@@ -250,7 +114,7 @@ impl Store {
     /// Opens it to be read, every change in memory.
     fn open_reading(mut options: StoreOptions, env: Arc<dyn Env>, why: NoChanges) -> Result<Self> {
         (options.env, options.background) = (env, Background::Off);
-        let (engine, lock) = open::open(options)?;
+        let (engine, lock) = opening::open(options)?;
         engine.signals.state.lock().activity = why.activity().to_owned();
         Ok(Self::with(Arc::new(engine), Access::Reading(why), Some(lock)))
     }
@@ -302,12 +166,26 @@ impl Store {
         reserve::use_up(&RealEnv::default(), directory, make)
     }
 
+    /// Whether a store is on a filesystem that takes no changes: it is opened for reading alone.
+    pub fn is_read_only(directory: &Path) -> Result<bool> {
+        let env: Arc<dyn Env> = Arc::new(RealEnv::default());
+        reading::over_read_only(&env, directory).map(|over| over.is_some())
+    }
+
+    /// Why the store takes no changes where it is; `None`: it takes them.
+    pub fn no_changes(&self) -> Option<NoChanges> {
+        match self.access {
+            Access::Reading(why) => Some(why),
+            Access::Full | Access::Snapshot(_) => None,
+        }
+    }
+
     /// Removes a store in which nothing was ever declared, directory and all. Kind `NotEmpty` if something was, `Locked`
     /// while a process has it.
     pub fn remove_unused(directory: &Path) -> Result<()> {
         let env = RealEnv::default();
         let _lock = lock::take(&env, directory)?;
-        if open::was_used(&env, directory)? {
+        if opening::was_used(&env, directory)? {
             let text = format!("the store {} was used", directory.display());
             return Err(Error::new(ErrorKind::NotEmpty, text));
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::{Access, Background, Store, system};
+use super::options::Background;
+use super::system;
+use super::{Access, Store};
 use crate::backend::{
     Backend, BulkLoad, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,
     FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows,
@@ -128,7 +130,7 @@ impl Backend for Store {
         if self.access != Access::Full {
             return Ok(None);
         }
-        let load = super::bulk_load::begin(&self.engine, table)?;
+        let load = super::write::bulk_load::begin(&self.engine, table)?;
         Ok(load.map(|load| Box::new(load) as Box<dyn BulkLoad>))
     }
 
@@ -137,7 +139,7 @@ impl Backend for Store {
             return Ok(None);
         }
         system::check(table)?;
-        let draft = self.engine.noted(super::draft::begin(&self.engine, table, family, base))?;
+        let draft = self.engine.noted(super::write::draft::begin(&self.engine, table, family, base))?;
         Ok(draft.map(|draft| Box::new(draft) as Box<dyn Draft>))
     }
 

@@ -10,18 +10,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use super::engine::Engine;
-use super::memtable::{MemCell, Memtable, Memtables};
-use super::open::{Reading, open_reading};
-use crate::backend::Event;
+use super::memory::memtable::{MemCell, Memtable, Memtables};
+use super::open::opening::{Reading, open_reading};
 use crate::env::sync::Mutex;
 use crate::format::key::put_cell_key;
-use crate::model::{
-    Catalogue, CatalogueChange, CellInfo, CellKind, Origin, SeqNo, TableName, Tags, ValueBytes, ValueRef,
-};
+use crate::model::{Catalogue, CatalogueChange, CellInfo, CellKind, SeqNo, TableName, Tags, ValueBytes, ValueRef};
 use crate::{Error, ErrorKind, Result};
-
-const META: &str = "meta";
-const NAMESPACE: &str = "namespace";
 
 /// A catalogue, and the same with the tables of this module.
 struct Shown {
@@ -30,7 +24,7 @@ struct Shown {
 }
 
 /// See the module.
-pub(super) struct System {
+pub struct System {
     engine: Engine,
     shown: ArcSwap<Shown>,
     /// Held by the one who makes the catalogue or the cells anew.
@@ -101,12 +95,12 @@ impl Shown {
 }
 
 /// Whether the value of a version is made here.
-pub(super) fn holds(cell: &CellInfo) -> bool {
+pub fn holds(cell: &CellInfo) -> bool {
     matches!(&cell.value, ValueRef::Of { family, .. } if cells::is_of_system(*family))
 }
 
 /// The refusal of a change of one of the two tables.
-pub(super) fn check(table: &TableName) -> Result<()> {
+pub fn check(table: &TableName) -> Result<()> {
     if !table.is_system() {
         return Ok(());
     }
@@ -118,7 +112,7 @@ pub(super) fn check(table: &TableName) -> Result<()> {
 }
 
 /// Refuses a change of the catalogue that is about one of the two tables.
-pub(super) fn check_change(change: &CatalogueChange) -> Result<()> {
+pub fn check_change(change: &CatalogueChange) -> Result<()> {
     use CatalogueChange as C;
     match change {
         C::AlterTable(table) => check(&table.name),
@@ -145,14 +139,4 @@ pub(super) fn check_change(change: &CatalogueChange) -> Result<()> {
         | C::SetAttributeTime { .. }
         | C::Configure { .. } => Ok(()),
     }
-}
-
-/// What a change of the catalogue changes in the two tables.
-pub(super) fn events(before: &Catalogue, after: &Catalogue) -> Vec<Event> {
-    let changed = [(META, before.tables != after.tables), (NAMESPACE, before.namespaces != after.namespaces)];
-    let event = |name: &str| {
-        let table = TableName { namespace: TableName::SYSTEM_NAMESPACE.into(), name: name.into() };
-        Event::Table { table, origin: Origin::default() }
-    };
-    changed.into_iter().filter(|(_, is)| *is).map(|(name, _)| event(name)).collect()
 }

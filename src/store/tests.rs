@@ -41,7 +41,8 @@ mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Background, Store, StoreOptions};
+use super::Store;
+use super::options::{Background, StoreOptions};
 use crate::ErrorKind;
 use crate::backend::{Backend, RenameCell, RenameMode, RowListing, Versions};
 use crate::env::{CrashMode, FailMode, SimEnv};

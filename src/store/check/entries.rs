@@ -17,9 +17,10 @@ use crate::model::{
     CellKind, CheckEvent, FamilySchema, Finding, IndexColumn, IndexSchema, SeqNo, Severity, TableSchema, Tags,
     ValueBytes, to_string_binary,
 };
-use crate::store::cursor::{Cursor, FAR, Snapshot};
-use crate::store::layout::{File, Layout};
-use crate::store::memtable::{MemCell, Memtable, Memtables};
+use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::layout::far::FAR;
+use crate::store::layout::runs::{File, Layout};
+use crate::store::memory::memtable::{MemCell, Memtable, Memtables};
 use crate::store::secondary::entry::{CUT, TIME, cut, entry_row};
 use crate::store::secondary::unique::shown;
 use crate::{Error, ErrorKind};
@@ -149,7 +150,7 @@ fn first_bytes(cursor: &mut Cursor, blobs: &Blobs) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     cursor.load_value(&mut bytes)?;
     if is_root {
-        let root = Root::decode(&bytes).ok_or_else(crate::store::values::no_root)?;
+        let root = Root::decode(&bytes).ok_or_else(crate::store::engine::values::no_root)?;
         return blobs.read(&root, 0, CUT).map(Some);
     }
     Ok(Some(cut(&bytes).to_vec()))

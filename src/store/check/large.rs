@@ -13,8 +13,8 @@ use crate::format::{StoreId, key};
 use crate::journal::State;
 use crate::model::{CheckEvent, FamilyId, Finding, SeqNo, Severity, ValueBytes};
 use crate::segment::{Extent, Reading, StoredValue};
-use crate::store::layout::File;
-use crate::store::memtable::Memtables;
+use crate::store::layout::runs::File;
+use crate::store::memory::memtable::Memtables;
 use crate::{ErrorKind, Result};
 
 /// Cells that one finding names; how many more there are is said.

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use super::super::boot;
-use super::super::lost::{self, Lost};
 use super::walk::Checker;
 use super::{Known, damage, note};
 use crate::env::Env;
 use crate::format::StoreId;
 use crate::log::{self, Bytes, Damage, FoundCell, Log, Record, Walk, Written};
 use crate::model::{SeqNo, to_string_binary};
+use crate::store::health::boot;
+use crate::store::health::lost;
+use crate::store::health::lost::Lost;
 use crate::{Result, error};
 
 /// What of a file has to be whole.

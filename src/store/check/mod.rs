@@ -13,12 +13,15 @@ use std::sync::Arc;
 
 pub use repair::{Repaired, repair};
 
-use super::collect::{Chunks, add_needed, kept_families};
-use super::damage::FirstDamage;
 use super::engine::Engine;
-use super::layout::File;
-use super::progress::{Noted, Progress};
-use super::{boot, damage, identity, lock, lost, reserve};
+use super::health::boot;
+use super::health::damage::FirstDamage;
+use super::health::progress::{Noted, Progress};
+use super::health::{damage, lost};
+use super::jobs::collect::{Chunks, add_needed, kept_families};
+use super::layout::runs::File;
+use super::open::{identity, lock};
+use super::space::reserve;
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
@@ -134,7 +137,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
             seen
         }
         Ok(None) => {
-            if let Err(e) = super::open::refuse_without_journal(&**env, dir) {
+            if let Err(e) = super::open::opening::refuse_without_journal(&**env, dir) {
                 checker.damage(edits.display().to_string(), None, e.message)?;
             }
             Seen::default()
@@ -150,7 +153,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     tell_lost(&mut checker, &**env, dir)?;
     let cache = Cache::new(CACHE);
     let open = |number: u64| {
-        let path = super::structure::segment_path(&dir.join("segments"), number);
+        let path = super::layout::structure::segment_path(&dir.join("segments"), number);
         Arc::new(File { number, segment: Segment::open(&**env, &path, store, number, &cache) })
     };
     let files: Vec<Arc<File>> = state.files().into_iter().map(open).collect();

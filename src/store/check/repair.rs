@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::damage::FirstDamage;
 use super::large::Needing;
 use super::rewrite::{names, rewrite};
 use super::{Looked, Tell};
 use crate::env::Env;
 use crate::model::{CheckEvent, CheckSummary};
 use crate::segment::Segment;
-use crate::store::collect::kept_families;
 use crate::store::engine::Engine;
-use crate::store::{StoreOptions, identity, lock, lost, open};
+use crate::store::health::damage::FirstDamage;
+use crate::store::health::lost;
+use crate::store::jobs::collect::kept_families;
+use crate::store::open::{identity, lock, opening};
+use crate::store::options::StoreOptions;
 use crate::{Error, ErrorKind, Result};
 
 /// What a repair did.
@@ -51,7 +53,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     }
     let before = logs_aside(&*env, &dir)?;
     // Opening makes whole what has a second copy.
-    let (engine, lock) = open::open(options)?;
+    let (engine, lock) = opening::open(options)?;
     engine.log.check_poison()?;
     let chunks = looked.chunks.clone();
     mend(&engine, looked, &mut repaired)?;
@@ -91,7 +93,7 @@ fn logs_aside(env: &dyn Env, dir: &Path) -> Result<BTreeSet<String>> {
     let names = match env.list(&dir.join("log")) {
         // Opening makes it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        listed => listed.map_err(|e| open::io(&dir.join("log"), "list", &e))?,
+        listed => listed.map_err(|e| opening::io(&dir.join("log"), "list", &e))?,
     };
     Ok(names.into_iter().filter(|name| name.ends_with(".log.damaged")).collect())
 }

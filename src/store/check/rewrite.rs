@@ -11,7 +11,7 @@ use crate::journal::{Edit, Item, Reference, State};
 use crate::model::{FamilyId, Tags, ValueBytes, to_string_binary};
 use crate::segment::{Extent, ExtentFacts, ExtentOptions, NewCell, Reading, StoredValue};
 use crate::store::engine::Engine;
-use crate::store::writing::{Made, Output};
+use crate::store::extents::writing::{Made, Output};
 use crate::{ErrorKind, Result, error};
 
 /// Names of families, for sentences.

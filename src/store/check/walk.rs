@@ -13,8 +13,8 @@ use crate::blob::Blobs;
 use crate::journal::State;
 use crate::model::{CheckEvent, CheckSummary, Finding};
 use crate::segment::Extent;
-use crate::store::collect::Chunks;
-use crate::store::layout::File;
+use crate::store::jobs::collect::Chunks;
+use crate::store::layout::runs::File;
 
 /// Bytes between two reports of progress.
 const REPORT: u64 = 4 << 20;
@@ -75,7 +75,7 @@ impl<'f> Checker<'f> {
         for file in files {
             let before = self.summary.damages;
             self.summary.segments += 1;
-            let path = crate::store::structure::segment_path(dir, file.number).display().to_string();
+            let path = crate::store::layout::structure::segment_path(dir, file.number).display().to_string();
             match &file.segment {
                 Ok(segment) => {
                     let mut found = Vec::new();

@@ -7,8 +7,9 @@ use crate::Result;
 use crate::format::key::{self, common};
 use crate::model::{Generation, SeqNo};
 use crate::segment::{ExtentCursor, Reading};
-use crate::store::layout::Run;
-use crate::store::memtable::{self, FamilyTable, MemCell};
+use crate::store::layout::runs::Run;
+use crate::store::memory::memtable;
+use crate::store::memory::memtable::{FamilyTable, MemCell};
 
 /// One sorted source.
 pub(super) enum Lane {

@@ -2,7 +2,7 @@
 
 use crate::model::{FamilyId, Tags, ValueRef};
 use crate::segment::{CellRef, StoredValue};
-use crate::store::memtable::MemCell;
+use crate::store::memory::memtable::MemCell;
 
 /// Longest value that a cell carries with it.
 pub const HERE: u64 = 512;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::model::{FamilyId, SeqNo};
-use crate::store::layout::Layout;
-use crate::store::memtable::Memtables;
+use crate::store::layout::runs::Layout;
+use crate::store::memory::memtable::Memtables;
 use crate::{Error, ErrorKind, Result};
 
 /// What a read sees: everything up to a sequence number, and the files that hold it.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Copied, Cursor, FAR, RowPlace, Snapshot};
+use super::{Copied, Cursor, RowPlace, Snapshot};
 use crate::format::key::{self, common};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
-use crate::store::layout::Layout;
-use crate::store::memtable::{Frozen, MemCell, Memtable, Memtables};
+use crate::store::layout::far::FAR;
+use crate::store::layout::runs::Layout;
+use crate::store::memory::memtable::{Frozen, MemCell, Memtable, Memtables};
 
 const FAMILY: FamilyId = FamilyId(1);
 

@@ -2,36 +2,36 @@
 
 use std::path::Path;
 
-use super::{Found, Read, Written};
+use super::files::{Found, Read, Written};
 use crate::log::{Damage, Record};
 use crate::model::SeqNo;
 
 /// What counts of the log.
 #[derive(Default)]
-pub(super) struct Replay {
+pub struct Replay {
     /// Records that are in no extent, ascending.
-    pub(super) records: Vec<Record>,
+    pub records: Vec<Record>,
     /// The last number of a record that counts, or that is covered.
-    pub(super) last: SeqNo,
+    pub last: SeqNo,
     /// What was on the disk once and is gone.
-    pub(super) lost: Vec<Loss>,
+    pub lost: Vec<Loss>,
     /// Damage by which nothing is lost.
-    pub(super) made_good: Vec<String>,
+    pub made_good: Vec<String>,
     /// A file lacks what another has, which may not be on the disk.
-    pub(super) is_made_good_by_another: bool,
+    pub is_made_good_by_another: bool,
 }
 
 /// A part of the log that was on the disk once and is gone.
-pub(super) struct Loss {
+pub struct Loss {
     /// The numbers behind `after` up to `upto`.
-    pub(super) after: SeqNo,
-    pub(super) upto: SeqNo,
+    pub after: SeqNo,
+    pub upto: SeqNo,
     /// Where it was, for people.
-    pub(super) text: String,
+    pub text: String,
     /// Whether it is known which columns it was about.
-    pub(super) is_named: bool,
+    pub is_named: bool,
     /// Whether `upto` is the least that was lost: the next record that is whole tells.
-    pub(super) is_open: bool,
+    pub is_open: bool,
 }
 
 impl Replay {
@@ -52,14 +52,14 @@ impl Replay {
 
 /// What is known of a log before it is followed.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub struct Known {
     /// In extents.
-    pub(super) covered: SeqNo,
+    pub covered: SeqNo,
     /// Up to where what is gone was there once.
-    pub(super) owed: SeqNo,
+    pub owed: SeqNo,
     /// The greatest number that anything stored has.
-    pub(super) greatest: SeqNo,
-    pub(super) written: Written,
+    pub greatest: SeqNo,
+    pub written: Written,
 }
 
 impl Known {
@@ -78,7 +78,7 @@ impl Known {
 }
 
 /// Follows the files. `damaged`: numbers of files that make no sense.
-pub(super) fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
+pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
     let Known { covered, owed, greatest, .. } = known;
     let mut replay = Replay { last: covered, ..Replay::default() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 use super::constraint::Judged;
 use super::entry::{CUT, TIME, cut, decode, entry_key};
-use super::states::index_with;
 use super::unique::shown;
 use crate::backend::Event;
 use crate::format::key;
@@ -17,12 +16,14 @@ use crate::model::{
     Catalogue, CellInfo, CellKind, FamilyId, FamilySchema, IndexColumn, IndexSchema, IndexState, Origin, SeqNo,
     TableSchema, Tags, TimeRange, Value, to_string_binary,
 };
-use crate::store::apply::INLINE;
-use crate::store::batch::RowCell;
-use crate::store::cursor::{Cursor, FAR, Snapshot};
+use crate::store::catalogue::index_states::index_with;
+use crate::store::cursor::{Cursor, Snapshot};
 use crate::store::engine::Engine;
-use crate::store::gathered::Gathered;
-use crate::store::plan::Planned;
+use crate::store::engine::values::INLINE;
+use crate::store::extents::gathered::Gathered;
+use crate::store::layout::far::FAR;
+use crate::store::plan::batch::RowCell;
+use crate::store::plan::planned::Planned;
 use crate::{Error, ErrorKind, Result};
 
 /// Entries of a batch that goes through the log.
@@ -137,7 +138,7 @@ impl Engine {
     }
 
     /// `Overtaken` once the store is closed.
-    pub(super) fn go_on(&self) -> Result<()> {
+    pub fn go_on(&self) -> Result<()> {
         self.log.check_poison()?;
         match self.signals.state.lock().stop {
             true => Err(Error::new(ErrorKind::Overtaken, "the store is closed")),

@@ -14,10 +14,10 @@ use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
     TimeRange, Timestamp, to_string_binary,
 };
-use crate::store::batch::Ready;
 use crate::store::cursor::{Cursor, Snapshot};
 use crate::store::engine::Engine;
-use crate::store::memtable::{Frozen, Memtable, Memtables};
+use crate::store::memory::memtable::{Frozen, Memtable, Memtables};
+use crate::store::plan::batch::Ready;
 use crate::visibility::{self, FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
@@ -189,7 +189,7 @@ impl Engine {
     }
 
     /// What breaks a constraint in a row that is stored, in words: of its cells in the family, and of the row.
-    pub(super) fn broken_in(
+    pub fn broken_in(
         &self,
         snapshot: &Snapshot,
         (table, family): (&TableSchema, &FamilySchema),

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use crate::Result;
 use crate::format::key;
 use crate::model::{By, CellKind, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp, Value};
-use crate::store::batch::{Prepared, Ready};
 use crate::store::engine::Engine;
-use crate::store::plan::Planned;
+use crate::store::plan::batch::{Prepared, Ready};
+use crate::store::plan::planned::Planned;
 
 /// Bytes of a value that its entry has; longer ones share it, and the rows tell them apart.
 pub const CUT: usize = 256;
@@ -100,7 +100,7 @@ impl Engine {
         let mut entries = Vec::new();
         let mut seen = BTreeSet::new();
         #[cfg(test)]
-        if self.breaks(crate::store::Broken::WritesNoEntries) {
+        if self.breaks(crate::store::options::Broken::WritesNoEntries) {
             return Ok(entries);
         }
         for cell in batch.iter().filter(|cell| cell.kind.is_put() && !cell.table.indexes.is_empty()) {

@@ -11,8 +11,9 @@ use super::gate::Gate;
 use crate::Result;
 use crate::format::key;
 use crate::model::{FamilyId, IndexSchema, RowKey, Scan, TableSchema};
-use crate::store::cursor::{Cursor, FAR, Snapshot};
+use crate::store::cursor::{Cursor, Snapshot};
 use crate::store::engine::Engine;
+use crate::store::layout::far::FAR;
 
 /// Rows that are held of a range of values; few in tests, whose ranges are small.
 const WINDOW: usize = if cfg!(test) { 4 } else { 65_536 };

@@ -16,7 +16,5 @@ pub mod constraint;
 pub mod entry;
 pub mod gate;
 pub mod lookup;
-pub mod prove;
 pub mod stale;
-pub mod states;
 pub mod unique;

@@ -38,7 +38,7 @@ impl<'e> Stale<'e> {
         let snapshot = self.engine.snapshot();
         let mut is_needed = false;
         #[cfg(test)]
-        if self.engine.breaks(crate::store::Broken::DropsEntries) {
+        if self.engine.breaks(crate::store::options::Broken::DropsEntries) {
             return Ok(true);
         }
         self.engine.each_first_bytes(&snapshot, &self.family, (&row, &self.qualifier), &mut |other| {

@@ -13,10 +13,10 @@ use crate::model::{
     By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
     to_string_binary,
 };
-use crate::store::apply::INLINE;
-use crate::store::batch::Ready;
 use crate::store::cursor::Snapshot;
 use crate::store::engine::Engine;
+use crate::store::engine::values::INLINE;
+use crate::store::plan::batch::Ready;
 use crate::{Error, ErrorKind, Result};
 
 /// Locks of values; values share them by hash.

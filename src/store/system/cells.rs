@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 
-use super::{META, NAMESPACE};
 use crate::model::region::{SERVER, SERVER_NAME, regions};
 use crate::model::{
     Catalogue, FamilyId, FamilySchema, NamespaceSchema, TableId, TableName, TableSchema, TableState, Timestamp,
 };
+use crate::store::catalogue::events::{META, NAMESPACE};
 
 /// Families and tables of a store never come to these numbers.
 const INFO: FamilyId = FamilyId(u32::MAX);

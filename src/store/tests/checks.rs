@@ -255,7 +255,7 @@ fn what_a_compaction_has_taken_out_is_no_loss() {
 fn a_check_tells_rows_that_an_index_lacks() {
     let env = SimEnv::new();
     let mut settings = options(&env);
-    settings.broken = Some(crate::store::Broken::WritesNoEntries);
+    settings.broken = Some(crate::store::options::Broken::WritesNoEntries);
     let store = Store::open(settings).unwrap();
     let mut wanted = schema(FILES);
     wanted.indexes.insert("i".into(), super::secondary::index("f:q"));
@@ -313,7 +313,7 @@ fn a_note_of_progress_that_makes_no_sense_is_told() {
         })
         .unwrap();
         let shared: Arc<dyn Env> = Arc::new(env.clone());
-        let checked = super::super::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+        let checked = crate::store::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
         assert_eq!((checked.damages, checked.notes), (0, notes), "{places}");
         assert_eq!(value(&open(&env), "r", "q").unwrap(), b"value");
     }

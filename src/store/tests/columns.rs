@@ -2,10 +2,11 @@
 
 use rand::{RngExt, SeedableRng};
 
-use super::super::cursor::{Cursor, FAR};
 use super::*;
 use crate::backend::{ColumnNumbers, ColumnsPage, CompactionKind};
 use crate::format::key;
+use crate::store::cursor::Cursor;
+use crate::store::layout::far::FAR;
 
 /// Qualifiers of a family that are told one by one.
 const MANY: usize = 10_000;

@@ -1,14 +1,13 @@
 //! Compactions that are interrupted, that others write beside, and those that the store begins by itself.
 
-use super::super::compact::stats_of;
-use super::super::flush::add;
-use super::super::merge::{Ended, Merge, Scope, Walk};
-use super::super::pace::Pace;
-use super::super::writing::{Output, options_of};
 use super::*;
 use crate::backend::CompactionKind::{Major, Minor};
 use crate::backend::Event;
 use crate::journal::{Edit, Item};
+use crate::store::extents::flush::add;
+use crate::store::extents::writing::{Output, options_of};
+use crate::store::jobs::compact::stats_of;
+use crate::store::jobs::merge::{Ended, Merge, Scope, Walk};
 
 const NEWEST_ONLY: &[(&str, &str)] = &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")];
 
@@ -165,7 +164,7 @@ fn what_is_flushed_while_a_row_is_judged_does_not_matter() {
         let merge = Merge { family, rules, kind, layers, runs: all, earliest_put, now, scope, stale: None };
         let mut output = Output::new(&store.engine);
         output.begin(options_of(family, (1, 2), now, true)).unwrap();
-        let whole = Walk::new(&merge, &mut output).run(u64::MAX, &mut Pace::full(&store.engine), &mut |_| {
+        let whole = Walk::new(&merge, &mut output).run(u64::MAX, &mut store.engine.full_pace(), &mut |_| {
             // In the middle of the row: behind and before what is being judged.
             put_at(&store, "wide", "q0001", b"new", 100 + beside);
             put_at(&store, "wide", "q4499", b"new", 100 + beside);

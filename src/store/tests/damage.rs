@@ -222,7 +222,7 @@ fn a_damaged_version_that_nothing_keeps_goes_and_its_damage_with_it() {
             assert_eq!(store.status().unwrap().last_error, None);
             store.close().unwrap();
             let disk: Arc<dyn crate::env::Env> = Arc::new(env.clone());
-            let checked = super::super::check::check(&disk, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+            let checked = crate::store::check::check(&disk, "/store".as_ref(), &mut |_| Ok(())).unwrap();
             assert_eq!(checked.damages, 0, "{flavour} {way} {deletes}");
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::store::lost;
+use crate::store::health::lost;
 
 /// A store that has lost records up to the last of what its columns `old` and `last` have, and no others; `new` and
 /// `both` were written since.

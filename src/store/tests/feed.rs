@@ -111,7 +111,7 @@ fn one_store(seed: u64) {
     drop(store);
     let mut found = Vec::new();
     let env: Arc<dyn crate::env::Env> = Arc::new(env);
-    let summary = super::super::check::check(&env, "/store".as_ref(), &mut |event| {
+    let summary = crate::store::check::check(&env, "/store".as_ref(), &mut |event| {
         if let CheckEvent::Finding(finding) = event {
             found.push(finding);
         }

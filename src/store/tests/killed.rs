@@ -70,7 +70,7 @@ fn no_flipped_bit_of_what_was_not_synced_shows_an_older_value() {
         let shared: Arc<dyn Env> = Arc::new(env.clone());
         let mut found = 0;
         for _ in 0..2 {
-            found = super::super::check::check(&shared, dir, &mut |_| Ok(())).unwrap().damages;
+            found = crate::store::check::check(&shared, dir, &mut |_| Ok(())).unwrap().damages;
             env.fail_look(25, FailMode::Forever, libc::EIO);
             assert!(Store::open(options(&env.process())).is_err(), "byte {at}");
             env.heal();
@@ -101,7 +101,7 @@ fn a_record_that_was_being_written_is_left_out_without_a_word() {
         cut.file(&log).truncate(len);
         let env = cut.machine();
         let shared: Arc<dyn Env> = Arc::new(env.clone());
-        let checked = super::super::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+        let checked = crate::store::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
         assert_eq!(checked.damages, 0, "cut to {len}");
         let store = open(&env);
         assert_eq!(value(&store, "r", "b").unwrap(), NEW[1], "cut to {len}");

@@ -1,7 +1,7 @@
 //! Listings and scans of more rows than are read of one moment of the store, and scans in batches.
 
-use super::super::read::SNAPSHOT_ROWS;
 use super::*;
+use crate::store::read::point::SNAPSHOT_ROWS;
 
 const ROWS: usize = 2 * SNAPSHOT_ROWS + 100;
 

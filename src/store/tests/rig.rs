@@ -46,7 +46,7 @@ impl Image {
 
     pub fn machine(&self) -> SimEnv {
         let env = SimEnv::new();
-        for dir in crate::store::open::DIRECTORIES {
+        for dir in crate::store::open::opening::DIRECTORIES {
             env.create_dir(&Path::new("/store").join(dir)).unwrap();
         }
         for (path, bytes) in &self.files {
@@ -55,7 +55,7 @@ impl Image {
             file.sync().unwrap();
         }
         env.sync_dir("/store".as_ref()).unwrap();
-        for dir in crate::store::open::DIRECTORIES {
+        for dir in crate::store::open::opening::DIRECTORIES {
             env.sync_dir(&Path::new("/store").join(dir)).unwrap();
         }
         env.advance(1_000_000);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::{CompactionKind, Directory, Existing, Leaves, PurgeScope, Restoration};
-use crate::store::Broken;
+use crate::store::options::Broken;
 
 const ROWS: [&str; 6] = ["a", "b", "b\0c", "c", "d", "zz"];
 const QUALIFIERS: [&str; 3] = ["q", "other", "third"];

@@ -3,7 +3,7 @@
 use super::*;
 use crate::backend::{CompactionKind, Existing, Restoration};
 use crate::env::sync::{self, Limits, simulate};
-use crate::store::Broken;
+use crate::store::options::Broken;
 
 fn of(store: &Store, name: &str) -> Arc<dyn Backend> {
     store.snapshot(name).unwrap()

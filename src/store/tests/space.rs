@@ -152,7 +152,7 @@ fn large_values_that_find_no_room_for_their_table_are_no_damage() {
     put(&store, "r", "q", &large);
     env.crash(CrashMode::ProcessOnly);
     drop(store);
-    for path in crate::store::reserve::paths("/store".as_ref()) {
+    for path in crate::store::space::reserve::paths("/store".as_ref()) {
         crate::env::Env::remove(&env.process(), &path).unwrap();
     }
     let mut without_table = 0;

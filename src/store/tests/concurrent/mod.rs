@@ -31,7 +31,7 @@ use super::*;
 use crate::backend::Backend;
 use crate::env::sync::{self, Limits, simulate};
 use crate::env::{Env, Fault, FaultPlan};
-use crate::store::Broken;
+use crate::store::options::Broken;
 
 /// Seeds in which a broken rule must be noticed.
 const CONTROLS: u64 = 20_000;

@@ -70,7 +70,7 @@ impl Setting {
     }
 
     pub fn options(self, env: &SimEnv) -> StoreOptions {
-        let mut options = super::super::options(env);
+        let mut options = crate::store::tests::options(env);
         options.background = self.background;
         options.memtable_bytes = self.memtable_bytes;
         options.segment_bytes = self.segment_bytes;

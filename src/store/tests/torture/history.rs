@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::super::*;
 use crate::backend::CompactionKind::Major;
 use crate::env::Env;
+use crate::store::tests::*;
 
 /// Newest values by column.
 pub type State = BTreeMap<String, Vec<u8>>;

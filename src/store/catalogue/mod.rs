@@ -1,0 +1,11 @@
+//! What is declared: its changes, what was dropped and may come back, and the tables that tell of it.
+
+pub(super) mod attribute_times;
+pub(super) mod change;
+pub(super) mod complete;
+pub(super) mod dropped;
+pub(super) mod events;
+pub(super) mod index_states;
+pub(super) mod prove;
+pub(super) mod restore;
+pub(super) mod tables;

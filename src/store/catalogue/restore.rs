@@ -1,0 +1,43 @@
+//! Families that come back from a backup: they keep everything until their own attributes have arrived.
+
+use std::collections::BTreeMap;
+
+use super::tables::{insert_table, new_family_id};
+use crate::model::{Catalogue, FamilyRules, FamilySchema, TableName, Timestamp};
+use crate::store::engine::known_table;
+use crate::{Error, ErrorKind, Result};
+
+/// Declares a family that keeps everything until its attributes say otherwise.
+pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) -> Result<()> {
+    let mut schema = known_table(catalogue, table)?.clone();
+    if schema.families.contains_key(name) {
+        return Err(Error::new(ErrorKind::FamilyExists, format!("family {name} of table {table} exists")));
+    }
+    let id = new_family_id(catalogue);
+    catalogue.restored.insert(id);
+    let family = FamilySchema {
+        name: name.to_owned(),
+        id,
+        attributes: BTreeMap::new(),
+        metadata: BTreeMap::new(),
+        configuration: BTreeMap::new(),
+        rules: FamilyRules::default(),
+        complete: None,
+        made_at: Timestamp::ZERO,
+        back_at: None,
+        lives: Vec::new(),
+        constraints: BTreeMap::new(),
+    };
+    schema.declare(family);
+    insert_table(catalogue, schema)
+}
+
+/// Unsets an attribute; the family keeps everything until it is set again.
+pub fn unset_for_restore(catalogue: &mut Catalogue, table: &TableName, family: &str, name: &str) -> Result<()> {
+    let mut schema = known_table(catalogue, table)?.clone();
+    let family = schema.families.get_mut(family);
+    let family = family.ok_or_else(|| Error::new(ErrorKind::NoSuchFamily, format!("no such family in {table}")))?;
+    family.attributes.remove(name);
+    catalogue.restored.insert(family.id);
+    insert_table(catalogue, schema)
+}

@@ -1,0 +1,189 @@
+//! Flush: the oldest frozen memtable becomes extents of a segment, as far as the rules of visibility keep its cells.
+
+use std::sync::atomic::Ordering;
+
+use rustc_hash::FxHashMap;
+
+use super::writing::{Output, options_of};
+use crate::Result;
+use crate::format::key;
+use crate::journal::{Edit, Item, Reference};
+use crate::log::LogCell;
+use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, ValueRef};
+use crate::segment::{ExtentFacts, NewCell};
+use crate::store::engine::Engine;
+use crate::store::memory::memtable::{FamilyTable, Frozen, MemCell, Memtables};
+use crate::visibility::{FlushMatcher, Verdict};
+
+/// All families whose cells are kept.
+pub fn families_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilySchema> {
+    catalogue.stored_families().map(|family| (family.id, family.clone())).collect()
+}
+
+impl Engine {
+    /// Moves everything that was written before the call into extents.
+    pub fn flush(&self) -> Result<()> {
+        self.freeze()?;
+        let flushed = self.flush_frozen();
+        self.wake(|state| state.compact = true);
+        flushed
+    }
+
+    /// Flushes what is frozen, oldest first.
+    pub fn flush_frozen(&self) -> Result<()> {
+        let _one = self.flushing.lock();
+        self.flush_all()
+    }
+
+    /// Once all memtables are flushed and nobody writes: what the log has is in extents, or is lost for good.
+    pub fn cover_log(&self) -> Result<()> {
+        let (tables, last) = (self.tables(), self.log.written());
+        if tables.active.is_empty() && tables.frozen.is_empty() {
+            self.change(|_| Ok(Item::Covered(last).into()), |layout| self.show(layout, |_| None))?;
+            self.retire_log(last);
+        }
+        Ok(())
+    }
+
+    /// As [`Engine::flush_frozen`]; the caller holds `flushing`.
+    pub fn flush_all(&self) -> Result<()> {
+        while let Some(oldest) = self.tables().frozen.first().cloned() {
+            let flushed = self.with_reserve(|| self.flush_one(&oldest));
+            self.note_flush(&flushed);
+            flushed.map_err(|e| self.told_full(e))?;
+            self.retire_log(oldest.last);
+        }
+        Ok(())
+    }
+
+    fn flush_one(&self, frozen: &Frozen) -> Result<()> {
+        self.log.check_poison()?;
+        #[cfg(test)]
+        if self.breaks(crate::store::options::Broken::FreesLogFirst) {
+            self.log.remove_covered(frozen.last, crate::log::Becomes::Gone);
+        }
+        if self.retained() > 0 {
+            // Order: followers read of the log what nobody else needs of it any more.
+            self.sync_to(frozen.last)?;
+        }
+        // Order: chunks before the extents that refer to them.
+        self.values.blobs.sync()?;
+        let layer = self.layout().state.layer + 1;
+        let families = families_by_id(&self.catalogue.load());
+        let mut output = Output::new(self);
+        let written = self.write_extents(frozen, &families, layer, &mut output);
+        let made = written.and_then(|()| output.finish())?;
+        let committed = self.change(
+            |layout| {
+                let kept = families_by_id(&layout.state.catalogue);
+                let facts = made.extents.iter().filter(|(_, facts)| kept.contains_key(&facts.family));
+                let mut edit = Edit::default();
+                edit.items.extend(facts.map(|(file, facts)| add(*file, facts, facts.family)));
+                Ok(edit.with(Item::Covered(frozen.last)).with(Item::Layer(layer)).with(Item::Flushed))
+            },
+            |layout| {
+                // Order: in one step, so that no view lacks a memtable and its extents.
+                self.show(layout, |tables| {
+                    let mut tables: Memtables = tables.clone();
+                    tables.frozen.retain(|other| !std::sync::Arc::ptr_eq(&other.table, &frozen.table));
+                    Some(tables)
+                });
+            },
+        );
+        committed.inspect_err(|_| made.give_up(self))?;
+        self.retired.lock().push(std::sync::Arc::downgrade(&frozen.table));
+        let _room = self.room.lock();
+        self.room_made.notify_all();
+        Ok(())
+    }
+
+    fn write_extents(
+        &self,
+        frozen: &Frozen,
+        families: &FxHashMap<FamilyId, FamilySchema>,
+        layer: u32,
+        output: &mut Output<'_>,
+    ) -> Result<()> {
+        for (id, table) in frozen.table.families() {
+            // What is of no family that is kept goes with its memtable.
+            if let Some(family) = families.get(&id) {
+                output.begin(options_of(family, (layer, layer), self.now(), false))?;
+                self.write_family(family, &table, output)?;
+                output.end()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_family(&self, family: &FamilySchema, table: &FamilyTable, output: &mut Output<'_>) -> Result<()> {
+        let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now: self.now() };
+        table.all(|cell| {
+            let keeps = family.rules.new_version_behavior || judge.judge(cell, family) == Verdict::Keep;
+            if keeps { output.add(&new_cell(cell)) } else { Ok(()) }
+        })
+    }
+
+    /// Takes the sequence of reads of a family's track.
+    pub fn note_cell(&self, cell: &LogCell<'_>) {
+        self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
+        self.with_track(cell.family, |track| {
+            track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
+            if cell.tags.ttl_ms.is_some() {
+                track.expiring.store(true, Ordering::Release);
+            }
+            if cell.kind.is_family_tombstone() {
+                track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
+                track.family_tombstones.store(true, Ordering::Release);
+            }
+        });
+    }
+}
+
+/// An extent counts as one of a family.
+pub fn add(file: u64, facts: &ExtentFacts, family: FamilyId) -> Item {
+    let reference = Reference { family, file, extent: facts.number };
+    Item::Add { reference, first_layer: facts.layers.0, last_layer: facts.layers.1 }
+}
+
+fn new_cell(cell: &MemCell) -> NewCell<'_> {
+    NewCell {
+        key: cell.key(),
+        tags: cell.tags().unwrap_or(crate::store::engine::values::no_tags()),
+        value: cell.value(),
+    }
+}
+
+/// Runs a matcher for each row that goes by.
+struct RowJudge<'a> {
+    prefix: Vec<u8>,
+    matcher: Option<FlushMatcher<'a>>,
+    now: crate::model::Timestamp,
+}
+
+impl<'a> RowJudge<'a> {
+    fn judge(&mut self, cell: &MemCell, family: &'a FamilySchema) -> Verdict {
+        let key = cell.key();
+        if self.matcher.is_none() || !key.starts_with(&self.prefix) {
+            let len = key::row_prefix_len(key).unwrap_or(key.len());
+            self.prefix = key[..len].to_vec();
+            self.matcher = Some(FlushMatcher::new(&family.rules, self.now));
+        }
+        match (&mut self.matcher, judged(key, cell.tags(), self.prefix.len(), Generation(0))) {
+            (Some(matcher), Some(cell)) => matcher.judge(&cell),
+            _ => Verdict::Keep,
+        }
+    }
+}
+
+/// A cell as the rules that judge it see it, without its value; `None` for a broken key.
+pub fn judged(
+    key: &[u8],
+    tags: Option<&crate::model::Tags>,
+    row_len: usize,
+    generation: Generation,
+) -> Option<StoredCell> {
+    let (timestamp, kind, seq) = key::decode_suffix(key)?;
+    let qualifier = key::qualifier_of(key, row_len)?;
+    let tags = tags.cloned().unwrap_or_default();
+    Some(StoredCell { qualifier, timestamp, kind, seq, generation, tags, value: ValueRef::default(), ordinal: 0 })
+}

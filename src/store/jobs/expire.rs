@@ -1,0 +1,87 @@
+//! Runs in which everything has expired leave as a whole, unread.
+//!
+//! Only what no read can see any more, and what hides nothing: cells past their family's TTL where MIN_VERSIONS is 0,
+//! and cells past their own.
+
+use std::sync::atomic::Ordering;
+
+use crate::backend::Event;
+use crate::journal::{Edit, Item};
+use crate::model::{FamilyRules, Origin, TableName, TableSchema, Timestamp};
+use crate::segment::ExtentFacts;
+use crate::store::engine::Engine;
+use crate::store::layout::runs::{Run, Runs};
+use crate::store::plan::planned::Planned;
+use crate::visibility::past_family_ttl;
+use crate::{ErrorKind, Result};
+
+impl Engine {
+    /// Drops runs in which everything has expired.
+    pub fn expire_runs(&self) -> Result<()> {
+        let _one = self.compacting.lock();
+        let (layout, now) = (self.layout(), self.now());
+        #[cfg(test)]
+        let now = if self.breaks(crate::store::options::Broken::ExpiresEarly) { Timestamp(now.0 + 1_500) } else { now };
+        let mut edit = Edit::default();
+        let catalogue = self.catalogue.load_full();
+        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+            for family in table.families.values() {
+                let Some(runs) = layout.runs(family.id) else { continue };
+                for run in expired(runs, &family.rules, now) {
+                    edit.items.extend(run.extents.iter().map(|extent| Item::Remove(extent.reference)));
+                }
+            }
+        }
+        if edit.items.is_empty() {
+            return Ok(());
+        }
+        let count = edit.items.len() as u64;
+        match self.change(|_| Ok(edit), |layout| self.show(layout, |_| None)) {
+            Err(e) if e.kind == ErrorKind::Busy => Ok(()),
+            other => {
+                other?;
+                self.signals.state.lock().expired_segments += count;
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether any cell of a table may expire.
+    pub fn may_expire(&self, table: &TableName) -> bool {
+        let catalogue = self.catalogue.load();
+        let mut families = catalogue.tables.get(table).into_iter().flat_map(|table| table.families.values());
+        families.any(|f| f.rules.ttl_ms.is_some() || self.track(f.id).expiring.load(Ordering::Acquire))
+    }
+
+    /// What is told once the first cells with a TTL of their own have come to a family: names of its directories
+    /// may not be kept for good any more. Before they are written.
+    pub fn first_ttl(&self, table: &TableSchema, cells: &[Planned<'_>]) -> Option<Event> {
+        let is_first = |cell: &Planned<'_>| {
+            cell.tags.ttl_ms.is_some() && !self.track(cell.family.id).expiring.load(Ordering::Acquire)
+        };
+        cells.iter().any(is_first).then(|| Event::Table { table: table.name.clone(), origin: Origin(0) })
+    }
+}
+
+/// The runs that are past as a whole.
+fn expired<'r>(runs: &'r Runs, rules: &FamilyRules, now: Timestamp) -> Vec<&'r Run> {
+    let (mut gone, mut kept): (Vec<&Run>, Vec<&Run>) = (Vec::new(), Vec::new());
+    for run in &runs.runs {
+        let all = |of: &dyn Fn(&ExtentFacts) -> bool| !run.is_damaged && run.facts().all(of);
+        let by_family = all(&|facts| past_family_ttl(rules, facts.greatest_timestamp, now));
+        let by_cells = || all(&|facts| facts.alive_until.is_some_and(|until| until < now));
+        // A put that has expired by itself may hide an older one for good. By timestamps, in classic families, the
+        // older one may have come later.
+        let hides = || !rules.new_version_behavior || kept.iter().any(|older| overlap(older, run));
+        if by_family || by_cells() && !hides() {
+            gone.push(run);
+        } else {
+            kept.push(run);
+        }
+    }
+    gone
+}
+
+fn overlap(one: &Run, other: &Run) -> bool {
+    one.first_key() <= other.last_key() && other.first_key() <= one.last_key()
+}

@@ -1,0 +1,284 @@
+//! The store's threads: one syncs the log at its interval, one flushes, one compacts, one builds secondary indexes, one
+//! reads ahead at the start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Result;
+use crate::backend::{CompactionKind, CompactionProgress, Status};
+use crate::env::sync::{self, Handle, Instant};
+use crate::model::SeqNo;
+use crate::store::engine::Engine;
+use crate::store::engine::signals::SignalState;
+use crate::store::options::Background;
+
+/// What nobody has added to for so long,
+const IDLE: Duration = Duration::from_secs(30);
+/// and that takes so much memory, is flushed.
+const IDLE_BYTES: u64 = 1 << 20;
+/// How often the compactor looks by itself.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Running threads; stopped and joined by [`Workers::stop`].
+pub struct Workers {
+    engine: Arc<Engine>,
+    threads: Vec<Handle<()>>,
+}
+
+impl Workers {
+    /// Starts the threads if the options ask for them.
+    pub fn start(engine: &Arc<Engine>) -> Self {
+        let mut workers = Self { engine: Arc::clone(engine), threads: Vec::new() };
+        if engine.options.background == Background::On {
+            workers.spawn("cellfs-sync", sync_loop);
+            workers.spawn("cellfs-flush", flush_loop);
+            workers.spawn("cellfs-compact", compact_loop);
+            workers.spawn("cellfs-index", index_loop);
+            if engine.has_to_prefetch() {
+                workers.spawn("cellfs-prefetch", |engine| note(engine, "prefetch", engine.prefetch()));
+            }
+        }
+        workers
+    }
+
+    fn spawn(&mut self, name: &str, body: fn(&Engine)) {
+        let engine = Arc::clone(&self.engine);
+        match sync::spawn(name, move || body(&engine)) {
+            Ok(thread) => self.threads.push(thread),
+            Err(e) => log::error!("start the thread {name}: {e}; its work is done when asked for only"),
+        }
+    }
+
+    /// Ends the threads after what they are doing now.
+    pub fn stop(&mut self) {
+        self.engine.wake(|state| state.stop = true);
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a background thread of the store panicked");
+            }
+        }
+    }
+}
+
+/// Waits until `ready` says so, the time is up, or the store stops; whether to go on.
+fn wait(engine: &Engine, time: Duration, mut ready: impl FnMut(&mut SignalState) -> bool) -> bool {
+    let until = Instant::now() + time;
+    let mut state = engine.signals.state.lock();
+    loop {
+        if state.stop {
+            return false;
+        }
+        if ready(&mut state) || engine.signals.changed.wait_until(&mut state, until).timed_out() {
+            return !state.stop;
+        }
+    }
+}
+
+fn sync_loop(engine: &Engine) {
+    while wait(engine, engine.options.sync_interval, |_| false) {
+        if engine.log.poison().is_none() {
+            note(engine, "sync the log", engine.sync_log());
+            note(engine, "flush what has been idle", engine.flush_idle());
+            if engine.structure.collect() > 0 {
+                // What those files led to is nobody's any more, perhaps.
+                engine.wake(|state| state.compact = true);
+            }
+            note(engine, "keep a reserve", engine.restore_reserve());
+            engine.release_past();
+            engine.notice_others();
+        }
+    }
+}
+
+fn flush_loop(engine: &Engine) {
+    while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
+        if engine.log.poison().is_none() && !engine.tables().frozen.is_empty() {
+            engine.signals.state.lock().flushing = true;
+            // Order: before the flush, during which the memtable is filled again.
+            engine.make_spare_ahead();
+            let result = engine.flush_frozen();
+            {
+                let mut state = engine.signals.state.lock();
+                state.flushing = false;
+                state.flush_failed = result.as_ref().err().cloned();
+            }
+            if result.is_err() {
+                // Not at full speed against a full disk.
+                wait(engine, Duration::from_secs(1), |_| false);
+            }
+            note(engine, "flush", result);
+            engine.wake(|state| state.compact = true);
+        }
+    }
+}
+
+fn compact_loop(engine: &Engine) {
+    note(engine, "find what is dead of large values", engine.judge_blobs());
+    while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
+        if std::mem::take(&mut engine.signals.state.lock().make_room) {
+            engine.make_disk_room();
+        } else if engine.log.poison().is_none() {
+            note(engine, "compact", engine.compact_as_needed());
+        }
+    }
+}
+
+fn index_loop(engine: &Engine) {
+    // What was stopped in between goes on at once.
+    let mut has_begun = false;
+    while wait(engine, LOOK, |state| !std::mem::replace(&mut has_begun, true) | std::mem::take(&mut state.index)) {
+        if engine.log.poison().is_none() && engine.has_to_build() {
+            // What fails is told there, and tried again with the next look.
+            let _ = engine.build_indexes();
+        }
+    }
+}
+
+fn activity(state: &SignalState) -> String {
+    let flushing = state.flushing.then(|| "flushing".to_owned());
+    let compacting = state.compaction.as_ref().map(|CompactionProgress { table, family, kind, percent }| {
+        let how = if *kind == CompactionKind::Major { "major compaction of" } else { "compacting" };
+        format!("{how} {table}:{family} {percent} %")
+    });
+    let other = (!state.activity.is_empty()).then(|| state.activity.clone());
+    flushing.into_iter().chain(compacting).chain(state.building.clone()).chain(other).collect::<Vec<_>>().join(", ")
+}
+
+/// Two things to say as one.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Keeps what has failed for `status`, until the same is done.
+fn note(engine: &Engine, what: &str, result: Result<()>) {
+    let Err(e) = result else {
+        let mut state = engine.signals.state.lock();
+        let is_mended = |text: &mut String| text.strip_prefix(what).is_some_and(|rest| rest.starts_with(": "));
+        state.last_error.take_if(is_mended);
+        return;
+    };
+    let text = format!("{what}: {e}");
+    log::error!("{text}");
+    engine.signals.state.lock().last_error = Some(text);
+}
+
+impl Engine {
+    /// Everything that was written is on the disk when this returns.
+    pub fn sync_log(&self) -> Result<()> {
+        self.log.check_poison()?;
+        self.sync_to(self.log.written())
+    }
+
+    /// As [`Engine::sync_log`], of what was written up to a number.
+    pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
+        let before = self.log.poison().is_some();
+        // Order: chunks before the records that lead to them.
+        let synced = self.log.sync_to(seq, &|| self.values.blobs.sync());
+        if synced.is_err() && !before {
+            self.rescue();
+        }
+        self.progress.note_synced(self.log.synced_record());
+        synced
+    }
+
+    /// Makes the next file of the log where a memtable was filled, so that no writer waits for that when the next one is.
+    fn make_spare_ahead(&self) {
+        let is_full = self.tables().frozen.iter().any(|frozen| frozen.table.bytes() >= self.options.memtable_bytes);
+        if !is_full || !self.log.needs_spare() {
+            return;
+        }
+        if let Err(e) = self.structure.next_number().and_then(|number| self.log.make_spare(number)) {
+            log::debug!("{e}; whoever needs it tries again");
+        }
+    }
+
+    /// After a failed sync: what may not be on the disk is written once more, to a file of its own, if that is possible.
+    fn rescue(&self) {
+        match crate::store::recover::rescue::rescue(self) {
+            Ok(records) => log::warn!("{records} records that were not on the disk are in a new file of the log now"),
+            Err(e) => log::error!("what was not on the disk could not be written elsewhere: {e}"),
+        }
+    }
+
+    /// What is in memory and was not added to for a while becomes extents, if it is worth a file.
+    fn flush_idle(&self) -> Result<()> {
+        let tables = self.tables();
+        let now = (self.log.written(), Instant::now());
+        let mut idle = self.idle.lock();
+        let (seq, since) = idle.get_or_insert(now);
+        if *seq != now.0 {
+            *idle = Some(now);
+            return Ok(());
+        }
+        let is_due = since.elapsed() >= IDLE && tables.active.bytes() >= IDLE_BYTES;
+        drop(idle);
+        if is_due { self.flush() } else { Ok(()) }
+    }
+
+    /// Numbers about the store.
+    pub fn status(&self) -> Result<Status> {
+        if self.options.background == Background::On {
+            self.notice_others();
+            note(self, "find what is dead of large values", self.judge_blobs());
+        }
+        let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
+        let (tables, layout) = (self.tables(), self.structure.layout());
+        let memtable_cells: u64 = tables.all().map(|t| t.len()).sum();
+        let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
+        let (segment_bytes, segments) = self.structure.bytes();
+        let blobs = self.values.blobs.stats();
+        let kept = blobs.bytes.saturating_sub(blobs.punched) + self.log.bytes();
+        self.forget_damage();
+        let state = self.signals.state.lock();
+        Ok(Status {
+            cells: self.stored_cells(&layout, &tables),
+            segments,
+            segment_bytes: segment_bytes + kept,
+            live_bytes: self.live_bytes(&layout).min(segment_bytes) + kept,
+            index_bytes: 0,
+            memtable_cells,
+            memtable_bytes,
+            last_seq: self.log.written().0,
+            checkpoint_seq: layout.state.covered.0,
+            synced_seq: self.log.synced().0,
+            flushes: layout.state.flushes,
+            compactions: layout.state.compactions,
+            activity: activity(&state),
+            reads_alone: None,
+            compaction: state.compaction.clone(),
+            poisoned: self.log.poison(),
+            last_error: joined(joined(state.last_error.clone(), state.unbuilt.clone()), self.met.sentence()),
+            cells_read: self.looks.load(std::sync::atomic::Ordering::Relaxed),
+            damaged_reads: self.met.count(),
+            expired_segments: state.expired_segments,
+            disk_total: disk.total,
+            disk_free: disk.free,
+            disk_available: disk.available,
+            disk_writable: self.room_for_writes(disk.available),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::options::StoreOptions;
+    use crate::{Error, ErrorKind};
+
+    /// Else a disk that was full once is told as full for ever.
+    #[test]
+    fn what_has_failed_is_told_until_the_same_is_done() {
+        let env = Arc::new(crate::env::SimEnv::new());
+        let store = Store::open(StoreOptions { env, background: Background::Off, ..StoreOptions::new("/s") }).unwrap();
+        let told = || store.engine.status().unwrap().last_error;
+        note(&store.engine, "flush", Err(Error::new(ErrorKind::NoSpace, "no room")));
+        note(&store.engine, "flush what has been idle", Ok(()));
+        assert_eq!(told().as_deref(), Some("flush: no room"));
+        note(&store.engine, "flush", Ok(()));
+        assert_eq!(told(), None);
+    }
+}

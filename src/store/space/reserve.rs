@@ -1,0 +1,313 @@
+//! Room that is given back when the disk is full, so that deleting and compacting still work; and how large things are
+//! on a small disk.
+//!
+//! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::Env;
+use crate::env::sync::Instant;
+use crate::store::engine::Engine;
+use crate::store::engine::sizes::LEAST_SLICE;
+use crate::store::layout::runs::Run;
+use crate::store::options::Background;
+use crate::{Error, ErrorKind, Result};
+
+/// A file of it, at least.
+const LEAST_PART: u64 = 4096;
+/// What opening a store, a flush and a compaction take of it first, and a delete.
+const FIRST_USED: u64 = 64 << 10;
+const FIRST_FOR_DELETES: u64 = 16 << 10;
+
+/// So long a delete waits for what a compaction gives back.
+const GIVES_BACK: Duration = Duration::from_secs(5);
+
+/// Of so many free bytes those that are reserved at most: others write too.
+fn beside(free: u64) -> u64 {
+    free / 5 * 4
+}
+
+/// What of the reserve there is room for.
+struct Share {
+    all: u64,
+    room: u64,
+}
+
+impl Share {
+    /// Of so many bytes in all, where so many are free or reserved.
+    fn new(all: u64, free: u64) -> Self {
+        Self { all, room: beside(free).min(all) }
+    }
+
+    /// Of a part of so many bytes.
+    fn of(&self, bytes: u64) -> u64 {
+        let share = u128::from(bytes) * u128::from(self.room) / u128::from(self.all.max(1));
+        u64::try_from(share).unwrap_or(bytes)
+    }
+}
+
+/// What may use what is reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Deletes,
+    Maintenance,
+}
+
+impl Use {
+    /// The files it may use. Order: what deletes may use first.
+    fn paths(self, store: &Path) -> Vec<PathBuf> {
+        match self {
+            Self::Deletes => vec![deletes_path(store)],
+            Self::Maintenance => paths(store).into(),
+        }
+    }
+}
+
+fn deletes_path(store: &Path) -> PathBuf {
+    store.join("reserve")
+}
+
+fn last_path(store: &Path) -> PathBuf {
+    store.join("reserve.last")
+}
+
+fn is_full<T>(done: &Result<T>) -> bool {
+    done.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace)
+}
+
+/// The files that keep it.
+pub fn paths(store: &Path) -> [PathBuf; 2] {
+    [deletes_path(store), last_path(store)]
+}
+
+/// Does what opening a store needs, with what is reserved if there is no other room: no more of it than that, for others
+/// take the rest.
+pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut bytes = FIRST_USED;
+    loop {
+        match action() {
+            Err(e) if e.kind == ErrorKind::NoSpace && shorten(env, store, Use::Maintenance, bytes) => bytes *= 2,
+            done => return done,
+        }
+    }
+}
+
+/// Gives back to the disk so many bytes of what is reserved; whether there were any.
+fn shorten(env: &dyn Env, store: &Path, by: Use, bytes: u64) -> bool {
+    by.paths(store).iter().any(|path| {
+        let Ok(file) = env.open(path) else { return false };
+        match file.len() {
+            // Whole blocks of the disk.
+            Ok(len) if len >= bytes + LEAST_PART => file.set_len((len - bytes) / LEAST_PART * LEAST_PART).is_ok(),
+            _ => env.remove(path).is_ok(),
+        }
+    })
+}
+
+/// Whether neither the disk nor what is reserved has room for opening a store.
+pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
+    let usable = env.disk_space(store).map_or(u64::MAX, |space| space.usable);
+    let is_there = |path: &PathBuf| env.exists(path).unwrap_or(true);
+    usable < FIRST_USED && !paths(store).iter().any(is_there)
+}
+
+impl Engine {
+    /// Gives so many bytes of the reserve back to the disk, or what there is of them; whether there were any.
+    fn release_reserve(&self, by: Use, bytes: u64) -> bool {
+        let released = shorten(&*self.options.env, &self.options.path, by, bytes);
+        if released {
+            self.run_short();
+        }
+        released
+    }
+
+    /// Lets deletes have so many bytes of what is reserved for them.
+    pub fn release_for_deletes(&self, bytes: u64) {
+        self.release_reserve(Use::Deletes, bytes.max(FIRST_FOR_DELETES));
+    }
+
+    /// Makes what is missing of the reserve, by what is stored, and gives back what is a third more than it; lets everything
+    /// be written again once there is room beside it. Of room for a part alone both files get a part, or whoever fills the
+    /// disk takes it all: then nothing can be deleted, and a store cannot be opened.
+    pub fn restore_reserve(&self) -> Result<()> {
+        let (env, store) = (&self.options.env, &self.options.path);
+        let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
+        // Order: one at a time, or one finds the file that another makes, and removes it as its own.
+        let _alone = self.disk.restoring.lock();
+        let space = env.disk_space(store).map_err(io)?;
+        let mut usable = space.usable;
+        let wanted = self.wanted_reserve();
+        let held: u64 = wanted.iter().map(|(path, _)| self.len_of(path)).sum();
+        let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), usable + held);
+        let mut whole = true;
+        for (path, bytes) in wanted {
+            let file = match env.open(&path) {
+                Ok(file) => Some(file),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+                Err(e) => return Err(io(e)),
+            };
+            let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
+            // Not anew for each cell.
+            if len > 0 && bytes < len + len / 4 {
+                // Not what others would take at once of a full disk.
+                if let Some(file) = file.filter(|_| bytes < len - len / 4 && !self.disk.is_short()) {
+                    file.set_len(bytes).map_err(io)?;
+                }
+                continue;
+            }
+            let part = share.of(bytes).min(len + beside(usable));
+            whole &= part == bytes;
+            if part < LEAST_PART.max(len + len / 4) {
+                continue;
+            }
+            let filled = file.map_or_else(|| env.create_new(&path), Ok);
+            if let Err(e) = filled.and_then(|file| file.allocate(part)) {
+                // What was reserved before stays; an empty file is of no use to anyone.
+                if len == 0 {
+                    let _ = env.remove(&path);
+                }
+                return Err(io(e));
+            }
+            usable = usable.saturating_sub(part - len);
+        }
+        let available = space.available.saturating_sub(space.usable - usable);
+        if usable >= self.needed_by_flushes() {
+            self.disk.set_out(false);
+        }
+        if whole && available >= self.disk.sizes.enough {
+            self.disk.takes_all();
+        }
+        Ok(())
+    }
+
+    /// As [`Engine::restore_reserve`], where what it is for goes on without it.
+    pub fn try_to_restore(&self) {
+        if let Err(e) = self.restore_reserve() {
+            log::warn!("{e}; it is tried again");
+        }
+    }
+
+    /// What is to be reserved, by what is stored, in which files; what is in memory can be flushed with it. Order: what
+    /// makes room in the end first.
+    fn wanted_reserve(&self) -> [(PathBuf, u64); 2] {
+        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
+        let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
+        let (last, deletes) = self.disk.sizes.reserved(stored);
+        let last = last.max(self.needed_by_flushes().min(self.disk.sizes.last));
+        let store = &self.options.path;
+        [(last_path(store), last), (deletes_path(store), deletes)]
+    }
+
+    /// Bytes of a slice of a merge of `runs`: on a full disk so few that they fit into what is free and reserved, with
+    /// what belongs to them, if their room comes back. Else slices would use up what deletes need.
+    pub fn slice_bytes(&self, runs: &[Arc<Run>]) -> u64 {
+        let whole = self.options.segment_bytes;
+        if !self.disk.is_short() || !self.structure.comes_back(runs) {
+            return whole;
+        }
+        let env = &self.options.env;
+        let free = env.disk_space(&self.options.path).map_or(0, |space| space.usable);
+        let reserved: u64 = paths(&self.options.path).iter().map(|path| self.len_of(path)).sum();
+        whole.min(((free + reserved) / 2).max(LEAST_SLICE))
+    }
+
+    /// Bytes of a file; 0 if there is none.
+    fn len_of(&self, path: &Path) -> u64 {
+        self.options.env.open(path).and_then(|file| file.len()).unwrap_or(0)
+    }
+
+    /// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
+    pub fn room_for_writes(&self, available: u64) -> u64 {
+        if !self.disk.is_short() {
+            return available.saturating_sub(self.disk.sizes.least);
+        }
+        let missing = |(path, bytes): &(PathBuf, u64)| bytes.saturating_sub(self.len_of(path));
+        let missing: u64 = self.wanted_reserve().iter().map(missing).sum();
+        let left = available.saturating_sub(missing + missing / 4);
+        if left < self.disk.sizes.enough { 0 } else { left - self.disk.sizes.least }
+    }
+
+    /// As [`Engine::restore_reserve`], when the store is opened: which it is without a reserve too.
+    pub fn begin_reserve(&self) {
+        self.try_to_restore();
+        self.look_at_room();
+    }
+
+    /// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
+    /// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
+    pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+        let (mut done, mut bytes) = (action(), FIRST_FOR_DELETES);
+        while is_full(&done) && self.release_reserve(Use::Deletes, bytes) {
+            done = action();
+            bytes *= 2;
+        }
+        if self.options.background == Background::On && is_full(&done) {
+            self.run_short();
+            self.wake(|state| state.make_room = true);
+            let until = Instant::now() + GIVES_BACK;
+            while is_full(&done) && self.disk.await_moment(until) {
+                done = action();
+            }
+        }
+        if is_full(&done) {
+            self.look_at_room();
+        }
+        done
+    }
+
+    /// Does what makes room in the end: with the reserve, if it does not without; no more of it than needed, for others
+    /// take the rest.
+    pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+        let (mut done, mut bytes) = (action(), FIRST_USED);
+        while is_full(&done) && self.release_reserve(Use::Maintenance, bytes) {
+            done = action();
+            bytes *= 2;
+        }
+        if bytes > FIRST_USED && is_full(&done) {
+            // Before others take it.
+            self.try_to_restore();
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::options::StoreOptions;
+
+    /// Else one found the file that another was making, told that there is no room, and removed it.
+    #[test]
+    fn the_reserve_is_made_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = StoreOptions { background: Background::Off, ..StoreOptions::new(dir.path()) };
+        let store = Store::open(options).unwrap();
+        let engine = &store.engine;
+        for _ in 0..100 {
+            paths(dir.path()).iter().for_each(|path| std::fs::remove_file(path).unwrap());
+            std::thread::scope(|scope| {
+                let made = [(); 4].map(|()| scope.spawn(|| engine.restore_reserve()));
+                made.into_iter().for_each(|made| made.join().unwrap().unwrap());
+            });
+            assert!([deletes_path, last_path].iter().all(|path| path(dir.path()).exists()));
+        }
+    }
+
+    /// Else a daemon that was killed on a full disk cannot be started again, where a socket takes a block.
+    #[test]
+    fn what_a_daemon_makes_gets_room_from_the_reserve() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(deletes_path(dir.path()), vec![0; 1 << 20]).unwrap();
+        let reserved = || std::fs::metadata(deletes_path(dir.path())).map_or(0, |file| file.len());
+        let made = Store::with_reserve_of(dir.path(), || match reserved() {
+            left if left > 900_000 => Err(Error::new(ErrorKind::NoSpace, "no room")),
+            left => Ok(left),
+        });
+        assert!((1..900_000).contains(&made.unwrap()));
+        let failed = Store::with_reserve_of(dir.path(), || -> Result<()> { Err(Error::new(ErrorKind::Io, "broken")) });
+        assert!(failed.is_err() && reserved() > 0);
+    }
+}

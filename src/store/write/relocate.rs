@@ -1,0 +1,141 @@
+//! Renaming a row or a family of a row: all its versions in one atomic batch.
+
+use crate::backend::{Directory, Event};
+use crate::format::key;
+use crate::model::{
+    CellKind, DeleteKind, DeleteMarker, FamilySchema, Mutation, Origin, Tags, Time, Timestamp, Value, check_row,
+};
+use crate::store::engine::values::INLINE;
+use crate::store::engine::{Engine, family};
+use crate::store::plan::batch::RowCell;
+use crate::store::plan::planned::Planned;
+use crate::store::plan::planner::{Lazily, Planner};
+use crate::store::secondary::constraint::Judged;
+use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell};
+use crate::{Error, ErrorKind, Result};
+
+/// Most cells and most bytes of values that move in one step.
+const CELLS_MAX: usize = 100_000;
+const BYTES_MAX: u64 = 64 << 20;
+/// Bytes that move of a value in chunks, at most about.
+const ROOT: u64 = 5 << 10;
+
+impl Engine {
+    /// Moves everything that a directory shows, newest versions and history, to another one of the same level.
+    ///
+    /// `CrossDevice` where it is too large for one batch, or where the target could not show it.
+    pub fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+        check_row(&to.row)?;
+        self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
+        let catalogue = self.catalogue.load();
+        let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
+        let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
+        let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
+        let (snapshot, now) = (Lazily::of(self), self.now());
+        let planner =
+            Planner { engine: self, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
+        let names: Vec<&String> =
+            from.family.as_ref().map_or_else(|| from_table.families.keys().collect(), |f| vec![f]);
+        let mut cells = Vec::new();
+        let mut markers = Vec::new();
+        for name in names {
+            let before = cells.len();
+            let source = family(from_table, name)?;
+            let target = family(to_table, to.family.as_ref().unwrap_or(name));
+            for visible in self.everything(&planner, source)? {
+                // Not EXDEV: copying would end half-way.
+                let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
+                cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
+            }
+            if cells.len() > before {
+                self.check_target(&planner, target?, to)?;
+                let kind = DeleteKind::Family { family: name.clone() };
+                markers.push(DeleteMarker { kind, time: Time::AfterNewest, erases: true });
+            }
+        }
+        check_size(&cells)?;
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let plan = planner.plan(vec![Mutation::Delete(markers)])?;
+        cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
+        let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
+        let (seq, _) = self.commit(cells.into_iter(), Judged::Newest, None)?;
+        drop((locks, declared));
+        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
+        let event = |of: &Directory| Event::Row {
+            table: of.table.clone(),
+            row: of.row.clone(),
+            family: of.family.clone(),
+            origin,
+        };
+        self.announce(&[event(from), event(to)]);
+        self.announce(ttl.as_slice());
+        Ok(())
+    }
+
+    /// Live and kept versions of a row and family; one more than may move at the most.
+    fn everything(&self, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
+        let prefix = key::row_prefix(planner.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, family.id, &prefix, 1024)?;
+        let plain = ReadRules::plain(&family.rules, planner.now);
+        let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
+        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+        let mut found = Vec::new();
+        while found.len() <= CELLS_MAX
+            && let Some(visible) = reader.next()?
+        {
+            found.push(visible);
+        }
+        Ok(found)
+    }
+
+    /// In classic families a tombstone at the target would hide what arrives.
+    fn check_target(&self, planner: &Planner<'_>, target: &FamilySchema, to: &Directory) -> Result<()> {
+        if target.rules.new_version_behavior {
+            return Ok(());
+        }
+        let prefix = key::row_prefix(&to.row);
+        let mut cursor = self.row_cursor(&planner.snapshot, target.id, &prefix, 4)?;
+        let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
+        match FamilyReader::new(cursor.row(prefix), rules).next()? {
+            Some(_) => Err(cross("tombstones at the target would hide what is moved")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same version at the target, sharing its bytes.
+fn moved<'a>(visible: VisibleCell, target: &'a FamilySchema, now: Timestamp) -> Planned<'a> {
+    let family = &target.rules;
+    let (qualifier, timestamp) = (visible.cell.qualifier.clone(), visible.cell.timestamp);
+    let ended_at = visible.deleted_at;
+    let info = crate::visibility::version_info(visible, family, now);
+    let tags = Tags {
+        file: info.tags.file.clone(),
+        ttl_ms: info.tags.ttl_ms,
+        ended_at,
+        written_at: if ended_at.is_some() { Some(now) } else { info.tags.written_at },
+        ..Tags::default()
+    };
+    Planned { family: target, qualifier, timestamp, kind: CellKind::Put, tags, value: Value::Shared(info) }
+}
+
+fn check_size(cells: &[RowCell<'_>]) -> Result<()> {
+    let moves = |len: u64| if len > INLINE { ROOT } else { len };
+    let bytes: u64 = cells.iter().map(|cell| moves(cell.cell.value.len())).sum();
+    if cells.len() > CELLS_MAX || bytes > BYTES_MAX {
+        let text = format!(
+            "more than {CELLS_MAX} versions or {BYTES_MAX} bytes of small values do not move in one step; `cellfs mv \
+             STORE FROM TO` moves them in parts, with their history"
+        );
+        return Err(cross(&text));
+    }
+    Ok(())
+}
+
+fn cross(text: &str) -> Error {
+    Error::new(ErrorKind::CrossDevice, format!("{text}; `mv` then copies and removes"))
+}

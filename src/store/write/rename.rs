@@ -1,0 +1,220 @@
+//! Changes that share a version's bytes: renames, exchanges, attributes.
+
+use std::sync::atomic::Ordering;
+
+use super::apply::events_of;
+use crate::backend::{Leaves, RenameCell, RenameMode};
+use crate::format::key;
+use crate::model::{
+    AttributeChange, CellInfo, CellKind, ColumnKey, FamilyId, FamilySchema, FileChange, Origin, TableSchema, Tags,
+    Time, TimeRange, Timestamp, Tombstone, Value, check_row,
+};
+use crate::segment::Reading;
+use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::engine::{Engine, family};
+use crate::store::plan::batch::RowCell;
+use crate::store::plan::planned::Planned;
+use crate::store::plan::planner::{Lazily, Planner};
+use crate::store::secondary::constraint::Judged;
+use crate::visibility::{self, Past};
+use crate::{Error, ErrorKind, Result};
+
+/// One name of a rename.
+struct Place<'a> {
+    planner: Planner<'a>,
+    family: &'a FamilySchema,
+    key: &'a ColumnKey,
+}
+
+impl<'a> Place<'a> {
+    fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
+        let snapshot = &self.planner.snapshot;
+        self.planner.engine.newest_in(snapshot, self.family, self.planner.row, &self.key.qualifier, range)
+    }
+
+    /// The version of a time, live or kept.
+    fn version(&self, timestamp: Timestamp) -> Result<Option<CellInfo>> {
+        let (planner, qualifier) = (&self.planner, &self.key.qualifier);
+        planner.engine.version_in(&planner.snapshot, (self.family, planner.row), qualifier, timestamp)
+    }
+
+    /// The source's version as a put here.
+    fn put(&self, source: &CellInfo, time: Time) -> Result<Planned<'a>> {
+        let qualifier = self.key.qualifier.clone();
+        let timestamp = self.planner.put_time(self.family, &qualifier, time)?;
+        let file = source.tags.file.with(&FileChange::of_time(Some(source.mtime())));
+        let written_at = self.planner.written_at(time, timestamp);
+        let tags = Tags { file, ttl_ms: source.tags.ttl_ms, written_at, ..Tags::default() };
+        let value = Value::Shared(source.clone());
+        Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
+    }
+
+    /// The tombstone that the old name gets; it erases a column that has only this version, which goes to `to`.
+    fn bury(&self, version: Option<Timestamp>, leaves: Leaves, to: &ColumnKey) -> Result<Planned<'a>> {
+        let qualifier = self.key.qualifier.clone();
+        if let Some(timestamp) = version {
+            return Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Version, false));
+        }
+        let erases = leaves == Leaves::Nothing && self.is_temporary(to)?;
+        let timestamp = self.planner.put_time(self.family, &qualifier, Time::AfterNewest)?;
+        Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Column, erases))
+    }
+
+    /// Whether nothing is to be left of the column, whose one version goes to another name.
+    fn is_temporary(&self, to: &ColumnKey) -> Result<bool> {
+        let row = key::row_prefix(self.planner.row);
+        let column = key::column_prefix(&row, &self.key.qualifier);
+        let snapshot = &self.planner.snapshot;
+        let mut cursor = match self.planner.engine.is_alone(snapshot, self.family.id) {
+            true => column_alone(snapshot, self.family.id, &row, &column)?,
+            false => Cursor::of_column(snapshot, self.family.id, &row, &column)?,
+        };
+        Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier)? {
+            Past::One => true,
+            Past::OneSinceErased => !is_backup(&self.key.qualifier, &to.qualifier),
+            Past::Other => false,
+        })
+    }
+}
+
+/// Whether a name is that of a backup (`q~`, `q.bak`, `q.1`): who moves a file there makes it anew, and what it has been
+/// is asked of its own name.
+fn is_backup(of: &[u8], name: &[u8]) -> bool {
+    name.len() > of.len() && name.starts_with(of)
+}
+
+/// The cells of a column.
+fn column_alone(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Cursor> {
+    // Mostly there is one: with room for two, one look tells that there are no more.
+    let mut cursor = Cursor::in_memory(snapshot, family, column, key::prefix_end(column), 2)?;
+    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+        if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {
+            cursor = cursor.with_run(run, column, Reading::Point)?;
+        }
+    }
+    Ok(cursor)
+}
+
+fn not_found(key: &ColumnKey) -> Error {
+    let text = format!(
+        "{}, row {}: {}:{} does not exist",
+        key.table,
+        key.row.escape_ascii(),
+        key.family,
+        key.qualifier.escape_ascii()
+    );
+    Error::new(ErrorKind::NotFound, text)
+}
+
+impl Engine {
+    /// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
+    /// family stored.
+    fn is_alone(&self, snapshot: &Snapshot, family: FamilyId) -> bool {
+        snapshot.doubt.is_none() && !self.track(family).family_tombstones.load(Ordering::Acquire)
+    }
+
+    fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
+        let (snapshot, now) = (Lazily::of(self), self.now());
+        let planner = Planner { engine: self, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
+        Ok(Place { planner, family: family(table, &key.family)?, key })
+    }
+
+    /// Moves a cell, in one atomic record; the version that the target got.
+    pub fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        check_row(&rename.to.row)?;
+        self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
+        let catalogue = self.catalogue.load();
+        let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
+        let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
+        let locks = self.lock_rows((from_table, &rename.from.row), (to_table, &rename.to.row));
+        let from = self.place(from_table, &rename.from)?;
+        let to = self.place(to_table, &rename.to)?;
+        let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
+        let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
+        if rename.from == rename.to && rename.to_version == Some(source.timestamp) {
+            return Ok(source);
+        }
+        // Within one column the whole column's tombstone would hide the version that is put.
+        let within = (rename.from == rename.to).then_some(source.timestamp);
+        let moved_version = rename.from_version.or(within);
+        let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
+        let target = to.put(&source, time)?;
+        let other = match rename.mode {
+            RenameMode::Replace => from.bury(moved_version, rename.leaves, &rename.to)?,
+            RenameMode::NoReplace => {
+                let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
+                if to.newest(range)?.is_some() {
+                    let text = format!("{} exists", rename.to.qualifier.escape_ascii());
+                    return Err(Error::new(ErrorKind::AlreadyExists, text));
+                }
+                from.bury(moved_version, rename.leaves, &rename.to)?
+            }
+            RenameMode::Exchange => {
+                let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;
+                from.put(&back, Time::AfterNewest)?
+            }
+        };
+        let first_ttl = self.first_ttl(to_table, std::slice::from_ref(&target));
+        let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
+        events.extend(first_ttl);
+        events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
+        let cells = vec![
+            RowCell { table: to_table, row: &rename.to.row, cell: target },
+            RowCell { table: from_table, row: &rename.from.row, cell: other },
+        ];
+        let (seq, written) = self.commit(cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
+        drop((locks, declared));
+        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
+        self.announce(&events);
+        written.into_iter().next().ok_or_else(|| not_found(&rename.from))
+    }
+
+    /// Puts a stored version again, with the same timestamp and bytes and other attributes, unless it has them.
+    pub fn set_attributes(
+        &self,
+        column: &ColumnKey,
+        cell: &CellInfo,
+        change: &AttributeChange,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        self.log.check_poison()?;
+        self.make_room(false)?;
+        let declared = self.declaring.read();
+        let catalogue = self.catalogue.load();
+        let table = self.writable(self.table(&catalogue, &column.table)?)?;
+        let lock = self.lock_row(table, &column.row);
+        let place = self.place(table, column)?;
+        let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
+        let mut file = change.file;
+        file.mtime = file.mtime.filter(|time| *time != stored.mtime());
+        let (file, ttl_ms) = (stored.tags.file.with(&file), change.ttl_ms.unwrap_or(stored.tags.ttl_ms));
+        if file == stored.tags.file && ttl_ms == stored.tags.ttl_ms {
+            return Ok(stored);
+        }
+        let tags = Tags {
+            file,
+            ttl_ms,
+            // A deleted version that is kept stays deleted.
+            ended_at: stored.deleted_at,
+            written_at: match stored.deleted_at {
+                Some(_) if stored.tags.ended_at.is_none() => Some(place.planner.now),
+                _ => stored.tags.written_at,
+            },
+            erases: true,
+            ..Tags::default()
+        };
+        let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
+        let value = Value::Shared(stored);
+        let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
+        let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
+        events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
+        let cells = vec![RowCell { table, row: &column.row, cell: put }];
+        let (seq, written) = self.commit(cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
+        drop((lock, declared));
+        self.settle(seq, self.durability(table))?;
+        self.announce(&events);
+        written.into_iter().next().ok_or_else(|| not_found(column))
+    }
+}
