@@ -5,78 +5,32 @@
 //! Lock order: the node table, then a node's state, then a handle's state; the backend is called with a
 //! node's state locked, never with the table locked.
 
-mod absent;
-mod access;
-mod accesses;
-mod ahead;
-mod announce;
-mod append;
-mod astray;
-mod attr;
-mod cell_io;
-mod changes;
-mod closing;
-mod commit;
-mod content;
-mod copies;
-mod counters;
-mod cursor;
-mod dated;
-mod directory;
+mod cache;
+mod counts;
 pub mod errno;
-mod expiry;
-mod feed;
 mod handles;
-mod held;
-mod held_text;
-mod history;
-mod identities;
-mod intake;
-mod judge;
-mod lack;
-mod lines;
-mod listing;
-mod modes;
-mod moments;
-mod node;
+mod kinds;
 mod nodes;
-mod numbers;
+mod ops;
 mod options;
-mod passed;
-mod refusals;
-mod remove;
-mod removing;
-mod rename;
-mod rename_cell;
-mod rename_table;
-mod running;
-mod scratch;
 mod session;
-mod setattr;
-mod snapshots;
-mod stream;
-mod subject;
-mod text;
-mod times;
-mod told;
-mod walks;
-mod xattr;
+mod views;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use access::Creator;
-pub use announce::{Invalidation, Invalidations, Message};
-pub use attr::{Attr, EntryReply, Kind, Lookup};
-pub use closing::Closing;
-pub use content::{Beyond, Content};
-pub use counters::{Operation, OperationNumbers};
-pub use handles::{OpenFlags, Opened};
-pub use listing::DirEntry;
+pub use cache::announce::{Invalidation, Invalidations, Message};
+pub use counts::counters::{Operation, OperationNumbers};
+pub use handles::table::{OpenFlags, Opened};
+pub use nodes::access::Creator;
+pub use ops::attr::{Attr, EntryReply, Kind, Lookup};
+pub use ops::listing::DirEntry;
+pub use ops::setattr::SetAttr;
+pub use ops::xattr::{SetXattr, Xattr};
 pub use options::{Options, Told};
-pub use setattr::SetAttr;
-pub use xattr::{SetXattr, Xattr};
+pub use session::closing::Closing;
+pub use session::content::{Beyond, Content};
 
 use crate::backend::Backend;
 use crate::error::RENAMED;
@@ -85,9 +39,18 @@ use crate::tree::escape::Spelling;
 use crate::tree::place::{NodeKey, Place, View};
 use crate::tree::resolve::Tree;
 use crate::{Error, ErrorKind, Result};
-use handles::Handles;
-use nodes::{Node, NodeTable};
-use refusals::Refusals;
+use cache::{absent, changes};
+use counts::refusals::Refusals;
+use counts::{counters, subject};
+use handles::table::Handles;
+use handles::{ahead, held, table};
+use kinds::{accesses, dated, feed, judge, scratch, text};
+use nodes::modes;
+use nodes::node::Node;
+use nodes::table::NodeTable;
+use ops::removing;
+use session::copies;
+use views::{lack, moments, snapshots, walks};
 
 /// Who makes a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +81,7 @@ pub struct Fs {
     nodes: NodeTable,
     handles: Handles,
     /// Entries of open directories.
-    held: held::Held<handles::DirHandle>,
+    held: held::Held<table::DirHandle>,
     /// Pages of them that were fetched ahead.
     fetched: ahead::Fetched,
     refusals: Refusals,
@@ -269,28 +232,28 @@ impl Fs {
 
     /// Whether an open file is one of the catalogue's, or another that is generated.
     pub fn is_text(&self, handle: u64) -> bool {
-        matches!(self.handles.get(handle), Ok(handles::Handle::Text(_)))
+        matches!(self.handles.get(handle), Ok(table::Handle::Text(_)))
     }
 
     /// Whether a read of an open file may take long: it is made while it is read.
     pub fn is_made_by_reads(&self, handle: u64) -> bool {
-        matches!(self.handles.get(handle), Ok(handles::Handle::Text(text)) if text.streams.is_some())
+        matches!(self.handles.get(handle), Ok(table::Handle::Text(text)) if text.streams.is_some())
     }
 
     /// Whether a write to an open file may take long: it takes a stream, or declares a check of what is stored.
     pub fn takes_long(&self, handle: u64) -> bool {
-        let Ok(handles::Handle::Text(text)) = self.handles.get(handle) else { return false };
+        let Ok(table::Handle::Text(text)) = self.handles.get(handle) else { return false };
         text.takes.is_some() || judge::declares_check(&text.node.key()).is_some()
     }
 
     /// Whether the release of an open file commits something.
     pub fn commits_at_release(&self, handle: u64) -> bool {
         match self.handles.get(handle) {
-            Ok(handles::Handle::File(file)) => {
+            Ok(table::Handle::File(file)) => {
                 let own = file.state.lock();
                 (own.written || own.emptied) && own.refused.is_none() && own.failed.is_none()
             }
-            Ok(handles::Handle::Text(_)) => true,
+            Ok(table::Handle::Text(_)) => true,
             _ => false,
         }
     }

@@ -1,0 +1,5 @@
+//! What is counted and remembered of requests.
+
+pub(super) mod counters;
+pub(super) mod refusals;
+pub(super) mod subject;

@@ -1,0 +1,377 @@
+//! Writing below `.history`: versions by their names, scratch files, and keys of shortened names.
+//!
+//! What a program writes there becomes one Put a version, with the mtime and the TTL that were set on the
+//! file, whatever the order in which names and keys arrive.
+
+use std::sync::Arc;
+
+use super::scratch::Meta;
+use crate::backend::RenameMode;
+use crate::fs::nodes::node::Node;
+use crate::fs::session::content::Content;
+use crate::fs::{Fs, not_permitted};
+use crate::model::{
+    AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
+    Timestamp, Value,
+};
+use crate::tree::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
+use crate::tree::history::{waiting_family, waiting_row};
+use crate::tree::place::{
+    FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace, family_of,
+};
+use crate::tree::suffix::{self, Suffix};
+use crate::{Error, ErrorKind, Result};
+
+/// Scratch files that are looked at together.
+const PAGE: usize = 256;
+
+/// A version that the history names: its column, its timestamp, and its end if it is a deleted one.
+type Version<'p> = (&'p Arc<ColumnKey>, Timestamp, Option<Timestamp>);
+
+fn history(place: Place) -> NodeKey {
+    NodeKey { view: View::History, ..NodeKey::plain(place) }
+}
+
+fn version_of(place: &Place) -> Option<Version<'_>> {
+    match place {
+        Place::Version(column, timestamp) => Some((column, *timestamp, None)),
+        Place::Ended(column, timestamp, end) => Some((column, *timestamp, Some(*end))),
+        _ => None,
+    }
+}
+
+impl Fs {
+    /// mkdir(2) below `.history`.
+    pub(in crate::fs) fn make_in_history(&self, key: &NodeKey) -> Result<()> {
+        let (backend, tree) = (&self.tree.backend, &self.tree);
+        let origin = Origin(self.nodes.number(key));
+        match &key.place {
+            Place::Namespace(name) => {
+                backend.alter(crate::fs::ops::directory::create_namespace(name), origin)?;
+                tree.unmade.namespace(name);
+                Ok(())
+            }
+            Place::Table(name) => {
+                backend.alter(CatalogueChange::CreateTable(crate::fs::ops::directory::new_table(name)), origin)?;
+                tree.unmade.table(name);
+                Ok(())
+            }
+            Place::Row(row) => tree.restored.add_row(row),
+            Place::Family(family) => self.make_restored_family(family),
+            Place::Waiting(waiting) => match &waiting.family {
+                None => tree.waiting.add_row(&waiting_row(waiting)),
+                Some(family) => tree.waiting.add_family(&waiting_family(waiting, family)),
+            },
+            Place::Schema(place) if tree.unmade.make(place) => Ok(()),
+            Place::Schema(place) => match place.as_ref() {
+                SchemaPlace::Family(table, family) => self.declare_restored(table, family, true),
+                SchemaPlace::Index(table, index) => self.declare_index(table, index, Origin::default()),
+                place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, Origin::default()),
+                _ => Err(not_permitted("only families are made here")),
+            },
+            _ => Err(not_permitted("the history has no directories at this level")),
+        }
+    }
+
+    /// The directory of a family in a row; the family is declared if the table lacks it.
+    fn make_restored_family(&self, family: &FamilyPlace) -> Result<()> {
+        self.declare_restored(&family.table, &family.family, false)?;
+        self.tree.restored.add_family(family)
+    }
+
+    fn declare_restored(&self, table: &TableName, family: &str, by_schema: bool) -> Result<()> {
+        let catalogue = self.tree.backend.catalogue()?;
+        let declared = catalogue.tables.get(table).is_some_and(|table| table.families.contains_key(family));
+        if declared && !by_schema {
+            return Ok(());
+        }
+        let change = CatalogueChange::RestoreFamily { table: table.clone(), family: family.to_owned() };
+        self.tree.backend.alter(change, Origin::default())?;
+        self.tree.unmade.family(table, family, by_schema);
+        Ok(())
+    }
+
+    /// rename(2) below `.history`: a scratch file gets its name.
+    pub(in crate::fs) fn rename_in_history(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+        let Place::Scratch(source) = &from.place else {
+            return Err(not_permitted("only versions and scratch files are renamed below .history"));
+        };
+        if mode == RenameMode::Exchange {
+            return Err(Error::new(ErrorKind::IllegalArgument, "scratch files cannot be exchanged"));
+        }
+        if mode == RenameMode::NoReplace && self.exists(to)? {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        let node = self.nodes.find(from);
+        if let Some(node) = &node {
+            self.commit_open(node)?;
+        }
+        let gone = || Error::new(ErrorKind::NotFound, "no such scratch file");
+        let (meta, mut content) = self.scratch.read(source)?.ok_or_else(gone)?;
+        let mut cell = None;
+        match &to.place {
+            Place::Scratch(target) => self.scratch.write(target, &content, &meta)?,
+            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&to.place, &key_bytes(&mut content)?)?,
+            place => {
+                let version = version_of(place);
+                let version = version.ok_or_else(|| not_permitted("a scratch file becomes a version or a key file"))?;
+                cell = Some(self.restore(version, &meta, &mut content, self.nodes.number(to))?);
+            }
+        }
+        self.scratch.remove(source)?;
+        self.move_node(from, to, cell);
+        if let Some(node) = node {
+            let mut state = node.state();
+            if state.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
+                state.session = None;
+            }
+        }
+        self.key_arrived(&to.place)
+    }
+
+    fn exists(&self, key: &NodeKey) -> Result<bool> {
+        Ok(self.own_facts(key)?.is_some() || self.tree.facts(key)?.is_some())
+    }
+
+    /// One Put of a version with its mtime, TTL and end.
+    fn restore(
+        &self,
+        (column, timestamp, ended_at): Version<'_>,
+        meta: &Meta,
+        content: &mut Content,
+        origin: u64,
+    ) -> Result<CellInfo> {
+        let key = history(Place::Version(Arc::clone(column), timestamp));
+        let put = PutCell {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            time: Time::At(timestamp),
+            value: content.value()?,
+            ttl_ms: meta.ttl_ms,
+            file: self.next_attributes(&key, &FileAttributes::default(), meta.file),
+            ended_at,
+        };
+        self.write_version(column, Mutation::Restore(Box::new(put)), Origin(origin))
+    }
+
+    /// Whether a place of the history is of a table that was made there.
+    pub(in crate::fs) fn restores(&self, key: &NodeKey) -> bool {
+        key.view == View::History && key.place.table().is_some_and(|table| self.tree.unmade.is_restored(table))
+    }
+
+    /// Sets attributes of a stored version.
+    pub(in crate::fs) fn set_version_attributes(
+        &self,
+        key: &NodeKey,
+        cell: &CellInfo,
+        change: &AttributeChange,
+        origin: Origin,
+    ) -> Result<CellInfo> {
+        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have such attributes");
+        let column = key.place.column().ok_or_else(gone)?;
+        let done = self.tree.backend.set_attributes(column, cell, change, origin);
+        match (done, version_of(&key.place)) {
+            (Err(e), Some((column, timestamp, ended_at)))
+                if e.kind == ErrorKind::ReadOnlyTable && self.restores(key) =>
+            {
+                let put = PutCell {
+                    family: column.family.clone(),
+                    qualifier: column.qualifier.clone(),
+                    time: Time::At(timestamp),
+                    value: Value::Shared(cell.clone()),
+                    ttl_ms: change.ttl_ms.unwrap_or(cell.tags.ttl_ms),
+                    file: cell.tags.file.with(&change.file),
+                    ended_at,
+                };
+                self.write_version(column, Mutation::Restore(Box::new(put)), origin)
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Takes what was written into a key file.
+    pub(in crate::fs) fn write_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
+        let wrong = |key: &[u8]| bytes != key;
+        match place {
+            Place::KeyFile(column) if !wrong(&column.qualifier) => self.column_key(&family_of(column), bytes),
+            Place::RowKey(row) if !wrong(&row.row) => self.tree.keys.write_row(row),
+            _ => Err(wrong_key()),
+        }
+    }
+
+    /// Refuses what cannot become the key of a key file's name, whatever is written behind it.
+    pub(in crate::fs) fn judge_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
+        let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
+        let may_be = match place {
+            Place::KeyFile(column) => column.qualifier.starts_with(bytes),
+            Place::RowKey(row) => row.row.starts_with(bytes),
+            Place::Scratch(scratch) => {
+                let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
+                    (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
+                    (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
+                        (Level::Row, waiting.name.as_slice())
+                    }
+                    _ => return Ok(()),
+                };
+                match Spelling::default().parse(level, name) {
+                    Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
+                    Parsed::Key(_) | Parsed::Refused { .. } => true,
+                }
+            }
+            _ => true,
+        };
+        if may_be { Ok(()) } else { Err(wrong_key()) }
+    }
+
+    /// A scratch file was written: if it is the key file of a name that was not known, what waits for it goes on.
+    pub(in crate::fs) fn key_arrived(&self, place: &Place) -> Result<()> {
+        let Place::Scratch(scratch) = place else { return Ok(()) };
+        match &scratch.dir {
+            ScratchDir::Family(family) => match suffix::split(&scratch.name, At::Version) {
+                Some((stem, Some(Suffix::Key))) => self.new_column_key(scratch, family, stem),
+                _ => Ok(()),
+            },
+            ScratchDir::Waiting(waiting) if waiting.family.is_none() && scratch.name == b".key" => {
+                self.new_row_key(scratch, waiting)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn key_of_scratch(
+        &self,
+        scratch: &ScratchPlace,
+        level: Level,
+        name: &[u8],
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some((_, mut content)) = self.scratch.read(scratch)? else { return Ok(None) };
+        let bytes = key_bytes(&mut content)?;
+        // Nothing yet is no key: a shell's FLUSH comes before its WRITE.
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        if Spelling::default().file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
+    }
+
+    fn new_column_key(&self, scratch: &ScratchPlace, family: &FamilyPlace, stem: &[u8]) -> Result<()> {
+        let Some(key) = self.key_of_scratch(scratch, Level::Qualifier, stem, STEM_MAX)? else { return Ok(()) };
+        self.scratch.remove(scratch)?;
+        let column = Arc::new(family.column(key.clone()));
+        self.rekey(&Place::Scratch(Arc::new(scratch.clone())), Place::KeyFile(column));
+        self.column_key(family, &key)
+    }
+
+    /// The key of a column is known now: versions that waited for it are put.
+    fn column_key(&self, family: &FamilyPlace, key: &[u8]) -> Result<()> {
+        self.tree.keys.write_column(family, key)?;
+        let stem = Spelling::default().file_name(Level::Qualifier, key, STEM_MAX);
+        let dir = ScratchDir::Family(family.clone());
+        self.each_scratch(&dir, |name| match suffix::split(name, At::Version) {
+            Some((of, Some(_))) if of == stem => self.promote(&dir, name, &dir.place()),
+            _ => Ok(()),
+        })
+    }
+
+    /// The key of a row is known now: what waited below its name goes to its place.
+    fn new_row_key(&self, scratch: &ScratchPlace, waiting: &WaitingPlace) -> Result<()> {
+        let Some(key) = self.key_of_scratch(scratch, Level::Row, &waiting.name, NAME_MAX)? else { return Ok(()) };
+        crate::model::check_row(&key)?;
+        let row = RowPlace { table: waiting.table.clone(), row: key };
+        self.scratch.remove(scratch)?;
+        self.tree.keys.write_row(&row)?;
+        self.tree.restored.add_row(&row)?;
+        self.rekey(&Place::Scratch(Arc::new(scratch.clone())), Place::RowKey(Arc::new(row.clone())));
+        let place = Place::Row(Arc::new(row.clone()));
+        self.rekey(&Place::Waiting(Arc::new(waiting.clone())), place.clone());
+        self.promote_all(ScratchDir::Waiting(waiting.clone()), &place)?;
+        for name in self.tree.waiting.families(&waiting_row(waiting))? {
+            let family = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: name.clone() };
+            self.make_restored_family(&family)?;
+            let waiting_family = WaitingPlace { family: Some(name), ..waiting.clone() };
+            let place = Place::Family(Arc::new(family));
+            self.rekey(&Place::Waiting(Arc::new(waiting_family.clone())), place.clone());
+            self.promote_all(ScratchDir::Waiting(waiting_family), &place)?;
+        }
+        self.forget_waiting(waiting)
+    }
+
+    fn forget_waiting(&self, waiting: &WaitingPlace) -> Result<()> {
+        let row = waiting_row(waiting);
+        for family in self.tree.waiting.families(&row)? {
+            self.tree.waiting.remove_family(&waiting_family(waiting, &family))?;
+        }
+        self.tree.waiting.remove_row(&row).map(|_| ())
+    }
+
+    fn promote_all(&self, dir: ScratchDir, to: &Place) -> Result<()> {
+        self.each_scratch(&dir, |name| self.promote(&dir, name, to))
+    }
+
+    /// Calls `visit` with the names of a directory's scratch files, page by page.
+    fn each_scratch(&self, dir: &ScratchDir, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let names = self.scratch.names(dir, after.as_deref(), PAGE)?;
+            names.iter().try_for_each(|name| visit(name))?;
+            match names.into_iter().next_back() {
+                Some(last) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// A file that waited goes to the place that its name has in `to` by now.
+    fn promote(&self, dir: &ScratchDir, name: &[u8], to: &Place) -> Result<()> {
+        let source = ScratchPlace { dir: dir.clone(), name: name.to_vec() };
+        let target = self.tree.target(&history(to.clone()), name)?;
+        let from = Place::Scratch(Arc::new(source.clone()));
+        if target.place == from {
+            return Ok(());
+        }
+        let Some((meta, mut content)) = self.scratch.read(&source)? else { return Ok(()) };
+        // An open file that is being written is committed at its new place.
+        let is_dirty = |node: &Arc<Node>| node.state().session.as_ref().is_some_and(|s| s.dirty_handles > 0);
+        let dirty = self.nodes.find(&history(from.clone())).is_some_and(|node| is_dirty(&node));
+        match (&target.place, version_of(&target.place)) {
+            (Place::Scratch(target), _) => self.scratch.write(target, &content, &meta)?,
+            (_, Some(version)) if !dirty => {
+                self.restore(version, &meta, &mut content, self.nodes.number(&target))?;
+            }
+            _ => {}
+        }
+        self.scratch.remove(&source)?;
+        self.rekey(&from, target.place.clone());
+        // It may be the key of a column, which waited for the row's.
+        self.key_arrived(&target.place)
+    }
+
+    /// A held node goes on at another place.
+    fn rekey(&self, from: &Place, to: Place) {
+        for view in [View::History, View::Plain] {
+            if let Some(node) = self.nodes.find(&NodeKey { view, ..NodeKey::plain(from.clone()) }) {
+                self.nodes.rename(&node, NodeKey { view, ..NodeKey::plain(to.clone()) });
+            }
+        }
+    }
+
+    /// Purges a deleted version: nothing of it is kept.
+    pub(in crate::fs) fn purge_version(&self, key: &NodeKey, column: &ColumnKey, timestamp: Timestamp) -> Result<()> {
+        if self.tree.facts(key)?.is_none() && self.nodes.find(key).is_none() {
+            return Err(Error::new(ErrorKind::NotFound, "no such deleted version is kept"));
+        }
+        let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+        let kind = crate::model::DeleteKind::Version { family, qualifier };
+        self.delete(column, kind, Time::At(timestamp), true, self.nodes.number(key))
+    }
+}
+
+/// The bytes of a key file.
+fn key_bytes(content: &mut Content) -> Result<Vec<u8>> {
+    content.read(0, usize::try_from(content.len()).unwrap_or(usize::MAX))
+}
+
+fn wrong_key() -> Error {
+    let text = "this is not the key of that name; a key file holds the bytes of the full key and nothing else";
+    Error::new(ErrorKind::IllegalArgument, text)
+}

@@ -1,0 +1,156 @@
+//! Files that are made while they are read, with constant memory: a thread makes them and waits for the reader.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::env::sync::{Mutex, spawn};
+use crate::fs::Fs;
+use crate::fs::handles::held_text::HeldText;
+use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
+use crate::fs::nodes::node::Node;
+use crate::tree::place::{NodeKey, Place, TableNoun};
+use crate::tree::qualifiers;
+use crate::{Error, ErrorKind, Result};
+
+/// Pieces that wait for the reader.
+const AHEAD: usize = 4;
+/// Streams that are read at once: each has a thread.
+const STREAMS: usize = 64;
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes the bytes of a stream.
+type Make = Box<dyn FnOnce(&Maker) -> Result<()> + Send>;
+
+/// Takes the bytes as they are made.
+pub struct Maker {
+    sender: Sender<Result<Vec<u8>>>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Maker {
+    /// Whether somebody still reads.
+    pub fn is_wanted(&self) -> bool {
+        !self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Gives bytes to the reader, and waits while it has many; whether it still reads.
+    pub fn give(&self, bytes: Vec<u8>) -> bool {
+        self.sender.send(Ok(bytes)).is_ok()
+    }
+}
+
+struct State {
+    /// What makes it, until the first read.
+    make: Option<(Make, Maker)>,
+    piece: Vec<u8>,
+    /// Bytes before those that are left of the piece.
+    passed: u64,
+}
+
+/// One open stream.
+struct Stream {
+    state: Mutex<State>,
+    pieces: Receiver<Result<Vec<u8>>>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Stream {
+    fn new(make: Make) -> Result<Self> {
+        if OPEN.fetch_add(1, Ordering::Relaxed) >= STREAMS {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::new(
+                ErrorKind::TooMany,
+                format!("{STREAMS} of these files are read at once; close some"),
+            ));
+        }
+        let (sender, pieces) = bounded(AHEAD);
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let maker = Maker { sender, is_closed: Arc::clone(&is_closed) };
+        let state = State { make: Some((make, maker)), piece: Vec::new(), passed: 0 };
+        Ok(Self { state: state.into(), pieces, is_closed })
+    }
+}
+
+impl Streamed for Stream {
+    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut state = self.state.lock();
+        if let Some((make, maker)) = state.make.take() {
+            let run = move || {
+                if let Err(e) = make(&maker) {
+                    // Nobody reads any more.
+                    drop(maker.sender.send(Err(e)));
+                }
+            };
+            spawn("cellfs-stream", run).map_err(|e| Error::io("start a thread for a file that is made", &e))?;
+        }
+        if offset != state.passed {
+            let text = "this file is made while it is read: it is read from its beginning to its end, once an opening";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        while state.piece.is_empty() {
+            match self.pieces.recv() {
+                Ok(piece) => state.piece = piece?,
+                // All was made.
+                Err(_) => return Ok(Vec::new()),
+            }
+        }
+        let len = len.min(state.piece.len());
+        let rest = state.piece.split_off(len);
+        let read = std::mem::replace(&mut state.piece, rest);
+        state.passed += read.len() as u64;
+        Ok(read)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Fs {
+    /// Whether a file is made while it is read. Where that cannot be told the text is asked for, which says why.
+    pub(in crate::fs) fn is_made_as_read(&self, place: &Place) -> bool {
+        match place {
+            Place::Count(_) | Place::Export(..) => true,
+            Place::TableInfo(table, TableNoun::Qualifiers) => {
+                qualifiers::are_made_as_read(self.tree.backend.as_ref(), table).is_ok_and(|are| are)
+            }
+            _ => false,
+        }
+    }
+
+    pub(in crate::fs) fn open_stream(&self, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
+        let tree = self.tree_of_open(key)?;
+        let make: Make = match &key.place {
+            Place::Count(base) => {
+                let of = key.sibling(base.as_ref().clone());
+                Box::new(move |maker| {
+                    let count = tree.count(&of, &|| maker.is_wanted())?;
+                    maker.give(format!("{count}\n").into_bytes());
+                    Ok(())
+                })
+            }
+            Place::Export(base, format) => {
+                let (of, format) = (key.sibling(base.as_ref().clone()), *format);
+                Box::new(move |maker| tree.export(&of, format, &|bytes| maker.give(bytes)))
+            }
+            Place::TableInfo(table, TableNoun::Qualifiers) => {
+                let table = Arc::clone(table);
+                Box::new(move |maker| qualifiers::make(tree.backend.as_ref(), &table, &|bytes| maker.give(bytes)))
+            }
+            _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
+        };
+        self.add_stream(node, Box::new(Stream::new(make)?))
+    }
+
+    pub(in crate::fs) fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
+        let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
+        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
+        Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
+    }
+}

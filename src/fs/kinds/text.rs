@@ -1,0 +1,405 @@
+//! Files whose content is generated or is an attribute: schema files, scratch files beside them, `.info`.
+//!
+//! What is written is buffered a handle and applied once, when the handle closes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::bulk::unended_line;
+use crate::env::sync::Mutex;
+
+use super::judge::{Limits, amount, judge, lacking, said_of};
+use crate::fs::handles::held_text::HeldText;
+use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
+use crate::fs::nodes::node::Node;
+use crate::fs::{EntryReply, Fs, not_permitted};
+use crate::model::{
+    CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
+};
+use crate::tree::json;
+use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
+use crate::tree::resolve::Facts;
+use crate::tree::schema;
+use crate::{Error, ErrorKind, Result};
+
+/// Longest text that is taken.
+const TEXT_MAX: usize = 16 << 20;
+/// Longest attribute, or file beside the attributes.
+const ATTRIBUTE_MAX: usize = 1 << 20;
+/// Most scratch files beside the attributes.
+const SCRATCH_MAX: usize = 1000;
+/// Most bytes of all of them.
+const SCRATCH_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes, and the mtime if one was set.
+type ScratchText = (Vec<u8>, Option<FileTime>);
+
+/// Unlisted files in schema directories, gone at unmount: editors and rsync write there and rename.
+#[derive(Default)]
+pub(in crate::fs) struct Scratch {
+    files: Mutex<BTreeMap<String, ScratchText>>,
+}
+
+impl Scratch {
+    pub(in crate::fs) fn get(&self, place: &SchemaPlace) -> Option<ScratchText> {
+        self.files.lock().get(&scratch_name(place)?).cloned()
+    }
+
+    /// Sets the mtime of a scratch file; nothing if there is none.
+    pub(in crate::fs) fn set_mtime(&self, place: &SchemaPlace, time: FileTime) {
+        if let Some(name) = scratch_name(place)
+            && let Some((_, mtime)) = self.files.lock().get_mut(&name)
+        {
+            *mtime = Some(time);
+        }
+    }
+
+    fn set(&self, place: &SchemaPlace, bytes: Vec<u8>) -> Result<()> {
+        let Some(name) = scratch_name(place) else { return Ok(()) };
+        let mut files = self.files.lock();
+        if files.len() >= SCRATCH_MAX && !files.contains_key(&name) {
+            let text = format!("{SCRATCH_MAX} scratch files are the most that schema directories hold; remove some");
+            return Err(Error::new(ErrorKind::TooMany, text));
+        }
+        let others: usize = files.iter().filter(|(other, _)| **other != name).map(|(_, (bytes, _))| bytes.len()).sum();
+        if others + bytes.len() > SCRATCH_BYTES_MAX {
+            let text = format!("scratch files in schema directories hold {SCRATCH_BYTES_MAX} bytes at the most");
+            return Err(Error::new(ErrorKind::TooMany, text));
+        }
+        files.entry(name).or_default().0 = bytes;
+        Ok(())
+    }
+
+    /// Removes a scratch file; whether it was there.
+    pub(in crate::fs) fn remove(&self, place: &SchemaPlace) -> bool {
+        scratch_name(place).is_some_and(|name| self.files.lock().remove(&name).is_some())
+    }
+}
+
+fn scratch_name(place: &SchemaPlace) -> Option<String> {
+    matches!(place, SchemaPlace::Scratch { .. }).then(|| format!("{place:?}"))
+}
+
+impl Fs {
+    pub(in crate::fs) fn open_text(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
+        let writable = is_writable(&key.place);
+        if flags.write && !writable {
+            return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
+        }
+        if flags.write {
+            self.check_row_table(key)?;
+        }
+        if self.is_made_as_read(&key.place) {
+            return self.open_stream(node, key);
+        }
+        if let Place::Changes(table) = &key.place {
+            return self.open_feed(node, table);
+        }
+        if let Place::Import(base, format, empty) = &key.place {
+            let Some(table) = base.table().filter(|_| flags.write) else {
+                return Err(Error::new(
+                    ErrorKind::AccessDenied,
+                    "this file takes what is written to it, and gives nothing",
+                ));
+            };
+            return self.open_intake(node, table, (*format, *empty));
+        }
+        if key.place == Place::Info(InfoPlace::Access) {
+            return self.open_accesses(node);
+        }
+        let facts = match self.own_facts(key)? {
+            Some(own) => Some(own),
+            None => self.facts(key)?,
+        };
+        let Some(Facts::Text { bytes, .. }) = facts else {
+            return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
+        };
+        self.add_text(node, bytes, flags, false)
+    }
+
+    fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
+        let empty = created || (flags.truncate && flags.write);
+        // A created attribute is set when something is written: an empty one is refused anyway.
+        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
+        // At once, as on any filesystem: who has it open since may have written before this handle is closed.
+        if let (true, Place::Schema(place)) = (empty, node.key().place)
+            && matches!(*place, SchemaPlace::Scratch { .. })
+        {
+            self.texts.set(&place, Vec::new())?;
+        }
+        let text = Arc::new(TextHandle::new(node, read, written));
+        if !flags.write {
+            self.copies.reads(crate::fs::counts::subject::caller().pid, &text);
+        }
+        let handle = self.handles.add(Handle::Text(text))?;
+        Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
+    }
+
+    pub(in crate::fs) fn create_text(&self, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
+        match &key.place {
+            place if is_writable(place) => {}
+            Place::Schema(place) => return Err(not_permitted(made_with_mkdir(place))),
+            Place::Versions(column) => return Err(self.tree.versions_are_given(column)),
+            _ => return Err(not_permitted("cells live in families: this level has only directories")),
+        }
+        self.check_row_table(key)?;
+        if let Some(entry) = self.known(key)? {
+            if self.is_made_by_copy(key)? {
+                return Ok((entry, self.open(entry.attr.ino, OpenFlags { truncate: true, ..flags })?));
+            }
+            if flags.exclusive {
+                self.forget(entry.attr.ino, 1);
+                return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+            }
+            return Ok((entry, self.open(entry.attr.ino, flags)?));
+        }
+        if let Place::Schema(place) = &key.place {
+            self.texts.set(place, Vec::new())?;
+            self.tell_of_scratch(place);
+        }
+        let entry = self.entry(key, Some(Facts::text(Vec::new(), self.now())));
+        let node = self.node(entry.attr.ino)?;
+        node.state().created_text = true;
+        Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
+    }
+
+    /// Whoever mistypes an attribute's name makes a scratch file: it is said. Programs' own begin with a dot or have one.
+    fn tell_of_scratch(&self, place: &SchemaPlace) {
+        let SchemaPlace::Scratch { name, .. } = place else { return };
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return;
+        }
+        let text = format!(
+            "`{name}` is the name of no attribute: it is kept here until the unmount and sets nothing; \
+             .info/describe of the table lists attributes"
+        );
+        self.record_sentence(crate::fs::counts::subject::caller(), "create", &text);
+    }
+
+    /// Applies what was written through a handle, once.
+    ///
+    /// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
+    pub(in crate::fs) fn apply_text(&self, text: &TextHandle) -> Result<()> {
+        if let Some(intake) = &text.takes {
+            return intake.close();
+        }
+        let mut written = text.written.lock();
+        // The last message of a handle comes after close(2): by then the file may have another name.
+        if !text.is_dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let place = text.node.key().place;
+        if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
+            && matches!(**place, SchemaPlace::Scratch { .. })
+        {
+            self.texts.set(place, bytes.to_vec())?;
+            if let Some(time) = text.node.state().text_mtime {
+                self.texts.set_mtime(place, time);
+            }
+            return Ok(());
+        }
+        let Some(bytes) = written.take_if(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        let origin = Origin(text.node.ino);
+        match place {
+            Place::Schema(place) => {
+                self.set_attribute(&place, Some(&bytes), origin)?;
+                let mtime = text.node.state().text_mtime.take();
+                self.set_attribute_time(&place, mtime, origin)
+            }
+            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&place, &bytes),
+            Place::Counter(column) => self.increment(&column, &bytes, origin),
+            Place::Json(row) => self.patch(&row, &bytes, origin),
+            _ => Ok(()),
+        }
+    }
+
+    /// The last use of a handle: an attribute that was only emptied stays, and that is said.
+    pub(in crate::fs) fn release_text(&self, text: &TextHandle) -> Result<()> {
+        self.release_accesses(text);
+        self.apply_text(text)?;
+        if let Some(line) = text.takes.as_ref().and_then(crate::fs::handles::intake::Intake::unended) {
+            self.record_sentence(crate::fs::counts::subject::caller(), "release", &unended_line(line));
+        }
+        let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
+        let place = text.node.key().place;
+        let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
+        if emptied && is_set && !text.node.state().created_text {
+            let text = "an attribute is not empty: write its value, or remove the file for the default";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        Ok(())
+    }
+
+    /// `+5` or `-1`, atomically (HBase: Increment).
+    fn increment(&self, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
+        let wanted = "write +N or -N to add to the counter or take from it";
+        let delta = amount(bytes)?.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
+        let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+        let increment = Increment {
+            columns: vec![ColumnDelta { family, qualifier, delta }],
+            time: Time::AfterNewest,
+            ttl_ms: None,
+            time_range: TimeRange::ALL,
+        };
+        let (table, row) = (column.table.clone(), column.row.clone());
+        let mutations =
+            RowMutations { table, row, mutations: vec![Mutation::Increment(increment)], durability: None, origin };
+        self.tree.backend.mutate(mutations, None).map(|_| ())
+    }
+
+    /// One atomic mutation of the row.
+    fn patch(&self, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
+        let mut mutations = json::patch(row, bytes, origin)?;
+        for mutation in &mut mutations.mutations {
+            let Mutation::Put(puts) = mutation else { continue };
+            for put in puts {
+                let (table, row) = (row.table.clone(), row.row.clone());
+                let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
+                put.file = self.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
+            }
+        }
+        if mutations.mutations.is_empty() {
+            return Ok(());
+        }
+        self.tree.backend.mutate(mutations, None).map(|_| ())
+    }
+
+    /// Sets (`Some`) or unsets an attribute; the store refuses what HBase refuses.
+    pub(in crate::fs) fn set_attribute(&self, place: &SchemaPlace, bytes: Option<&[u8]>, origin: Origin) -> Result<()> {
+        let value = match bytes {
+            None => None,
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes);
+                let text = text.map_err(|_| Error::new(ErrorKind::IllegalArgument, "an attribute's value is text"))?;
+                Some(text.trim_end_matches('\n').to_owned())
+            }
+        };
+        self.removals.show(place);
+        let catalogue = self.tree.backend.catalogue()?;
+        let said = value.as_deref().and_then(|value| said_of(&catalogue, place, value));
+        let said = said.or(lacking(&catalogue, place, value.as_deref()));
+        self.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
+        if let Some(sentence) = said {
+            log::warn!("{sentence}");
+            self.record_sentence(crate::fs::counts::subject::caller(), "set", &sentence);
+        }
+        Ok(())
+    }
+
+    /// Sets the mtime of an attribute, if one is to be set.
+    pub(in crate::fs) fn set_attribute_time(
+        &self,
+        place: &SchemaPlace,
+        time: Option<FileTime>,
+        origin: Origin,
+    ) -> Result<()> {
+        let key = schema::attribute_key(self.tree.backend.catalogue()?.as_ref(), place);
+        match key.zip(time) {
+            Some((key, time)) => self.tree.backend.alter(CatalogueChange::SetAttributeTime { key, time }, origin),
+            None => Ok(()),
+        }
+    }
+
+    pub(in crate::fs) fn truncate_closed_text(&self, node: &Arc<Node>, size: usize) -> Result<()> {
+        match node.key().place {
+            Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
+                let (mut bytes, _) = self.texts.get(&place).unwrap_or_default();
+                bytes.resize(size.min(ATTRIBUTE_MAX), 0);
+                self.texts.set(&place, bytes)
+            }
+            // The value follows with the write that the caller is about to make.
+            place if is_writable(&place) => Ok(()),
+            _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
+        }
+    }
+}
+
+/// Whether a generated file takes writes.
+fn is_writable(place: &Place) -> bool {
+    match place {
+        Place::Schema(place) => !place.is_dir(),
+        Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) | Place::Import(..) => true,
+        _ => false,
+    }
+}
+
+/// At most `len` bytes of `bytes` from `offset`.
+pub(in crate::fs) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    &bytes[start..][..len.min(bytes.len() - start)]
+}
+
+/// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
+pub(in crate::fs) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
+    let place = &text.node.key().place;
+    let told = usize::try_from(offset).unwrap_or(usize::MAX);
+    change(text, |buffer| {
+        // A command is what is written, in this order, wherever the handle stands.
+        let offset = if is_command(place) { buffer.len() } else { told };
+        check_len(place, offset.saturating_add(data.len()))?;
+        buffer.write(offset, data)
+    })?;
+    let judged = text.written.lock().as_ref().map_or(Ok(()), |bytes| judge(place, bytes, limits));
+    if let Err(refused) = judged {
+        text.refuse(refused.kind);
+        if is_command(place) {
+            // Who writes from the beginning again gives another one.
+            change(text, |buffer| buffer.resize(0))?;
+        }
+        return Err(refused);
+    }
+    // What was set before was the mtime of other bytes.
+    text.node.state().text_mtime = None;
+    Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
+}
+
+pub(in crate::fs) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
+    if text.takes.is_some() {
+        return Ok(());
+    }
+    // As for a write at the beginning, where that is what is left.
+    text.check_refused(size as u64)?;
+    let place = &text.node.key().place;
+    check_len(place, size)?;
+    // A command has no bytes in the file: it is taken back, or stays.
+    change(text, |buffer| if is_command(place) && size > 0 { Ok(()) } else { buffer.resize(size) })
+}
+
+/// Whether what is written is no change of what is read.
+fn is_command(place: &Place) -> bool {
+    matches!(place, Place::Counter(_))
+}
+
+/// Changes what is to be applied, which begins with what was read, unless it is a command.
+fn change(text: &TextHandle, change: impl FnOnce(&mut HeldText) -> Result<()>) -> Result<()> {
+    let mut written = text.written.lock();
+    text.is_dirty.store(true, Ordering::Release);
+    let buffer = match written.as_mut() {
+        Some(buffer) => buffer,
+        None if is_command(&text.node.key().place) => written.insert(HeldText::default()),
+        None => written.insert(text.read.try_clone()?),
+    };
+    change(buffer)
+}
+
+fn check_len(place: &Place, len: usize) -> Result<()> {
+    let max = if matches!(place, Place::Schema(_)) { ATTRIBUTE_MAX } else { TEXT_MAX };
+    if len > max {
+        return Err(Error::new(ErrorKind::ValueTooLarge, format!("this file has at most {max} bytes")));
+    }
+    Ok(())
+}
+
+/// What is to be made as a directory.
+fn made_with_mkdir(place: &SchemaPlace) -> &'static str {
+    match place {
+        SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => {
+            "a check is made with mkdir; what it asks for is written to files in it, such as `type`"
+        }
+        SchemaPlace::Indexes(..) | SchemaPlace::Index(..) => {
+            "an index is made with mkdir; what it is of is written to the file `columns` in it"
+        }
+        _ => "a family is declared with mkdir",
+    }
+}

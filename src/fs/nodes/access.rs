@@ -1,0 +1,182 @@
+//! Modes and owners: what is kept of a file beside its version, and what the mount's options say of the rest.
+//! The kernel judges by them who may do what (default_permissions).
+
+use std::sync::Arc;
+
+use super::modes::Modes;
+use super::node::{Node, NodeState};
+use crate::Result;
+use crate::fs::ops::setattr::SetAttr;
+use crate::fs::session::content::Session;
+use crate::fs::{Caller, Fs};
+use crate::model::{AttributeChange, FileAttributes, FileChange, MODE_BITS, Origin};
+use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::resolve::Facts;
+use crate::{Error, ErrorKind};
+
+/// Bits with which a program runs as somebody else.
+const PRIVILEGES: u16 = 0o6000;
+/// Of them the one of the group, and who it is for: without that bit it has another meaning.
+const SET_GROUP: u16 = 0o2000;
+const GROUP_RUNS: u16 = 0o0010;
+
+/// Permission bits, owner and group as `stat` shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::fs) struct Access {
+    pub mode: u16,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// Who makes a file or directory, and with which permission bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Creator {
+    pub caller: Caller,
+    /// What open(2) or mkdir(2) were given.
+    pub mode: u32,
+    pub umask: u32,
+}
+
+impl Fs {
+    /// What a node has of which nothing is kept.
+    fn access_by_options(&self, key: &NodeKey) -> Access {
+        let (uid, gid) = (self.options.uid, self.options.gid);
+        let mode = if key.place.is_dir() { 0o777 & !self.options.dir_mask } else { 0o666 & !self.options.file_mask };
+        Access { mode, uid, gid }
+    }
+
+    pub(in crate::fs) fn access_of(&self, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
+        let base = self.access_by_options(key);
+        let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
+                || matches!(key.view, View::At(_))
+                || key.asked.is_some()
+                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Changes(_) | Place::Exports(_) | Place::Export(..))
+                // What a backup copies has the modes that it is to have again.
+                || key.snapshot.is_some() && key.view != View::History;
+        let kept = match facts {
+            _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),
+            _ if key.place.is_dir() => state.times().access.into(),
+            Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
+            _ => self.kept(state),
+        };
+        let mode = kept.mode().unwrap_or(base.mode);
+        Access {
+            mode: match &key.place {
+                // It gives nothing, and whoever writes to it changes any row.
+                Place::Import(..) => mode & 0o200,
+                Place::Imports(_) => mode & !0o222,
+                _ if read_only => mode & !0o222 & open_to(key),
+                _ => mode,
+            },
+            uid: kept.uid().unwrap_or(base.uid),
+            gid: kept.gid().unwrap_or(base.gid),
+        }
+    }
+
+    /// What is kept of the version that reads see, with what goes with the next commit.
+    fn kept(&self, state: &NodeState) -> FileAttributes {
+        let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
+        match &state.session {
+            Some(session) => stored.with(&session.file),
+            None => stored,
+        }
+    }
+
+    /// What the next version of a file keeps: of the version before what is not about its bytes, then what was
+    /// set since. What the options say anyway is not kept unless something else was.
+    pub(in crate::fs) fn next_attributes(
+        &self,
+        key: &NodeKey,
+        before: &FileAttributes,
+        change: FileChange,
+    ) -> FileAttributes {
+        let (base, before) = (self.access_by_options(key), before.of_next_version());
+        before.with(&FileChange {
+            mode: change.mode.filter(|mode| before.mode().is_some() || *mode != base.mode),
+            uid: change.uid.filter(|uid| before.uid().is_some() || *uid != base.uid),
+            gid: change.gid.filter(|gid| before.gid().is_some() || *gid != base.gid),
+            ..change
+        })
+    }
+
+    /// As [`Fs::next_attributes`], of what a session's commit makes.
+    pub(in crate::fs) fn attributes_of_commit(
+        &self,
+        key: &NodeKey,
+        state: &NodeState,
+        session: &Session,
+    ) -> FileAttributes {
+        let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
+        self.next_attributes(key, &stored, session.file)
+    }
+
+    /// What a new file or directory has of its creator where that is not what the options say.
+    pub(in crate::fs) fn by_creator(&self, key: &NodeKey, creator: Creator) -> FileChange {
+        let (base, told, Creator { caller, mode, umask }) = (self.access_by_options(key), self.options.told, creator);
+        let mask = if key.place.is_dir() { told.dir_mask } else { told.file_mask };
+        let mode = mode as u16 & MODE_BITS & !mask.unwrap_or(umask as u16);
+        FileChange {
+            mtime: None,
+            mode: Some(mode).filter(|mode| *mode != base.mode),
+            uid: Some(told.uid.unwrap_or(caller.uid)).filter(|uid| *uid != base.uid),
+            gid: Some(told.gid.unwrap_or(caller.gid)).filter(|gid| *gid != base.gid),
+        }
+    }
+
+    /// A change of attributes without what is so already. A new owner ends the bits with which it would be run as
+    /// the old one.
+    pub(in crate::fs) fn news(&self, node: &Arc<Node>, change: &SetAttr) -> Result<FileChange> {
+        let asked = change.file;
+        if asked.mode.is_none() && asked.uid.is_none() && asked.gid.is_none() {
+            return Ok(asked);
+        }
+        let is = self.getattr(node.ino)?.0;
+        let owned = asked.uid.is_some() || asked.gid.is_some();
+        let killed = if owned { without_privileges(is.mode).filter(|_| !node.key().place.is_dir()) } else { None };
+        Ok(FileChange {
+            mtime: asked.mtime,
+            mode: asked.mode.or(killed).filter(|mode| *mode != is.mode),
+            uid: asked.uid.filter(|uid| *uid != is.uid),
+            gid: asked.gid.filter(|gid| *gid != is.gid),
+        })
+    }
+
+    /// Other bytes end the bits with which a file is run as its owner.
+    pub(in crate::fs) fn end_privileges(&self, session: &mut Session, stored: Option<u16>) {
+        if let Some(mode) = session.file.mode.or(stored).and_then(without_privileges) {
+            session.file.mode = Some(mode);
+        }
+    }
+
+    /// With the next commit where one is due, else as a small record beside the version.
+    pub(in crate::fs) fn set_kept(&self, node: &Arc<Node>, change: FileChange) -> Result<()> {
+        let mut state = node.state();
+        if let Some(session) = &mut state.session {
+            session.file = session.file.and(change);
+            if session.dirty_handles > 0 || state.unlinked {
+                return Ok(());
+            }
+        }
+        if let Place::Scratch(place) = &node.key().place {
+            return self.scratch.change(place, |meta| meta.file = meta.file.and(change));
+        }
+        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
+        let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
+        let change = AttributeChange { file: change, ttl_ms: None };
+        let changed = self.set_version_attributes(&node.key(), &cell, &change, Origin(node.ino))?;
+        state.cell = Some(Box::new(changed));
+        Ok(())
+    }
+}
+
+/// Whose bits a generated file may have: what shows values is its owner's alone, as they may be kept from others.
+fn open_to(key: &NodeKey) -> u16 {
+    let tells_values = key.is_question() && key.asked.as_ref().is_some_and(|asked| asked.tells_values());
+    if tells_values || matches!(key.place, Place::Export(..) | Place::Changes(_)) { 0o700 } else { 0o777 }
+}
+
+/// The mode without those bits; `None` if it has none.
+fn without_privileges(mode: u16) -> Option<u16> {
+    let ended = if mode & GROUP_RUNS == 0 { PRIVILEGES & !SET_GROUP } else { PRIVILEGES };
+    (mode & ended != 0).then_some(mode & !ended)
+}

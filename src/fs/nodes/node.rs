@@ -1,0 +1,154 @@
+//! A held node: its identity, and what is known of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+
+use super::times::Times;
+use crate::env::sync::{Mutex, MutexGuard, RwLock};
+use crate::fs::session::content::Session;
+use crate::model::{CellInfo, Timestamp};
+use crate::tree::place::NodeKey;
+
+/// A file or directory that the kernel, or an open handle, holds.
+pub struct Node {
+    pub ino: u64,
+    pub(in crate::fs) key: RwLock<NodeKey>,
+    /// The number of its key, while that is its identity: no other node has it, and its name is there; 0: it has none.
+    /// Under the table's lock.
+    pub(in crate::fs) own: AtomicU64,
+    /// How often the kernel was told of it and has not forgotten since.
+    pub(in crate::fs) lookups: AtomicU64,
+    opens: AtomicU32,
+    /// Programs that run from it.
+    pub(in crate::fs) runs: AtomicU32,
+    /// What is known of its cell may not be current any more.
+    stale: AtomicBool,
+    /// When somebody else last changed its cell, ms; 0: never.
+    changed_ms: AtomicI64,
+    /// When the store was last asked for its cell, ms by the store's clock; 0: never.
+    asked_ms: AtomicI64,
+    state: Mutex<NodeState>,
+}
+
+/// What is known of a node beyond its identity. Small while nothing is: the kernel holds a million directories.
+#[derive(Default)]
+pub struct NodeState {
+    /// The version that reads see, where it is known to be current.
+    pub cell: Option<Box<CellInfo>>,
+    /// Bytes that are being written.
+    pub session: Option<Box<Session>>,
+    /// Without a name: nothing of it is committed any more.
+    pub unlinked: bool,
+    /// Why it was never stored, where that is why it has no name.
+    pub refused: Option<crate::ErrorKind>,
+    /// An attribute file that was created and not set yet.
+    pub created_text: bool,
+    /// mtime that was set on an attribute file since its value was last set.
+    pub text_mtime: Option<crate::model::FileTime>,
+    /// Times, modes and owners that the store does not keep.
+    pub times: Option<Box<Times>>,
+}
+
+impl NodeState {
+    pub(in crate::fs) fn times(&self) -> Times {
+        self.times.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(in crate::fs) fn times_mut(&mut self) -> &mut Times {
+        self.times.get_or_insert_default()
+    }
+
+    /// Gives up a session in which nobody has anything to commit; what is stored is read again.
+    pub fn end_idle_session(&mut self) {
+        if !self.unlinked && self.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
+            self.session = None;
+        }
+    }
+}
+
+impl Node {
+    /// A node that has an identity, whose number is `own`.
+    pub(in crate::fs) fn new(ino: u64, key: NodeKey, own: u64) -> Arc<Self> {
+        Arc::new(Self {
+            ino,
+            key: RwLock::new(key),
+            own: AtomicU64::new(own),
+            lookups: AtomicU64::new(0),
+            opens: AtomicU32::new(0),
+            runs: AtomicU32::new(0),
+            stale: AtomicBool::new(false),
+            changed_ms: AtomicI64::new(0),
+            asked_ms: AtomicI64::new(0),
+            state: Mutex::default(),
+        })
+    }
+
+    /// The node's identity now; a rename changes it.
+    pub fn key(&self) -> NodeKey {
+        self.key.read().clone()
+    }
+
+    /// Whether its key is its identity.
+    pub(in crate::fs) fn has_identity(&self) -> bool {
+        self.own.load(Ordering::Relaxed) != 0
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, NodeState> {
+        self.state.lock()
+    }
+
+    /// Open handles of the node.
+    pub fn opens(&self) -> u32 {
+        self.opens.load(Ordering::Relaxed)
+    }
+
+    /// Its cell was changed by somebody else. Takes no lock: called while any other may be held.
+    pub fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Release);
+    }
+
+    /// Whether it was marked.
+    pub fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
+    }
+
+    /// Whether it was marked since this was last asked.
+    pub fn take_stale(&self) -> bool {
+        self.stale.swap(false, Ordering::AcqRel)
+    }
+
+    /// Its cell was changed by somebody else at this time.
+    pub fn note_change(&self, at: Timestamp) {
+        self.changed_ms.store(at.0, Ordering::Release);
+    }
+
+    /// When its cell was last changed by somebody else.
+    pub fn changed_elsewhere(&self) -> Option<Timestamp> {
+        Some(self.changed_ms.load(Ordering::Acquire)).filter(|ms| *ms != 0).map(Timestamp)
+    }
+
+    /// The store has told of its cell.
+    pub fn note_told(&self, state: &mut NodeState, cell: CellInfo, now: Timestamp) {
+        state.cell = Some(Box::new(cell));
+        self.asked_ms.store(now.0, Ordering::Release);
+    }
+
+    /// How long ago the store has told of its cell, unless that was changed since; ms.
+    pub fn told_ms_ago(&self, now: Timestamp) -> Option<u64> {
+        let asked = self.asked_ms.load(Ordering::Acquire);
+        if asked == 0 || self.is_stale() {
+            return None;
+        }
+        u64::try_from(now.0.saturating_sub(asked)).ok()
+    }
+
+    /// Counts a handle that was opened.
+    pub fn opened(&self) {
+        self.opens.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a handle that was closed.
+    pub(in crate::fs) fn closed(&self) {
+        self.opens.fetch_sub(1, Ordering::Relaxed);
+    }
+}

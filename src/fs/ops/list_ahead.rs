@@ -1,0 +1,50 @@
+//! Pages of a listing: the one that is asked for, and the next one beside the answer.
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::fs::Fs;
+use crate::fs::handles::ahead::{PAGE, Page};
+use crate::fs::handles::table::DirHandle;
+use crate::tree::listing::Listed;
+use crate::tree::place::{NodeKey, Place, View};
+
+impl Fs {
+    /// The entries after a key: those that were fetched ahead, else the store's.
+    pub(in crate::fs) fn next_page(&self, dir: &DirHandle, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+        let page = dir.ahead.take(after).map_or_else(|| self.page_after(key, after), Ok)?;
+        if page.entries.len() == PAGE
+            && is_cheap(key)
+            && let Some(last) = page.entries.last()
+        {
+            dir.ahead.want(last.cursor);
+        }
+        Ok(page)
+    }
+
+    fn page_after(&self, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+        // Order: before the store is asked.
+        let seen = self.changes.now();
+        let entries = self.tree_of_open(key)?.page(key, after, PAGE)?;
+        let below = self.nodes.numbers_below(key);
+        let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
+        let own: Vec<_> = entries.iter().map(own).collect();
+        let held = entries.held() + size_of_val(own.as_slice());
+        Ok(Page { own, entries, seen, held })
+    }
+
+    /// An open directory whose next page is to be fetched with [`Fs::list_ahead`], beside what is answered.
+    pub fn to_list_ahead(&self, number: u64) -> Option<Arc<DirHandle>> {
+        self.handles.dir(number).ok().filter(|dir| dir.ahead.begin())
+    }
+
+    /// Fetches it. What fails is found by who asks for it.
+    pub fn list_ahead(&self, dir: &DirHandle) {
+        self.fetched.fill(&dir.ahead, |after| self.page_after(&dir.node.key(), Some(after)));
+    }
+}
+
+/// Whether a page costs about what its entries do, however few are taken of it.
+fn is_cheap(key: &NodeKey) -> bool {
+    key.asked.is_none() && key.view == View::Plain && matches!(key.place, Place::Table(_) | Place::Family(_))
+}

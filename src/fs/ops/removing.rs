@@ -1,0 +1,220 @@
+//! `rm -r TABLE/.schema/FAMILY`: the names below go one by one, and the family last, with what it had.
+//!
+//! A program that holds the directory open while it unlinks an attribute in it removes all of it. What it unlinks is
+//! hidden and stays set until the directory goes too: unset, VERSIONS and KEEP_DELETED_CELLS would let a compaction
+//! take the history that undrop brings back. Where the directory stays, the attributes are unset a little later.
+//!
+//! All of `TABLE/.schema` does not go: who holds it open while he removes all that is in it is refused the families, and
+//! what he has unlinked is there again. So it is of the table's own attributes, whose directory stays. He is told by these:
+//! they are listed before the families, so who wants all comes to them first. Who holds it and wants a family gets that.
+//!
+//! A check or an index goes likewise: without its type a check takes everything, and without its columns it is of others.
+
+use crate::Result;
+use crate::env::sync::Mutex;
+use crate::fs::handles::table::Handle;
+use crate::fs::{Fs, not_permitted};
+use crate::model::{Origin, TableName, Timestamp};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
+use crate::tree::schema::name_of;
+
+/// How long after the last name the directory goes, ms.
+const PATIENCE_MS: i64 = 2_000;
+
+/// A directory of attributes that is being removed.
+struct Removal {
+    owner: SchemaPlace,
+    hidden: Vec<SchemaPlace>,
+    last: Timestamp,
+}
+
+impl Removal {
+    /// What of it goes where the directory has stayed. A check stays as it was if it is its family's removal that was broken
+    /// off, or if its columns were among the names: it would be of all columns.
+    fn ended(self) -> Vec<SchemaPlace> {
+        let is_checks = matches!(self.owner, SchemaPlace::Constraint(..));
+        let keeps_checks = !is_checks || self.hidden.iter().any(is_checked_columns);
+        let is_kept = |place: &SchemaPlace| keeps_checks && matches!(place, SchemaPlace::ConstraintAttribute { .. });
+        self.hidden.into_iter().filter(|place| !is_kept(place)).collect()
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(in crate::fs) struct Removals {
+    directories: Mutex<Vec<Removal>>,
+    /// Programs that remove all of a table's schema.
+    whole: Mutex<Vec<(TableName, u32)>>,
+}
+
+impl Removals {
+    fn hide(&self, owner: SchemaPlace, place: &SchemaPlace, now: Timestamp) {
+        let mut removals = self.directories.lock();
+        match removals.iter_mut().find(|removal| removal.owner == owner) {
+            Some(removal) => {
+                removal.hidden.push(place.clone());
+                removal.last = now;
+            }
+            None => removals.push(Removal { owner, hidden: vec![place.clone()], last: now }),
+        }
+    }
+
+    fn hides(&self, place: &SchemaPlace) -> bool {
+        self.directories.lock().iter().any(|removal| removal.hidden.contains(place))
+    }
+
+    /// The directory itself goes, or is refused to go; whether names in it went before.
+    pub(in crate::fs) fn take(&self, owner: &SchemaPlace) -> bool {
+        let mut removals = self.directories.lock();
+        let before = removals.len();
+        removals.retain(|removal| removal.owner != *owner);
+        removals.len() < before
+    }
+
+    /// The name is made again.
+    pub(in crate::fs) fn show(&self, place: &SchemaPlace) {
+        for removal in self.directories.lock().iter_mut() {
+            removal.hidden.retain(|hidden| hidden != place);
+        }
+    }
+
+    /// What was hidden in directories that have stayed, and is to be unset.
+    fn over(&self, now: Timestamp) -> Vec<SchemaPlace> {
+        let mut removals = self.directories.lock();
+        let is_over = |removal: &Removal| now.0 - removal.last.0 > PATIENCE_MS;
+        let over = removals.extract_if(.., |removal| is_over(removal));
+        over.flat_map(Removal::ended).collect()
+    }
+}
+
+impl Fs {
+    /// Whether the name goes with its directory; it is hidden then and stays set.
+    pub(in crate::fs) fn goes_with_directory(&self, dir: &NodeKey, place: &SchemaPlace, pid: u32) -> bool {
+        let Some(owner) = self.held_owner(dir, place, pid).filter(|_| dir.view == View::Plain) else { return false };
+        self.note_whole(&owner, pid);
+        self.removals.hide(owner, place, self.tree.backend.now());
+        true
+    }
+
+    /// The directory that a name goes with, among those that the program holds open.
+    fn held_owner(&self, dir: &NodeKey, place: &SchemaPlace, pid: u32) -> Option<SchemaPlace> {
+        let Place::Schema(dir) = &dir.place else { return None };
+        let is_held = |owner: &SchemaPlace| self.holds(owner.clone(), pid);
+        if let Some(owner) = owner_of(dir).filter(is_held) {
+            return Some(owner);
+        }
+        let owner = match (dir.as_ref(), place) {
+            (SchemaPlace::Constraint(..), SchemaPlace::ConstraintAttribute { .. }) => dir.as_ref().clone(),
+            // With all of a schema no index goes.
+            (SchemaPlace::Index(table, _), SchemaPlace::IndexAttribute { .. })
+                if !is_held(&SchemaPlace::Table(table.clone())) =>
+            {
+                dir.as_ref().clone()
+            }
+            _ => return None,
+        };
+        Some(owner).filter(is_held)
+    }
+
+    fn holds(&self, dir: SchemaPlace, pid: u32) -> bool {
+        let of = NodeKey::plain(Place::Schema(dir.into()));
+        self.handles.any(|handle| match handle {
+            Handle::Dir(dir) => dir.pid == pid && dir.node.key() == of,
+            Handle::File(_) | Handle::Text(_) => false,
+        })
+    }
+
+    /// Notes who removes all of a table's schema: he removes its own attributes while he holds it open.
+    fn note_whole(&self, owner: &SchemaPlace, pid: u32) {
+        let SchemaPlace::TableAttributes(table) = owner else { return };
+        let holds = |(table, pid): &(TableName, u32)| self.holds(SchemaPlace::Table(table.clone()), *pid);
+        let one = (table.clone(), pid);
+        let mut whole = self.removals.whole.lock();
+        whole.retain(|other| *other != one && holds(other));
+        if holds(&one) {
+            whole.push(one);
+        }
+    }
+
+    /// Whether a program removes a family for itself, although it holds all of the schema open.
+    fn is_meant(&self, place: &SchemaPlace, table: &TableName, pid: u32) -> bool {
+        let first = name_of(&SchemaPlace::TableAttributes(table.clone()));
+        let is_family = matches!(place, SchemaPlace::Family(..)) && name_of(place) > first;
+        is_family && !self.removals.whole.lock().contains(&(table.clone(), pid))
+    }
+
+    /// Refuses to remove what goes with all of a table's schema, which stays; what of it is hidden is there again.
+    pub(in crate::fs) fn check_removal(&self, key: &NodeKey, pid: u32) -> Result<()> {
+        let Place::Schema(place) = &key.place else { return Ok(()) };
+        let table = match place.as_ref() {
+            SchemaPlace::TableAttributes(_) | SchemaPlace::Constraint(..) if key.view == View::Plain => {
+                self.note_whole(place, pid);
+                self.removals.take(place);
+                return Ok(());
+            }
+            SchemaPlace::Family(table, _)
+            | SchemaPlace::Recipe(table)
+            | SchemaPlace::Indexes(table)
+            | SchemaPlace::Index(table, _)
+            | SchemaPlace::IndexAttribute { table, .. } => table,
+            _ => return Ok(()),
+        };
+        let is_index = matches!(place.as_ref(), SchemaPlace::Index(..));
+        if key.view != View::Plain {
+            return Ok(());
+        }
+        let is_refused = self.holds(SchemaPlace::Table(table.clone()), pid) && !self.is_meant(place, table, pid);
+        // What goes is taken of a family with its cells, later.
+        if is_refused || is_index {
+            self.removals.take(place);
+        }
+        if !is_refused {
+            return Ok(());
+        }
+        let text = format!(
+            "a table keeps its schema: `rm -r` of .schema/FAMILY drops one family of {table}, `rm -r` of the table all of \
+             it; nothing was changed"
+        );
+        Err(not_permitted(&text))
+    }
+
+    /// Whether a name was removed, and its family is about to be.
+    pub(in crate::fs) fn is_hidden(&self, key: &NodeKey) -> bool {
+        matches!(&key.place, Place::Schema(place) if key.is_present() && self.removals.hides(place))
+    }
+
+    /// Attributes whose directory has stayed are unset.
+    pub(in crate::fs) fn end_removals(&self, now: Timestamp) -> Result<()> {
+        for place in self.removals.over(now) {
+            let is_attribute = matches!(
+                place,
+                SchemaPlace::Attribute { .. }
+                    | SchemaPlace::FreeKey { .. }
+                    | SchemaPlace::ConstraintAttribute { .. }
+                    | SchemaPlace::IndexAttribute { .. }
+            );
+            // Its directory may have gone otherwise.
+            if is_attribute && self.tree.facts(&NodeKey::plain(Place::Schema(place.clone().into())))?.is_some() {
+                self.set_attribute(&place, None, Origin::default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The family, or the table's own attributes, that a directory of attributes is part of.
+fn owner_of(dir: &SchemaPlace) -> Option<SchemaPlace> {
+    match dir {
+        SchemaPlace::TableAttributes(_) | SchemaPlace::Family(..) => Some(dir.clone()),
+        SchemaPlace::Free { table, family: None, .. } => Some(SchemaPlace::TableAttributes(table.clone())),
+        SchemaPlace::Free { table, family: Some(family), .. }
+        | SchemaPlace::Constraints(table, family)
+        | SchemaPlace::Constraint(table, family, _) => Some(SchemaPlace::Family(table.clone(), family.clone())),
+        _ => None,
+    }
+}
+
+/// Whether it says which columns a check is of.
+fn is_checked_columns(place: &SchemaPlace) -> bool {
+    matches!(place, SchemaPlace::ConstraintAttribute { name, .. } if name == "columns")
+}

@@ -1,0 +1,243 @@
+//! rename(2) of a cell, and of what is being written to it: a file moves, whoever has it open.
+
+use std::sync::Arc;
+
+use crate::backend::{Leaves, RenameCell, RenameMode};
+use crate::fs::Fs;
+use crate::fs::handles::table::{FileHandle, FileState};
+use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::session::content::Session;
+use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
+use crate::tree::place::{NodeKey, Place, View};
+use crate::{Error, ErrorKind, Result};
+
+/// A cell's name: its column, and the version if the name has one.
+pub(in crate::fs) type CellName = (Arc<ColumnKey>, Option<Timestamp>);
+
+impl Fs {
+    pub(in crate::fs) fn rename_cell(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        source: CellName,
+        target: CellName,
+        mode: RenameMode,
+    ) -> Result<()> {
+        self.check_masked(to).map_err(no_such_target)?;
+        let node = self.nodes.find(from);
+        let held_target = self.nodes.find(to);
+        let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
+        if mode == RenameMode::NoReplace && target_uncommitted {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        if mode == RenameMode::Exchange {
+            return self.exchange_cells((from, to), node.as_ref(), (&source, &target));
+        }
+        self.keep_target(held_target.as_ref(), mode)?;
+        let done = match &node {
+            Some(node) => self.rename_held(node, to, (&source, &target), mode),
+            None => {
+                let origin = Origin(self.nodes.number(from));
+                let rename = rename_of((&source, &target), mode, Leaves::Nothing, origin);
+                self.tree.backend.rename_cell(&rename).map(|moved| self.move_node(from, to, Some(moved)))
+            }
+        };
+        if let (Err(_), Some(node)) = (&done, &held_target) {
+            node.state().end_idle_session();
+        }
+        done?;
+        self.tree.uncommitted.remove_cell(&source.0);
+        self.tree.uncommitted.remove_cell(&target.0);
+        if from.view == View::Plain {
+            self.tree.uncommitted.dirs.add_family_of(&source.0)?;
+        }
+        Ok(())
+    }
+
+    fn exchange_cells(
+        &self,
+        (from, to): (&NodeKey, &NodeKey),
+        node: Option<&Arc<Node>>,
+        names: (&CellName, &CellName),
+    ) -> Result<()> {
+        let (source, target) = names;
+        let exchanged = self.commit_below(|column| *column == *source.0 || *column == *target.0)?;
+        if let Some(node) = node {
+            self.commit_open(node)?;
+        }
+        let origin = Origin(node.map_or_else(|| self.nodes.number(from), |node| node.ino));
+        self.tree.backend.rename_cell(&rename_of(names, RenameMode::Exchange, Leaves::Nothing, origin))?;
+        self.tree.uncommitted.remove_cell(&source.0);
+        self.tree.uncommitted.remove_cell(&target.0);
+        self.swap_nodes(from, to);
+        self.follow(exchanged)
+    }
+
+    /// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.
+    fn rename_held(
+        &self,
+        node: &Arc<Node>,
+        to: &NodeKey,
+        (source, target): (&CellName, &CellName),
+        mode: RenameMode,
+    ) -> Result<()> {
+        // Order: no commit between the look and the new identity, or it would go to the old name.
+        let mut state = node.state();
+        let files = self.files_of(node);
+        let mut dirty: Vec<_> = files.iter().filter(|file| file.is_dirty()).cloned().collect();
+        if source.1.is_some() {
+            dirty.drain(..).try_for_each(|file| self.commit(&file, &mut state))?;
+        }
+        let before = if dirty.is_empty() { None } else { self.newest_version(&source.0)? };
+        // Nothing is stored yet, or any more.
+        let is_new = state.session.is_some() && (state.cell.is_none() || before.is_none() && !dirty.is_empty());
+        let moved = if is_new {
+            dirty.clear();
+            self.commit_elsewhere((node, &files), &mut state, target, mode)?
+        } else {
+            let goes_on = |file: &Arc<FileHandle>| file.state.lock().committed == before;
+            // What was there before another program wrote over it is history, and belongs to the name.
+            let leaves = if dirty.iter().all(goes_on) { Leaves::Nothing } else { Leaves::History };
+            let rename = rename_of((source, target), mode, leaves, Origin(node.ino));
+            let moved = self.tree.backend.rename_cell(&rename)?;
+            let version = (moved.timestamp, moved.seq);
+            follow(&files, &dirty, version);
+            if let Some(session) = state.session.as_mut().filter(|session| session.base == before) {
+                session.base = Some(version);
+            }
+            moved
+        };
+        let replaced = self.nodes.rename(node, to.clone());
+        state.cell = Some(Box::new(moved));
+        for file in &dirty {
+            if let Err(e) = self.commit(file, &mut state) {
+                // It stays to be committed, and its close tells.
+                log::debug!("commit of a renamed file: {e}");
+            }
+        }
+        // Order: of two nodes one is locked at a time.
+        drop(state);
+        if let Some(node) = replaced {
+            node.state().unlinked = true;
+        }
+        Ok(())
+    }
+
+    /// Open handles of the target that is replaced keep its bytes.
+    fn keep_target(&self, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
+        let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
+        let mut state = node.state();
+        self.session(node, &mut state).map(|_| ())
+    }
+
+    /// A file that was never committed is put at its new name at once; its handles go on there.
+    fn commit_elsewhere(
+        &self,
+        (node, files): (&Arc<Node>, &[Arc<FileHandle>]),
+        state: &mut NodeState,
+        target: &CellName,
+        mode: RenameMode,
+    ) -> Result<CellInfo> {
+        let (column, version) = target;
+        if mode == RenameMode::NoReplace && self.tree.facts(&NodeKey::plain(place_of(target)))?.is_some() {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        files.iter().try_for_each(|file| file.state.lock().check_failed())?;
+        let session: &mut Session =
+            state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
+        let file = self.next_attributes(&node.key(), &FileAttributes::default(), session.file);
+        let put = PutCell {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            time: version.map_or(Time::AfterNewest, Time::At),
+            value: session.content.value()?,
+            ttl_ms: None,
+            file,
+            ended_at: None,
+        };
+        let cell = self.put(column, put, Origin(node.ino))?;
+        for file in files {
+            let mut own = file.state.lock();
+            *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
+        }
+        state.session = None;
+        Ok(cell)
+    }
+
+    /// A later commit of a handle that wrote the moved version replaces it at the new name.
+    pub(in crate::fs) fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
+        follow(&self.files_of(node), &[], moved);
+    }
+
+    /// The open files of a cell: mostly none.
+    fn files_of(&self, node: &Node) -> Vec<Arc<FileHandle>> {
+        if node.opens() == 0 {
+            return Vec::new();
+        }
+        self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect()
+    }
+
+    fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
+        let (one, other) = (self.nodes.find(from), self.nodes.find(to));
+        if let Some(other) = &other {
+            self.nodes.detach(other);
+        }
+        if let Some(one) = &one {
+            self.nodes.rename(one, to.clone());
+            one.mark_stale();
+        }
+        if let Some(other) = &other {
+            self.nodes.rename(other, from.clone());
+            other.mark_stale();
+        }
+    }
+}
+
+/// The next commit of a handle that wrote the version that moved, or has yet to write what goes on from it, replaces it.
+fn follow(files: &[Arc<FileHandle>], dirty: &[Arc<FileHandle>], moved: (Timestamp, SeqNo)) {
+    for file in files {
+        let is_dirty = dirty.iter().any(|other| Arc::ptr_eq(other, file));
+        let mut own = file.state.lock();
+        if own.committed.is_some() || is_dirty {
+            own.committed = Some(moved);
+        }
+    }
+}
+
+fn rename_of((source, target): (&CellName, &CellName), mode: RenameMode, leaves: Leaves, origin: Origin) -> RenameCell {
+    RenameCell {
+        from: source.0.as_ref().clone(),
+        from_version: source.1,
+        to: target.0.as_ref().clone(),
+        to_version: target.1,
+        mode,
+        leaves,
+        origin,
+    }
+}
+
+/// The cell, or the version of one, that a place is.
+pub(in crate::fs) fn cell_name(place: &Place) -> Option<CellName> {
+    match place {
+        Place::Cell(column) => Some((Arc::clone(column), None)),
+        Place::Version(column, timestamp) => Some((Arc::clone(column), Some(*timestamp))),
+        _ => None,
+    }
+}
+
+fn place_of((column, version): &CellName) -> Place {
+    match version {
+        Some(timestamp) => Place::Version(Arc::clone(column), *timestamp),
+        None => Place::Cell(Arc::clone(column)),
+    }
+}
+
+/// EINVAL has a meaning of its own in rename(2): programs would say that a directory is to go into itself.
+pub(in crate::fs) fn no_such_target(refused: Error) -> Error {
+    match refused.kind {
+        ErrorKind::IllegalArgument | ErrorKind::Refused | ErrorKind::Constraint => {
+            Error { kind: ErrorKind::NotPermitted, ..refused }
+        }
+        _ => refused,
+    }
+}

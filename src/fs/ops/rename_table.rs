@@ -1,0 +1,117 @@
+//! rename(2) of tables and namespaces: changes of the catalogue, and of what the kernel holds below them.
+
+use std::sync::Arc;
+
+use crate::backend::RenameMode;
+use crate::fs::Fs;
+use crate::model::{CatalogueChange, Origin, TableName};
+use crate::tree::place::NodeKey;
+use crate::{Error, ErrorKind, Result};
+
+impl Fs {
+    pub(in crate::fs) fn rename_table(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        one: &Arc<TableName>,
+        other: &Arc<TableName>,
+        mode: RenameMode,
+    ) -> Result<()> {
+        let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
+        let origin = Origin(self.nodes.number(from));
+        let target_exists = self.tree.facts(to)?.is_some();
+        let change = match mode {
+            RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
+            RenameMode::NoReplace if target_exists => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+            }
+            _ if target_exists => {
+                if !self.tree.page(to, None, 1)?.is_empty() {
+                    return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
+                }
+                self.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
+                CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
+            }
+            _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
+        };
+        self.commit_below(|column| column.table == one || column.table == other)?;
+        let pairs = [(one.clone(), other.clone())];
+        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
+        if mode != RenameMode::Exchange {
+            self.move_node(from, to, None);
+        }
+        // The kernel keeps what it holds below the directories: it stands for other keys now.
+        self.nodes.rename_all(|place| match place.table() {
+            Some(table) if *table == one => Some(place.with_table(&other)),
+            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
+            _ => None,
+        });
+        Ok(())
+    }
+
+    pub(in crate::fs) fn rename_namespace(
+        &self,
+        from: &NodeKey,
+        to: &NodeKey,
+        (one, other): (&Arc<str>, &Arc<str>),
+        mode: RenameMode,
+    ) -> Result<()> {
+        if mode == RenameMode::Exchange {
+            let text = "two namespaces cannot be exchanged; rename one after the other";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        let origin = Origin(self.nodes.number(from));
+        if mode == RenameMode::NoReplace && self.tree.facts(to)?.is_some() {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+        }
+        let tables: Vec<TableName> = self.tables_of(one)?;
+        let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
+        self.commit_below(|column| *column.table.namespace == **one)?;
+        let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
+        let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
+        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
+        self.move_node(from, to, None);
+        self.nodes.rename_all(|place| {
+            let table = place.table().filter(|table| *table.namespace == **one)?;
+            Some(place.with_table(&renamed(table)))
+        });
+        Ok(())
+    }
+
+    /// What the mount shows of tables beyond the store goes with them.
+    fn rename_made(
+        &self,
+        (from, to): (&NodeKey, &NodeKey),
+        tables: &[(TableName, TableName)],
+        mode: RenameMode,
+        alter: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let dirs = &self.tree.uncommitted.dirs;
+        // No table has this name.
+        let aside = TableName { namespace: "".into(), name: "".into() };
+        let swap = |(one, other): &(TableName, TableName)| {
+            dirs.rename_table(other, &aside)?;
+            dirs.rename_table(one, other)?;
+            if mode == RenameMode::Exchange { dirs.rename_table(&aside, one) } else { dirs.remove_table(&aside) }
+        };
+        // Order: before the change, which forgets what is of a table that is gone.
+        tables.iter().try_for_each(swap)?;
+        let carry = |from, to| match mode {
+            RenameMode::Exchange => self.modes.exchange(from, to),
+            RenameMode::Replace | RenameMode::NoReplace => self.modes.rename(from, to),
+        };
+        carry(from, to)?;
+        let Err(e) = alter() else { return Ok(()) };
+        tables.iter().try_for_each(|(one, other)| match mode {
+            RenameMode::Exchange => swap(&(one.clone(), other.clone())),
+            _ => dirs.rename_table(other, one),
+        })?;
+        carry(to, from)?;
+        Err(e)
+    }
+
+    fn tables_of(&self, namespace: &str) -> Result<Vec<TableName>> {
+        let catalogue = self.tree.backend.catalogue()?;
+        Ok(catalogue.tables.keys().filter(|table| *table.namespace == *namespace).cloned().collect())
+    }
+}

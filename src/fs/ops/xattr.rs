@@ -1,0 +1,170 @@
+//! Extended attributes: `user.cellfs.ttl`, `.key`, `.timestamp`.
+
+use crate::fs::Fs;
+use crate::fs::nodes::node::Node;
+use crate::model::{AttributeChange, Origin};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
+use crate::tree::schema;
+use crate::{Error, ErrorKind, Result};
+
+const TTL: &str = "user.cellfs.ttl";
+const KEY: &str = "user.cellfs.key";
+const TIMESTAMP: &str = "user.cellfs.timestamp";
+
+/// Answer about an attribute that is not there (ENODATA has no error kind of its own: it is no failure).
+pub enum Xattr {
+    Value(Vec<u8>),
+    Absent,
+}
+
+/// What setxattr(2) asks of what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetXattr {
+    Any,
+    /// XATTR_CREATE: there must be none.
+    Create,
+    /// XATTR_REPLACE: there must be one.
+    Replace,
+}
+
+impl Fs {
+    /// The value of an attribute; `Unsupported` outside `user.` and `security.`.
+    pub fn getxattr(&self, ino: u64, name: &str) -> Result<Xattr> {
+        if name.starts_with("security.") {
+            return Ok(Xattr::Absent);
+        }
+        if !name.starts_with("user.") {
+            return Err(unsupported(name));
+        }
+        let node = self.node(ino)?;
+        let key = node.key();
+        if let (TTL, Some(ttl)) = (name, self.pending_ttl(&node, &key)?) {
+            return Ok(ttl.map_or(Xattr::Absent, |ms| Xattr::Value(ms.to_string().into_bytes())));
+        }
+        let cell = match name {
+            KEY => {
+                let key = key_of(&key.place).unwrap_or_else(|| self.tree.name_of(&key));
+                return Ok(Xattr::Value(key));
+            }
+            TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,
+            _ => None,
+        };
+        let number = cell.and_then(|cell| match name {
+            TTL => cell.tags.ttl_ms.map(|ms| ms.to_string()),
+            _ => Some(cell.timestamp.to_string()),
+        });
+        Ok(number.map_or(Xattr::Absent, |text| Xattr::Value(text.into_bytes())))
+    }
+
+    /// Names, each ended by a NUL: only the TTL is listed, when it is set.
+    pub fn listxattr(&self, ino: u64) -> Result<Vec<u8>> {
+        Ok(match self.getxattr(ino, TTL)? {
+            Xattr::Value(_) => [TTL.as_bytes(), b"\0"].concat(),
+            Xattr::Absent => Vec::new(),
+        })
+    }
+
+    /// Sets the cell's TTL, milliseconds as decimal text.
+    pub fn setxattr(&self, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
+        // A refusal names it.
+        self.node(ino)?;
+        if name != TTL {
+            return Err(unsupported(name));
+        }
+        match (mode, self.getxattr(ino, TTL)?) {
+            (SetXattr::Create, Xattr::Value(_)) => {
+                return Err(Error::new(ErrorKind::AlreadyExists, "the cell has a TTL already"));
+            }
+            (SetXattr::Replace, Xattr::Absent) => {
+                return Err(Error::new(ErrorKind::NoAttribute, "the cell has no TTL that could be replaced"));
+            }
+            _ => {}
+        }
+        let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
+        let text = format!("{TTL} is a number of milliseconds above 0");
+        let ttl = ttl.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
+        self.set_ttl(ino, Some(ttl))
+    }
+
+    /// Removes the cell's TTL; false when there is none.
+    pub fn removexattr(&self, ino: u64, name: &str) -> Result<bool> {
+        if name != TTL || matches!(self.getxattr(ino, TTL)?, Xattr::Absent) {
+            return Ok(false);
+        }
+        self.set_ttl(ino, None).map(|()| true)
+    }
+
+    fn set_ttl(&self, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
+        let node = self.node(ino)?;
+        let key = node.key();
+        self.check_writable(&key)?;
+        if self.set_pending_ttl(&node, &key, ttl_ms)? {
+            return Ok(());
+        }
+        for file in self.handles.files().into_iter().filter(|file| file.node.ino == ino) {
+            self.commit(&file, &mut node.state())?;
+        }
+        let mut state = node.state();
+        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
+        let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
+        let change = AttributeChange { ttl_ms: Some(ttl_ms), ..AttributeChange::default() };
+        let done = self.set_version_attributes(&key, &cell, &change, Origin::default())?;
+        state.cell = Some(Box::new(done));
+        // The kernel keeps the name for as long as it was told before.
+        self.invalidate_name(&key);
+        Ok(())
+    }
+
+    /// The TTL of what is not committed yet.
+    fn pending_ttl(&self, node: &Node, key: &NodeKey) -> Result<Option<Option<u64>>> {
+        if let Some(ttl) = node.state().session.as_ref().and_then(|session| session.ttl_ms) {
+            return Ok(Some(ttl));
+        }
+        match &key.place {
+            Place::Scratch(place) => Ok(Some(self.scratch.meta(place)?.and_then(|meta| meta.ttl_ms))),
+            _ => Ok(None),
+        }
+    }
+
+    /// In the history a TTL goes with the commit of the bytes that are being written; true if it does.
+    fn set_pending_ttl(&self, node: &Node, key: &NodeKey, ttl_ms: Option<u64>) -> Result<bool> {
+        if key.view != View::History {
+            return Ok(false);
+        }
+        let mut state = node.state();
+        let unlinked = state.unlinked;
+        if let Some(session) = &mut state.session {
+            session.ttl_ms = Some(ttl_ms);
+            if session.dirty_handles > 0 || unlinked {
+                return Ok(true);
+            }
+        }
+        match &key.place {
+            Place::Scratch(place) => self.scratch.change(place, |meta| meta.ttl_ms = ttl_ms).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The full key of a node's last component; of a generated one that of what it is about, else its name.
+fn key_of(place: &Place) -> Option<Vec<u8>> {
+    Some(match place {
+        Place::Row(row) | Place::Json(row) | Place::RowKey(row) => row.row.clone(),
+        Place::Family(family) => family.family.clone().into_bytes(),
+        Place::Table(table) | Place::TableInfo(table, _) => table.name.as_bytes().to_vec(),
+        Place::Namespace(name) => name.as_bytes().to_vec(),
+        Place::FamilyComplete(_, family) => family.as_bytes().to_vec(),
+        Place::Times(base) | Place::InfoOf(base) => return key_of(base),
+        Place::Schema(place) => match place.as_ref() {
+            SchemaPlace::Namespace(name) => name.clone().into_bytes(),
+            SchemaPlace::Table(table) | SchemaPlace::TableAttributes(table) => table.name.as_bytes().to_vec(),
+            other => schema::name_of(other),
+        },
+        place => return place.column().map(|column| column.qualifier.clone()),
+    })
+}
+
+fn unsupported(name: &str) -> Error {
+    let text = format!("{}: only user.cellfs.ttl can be set here", name.escape_debug());
+    Error::new(ErrorKind::Unsupported, text)
+}

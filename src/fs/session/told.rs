@@ -1,0 +1,103 @@
+//! Which version a read gives while somebody else changes the cell.
+//!
+//! The kernel clips the bytes of a read to the size that it knows, or fills them up with zeros. So a read through its
+//! pages gives the version whose size it was told of last; it hears of a change before that is acknowledged, and asks
+//! for the attributes before it reads on. Where two programs read in the moment of a change that is not enough: the
+//! answer to one and the bytes for the other may cross. What was changed elsewhere a moment ago is therefore read past
+//! the pages, and one pass from the start to the end of the file gives one version; whoever reads on after the end
+//! (`tail -f`) is given what has come. A file that was open before the first change keeps its pages: a read of it in the
+//! moment of another change may end too early, as a read beside a write in place does on any filesystem.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Result;
+use crate::fs::Fs;
+use crate::fs::handles::table::FileHandle;
+use crate::fs::nodes::node::{Node, NodeState};
+use crate::model::CellInfo;
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::resolve::Facts;
+
+/// For how long after a change elsewhere files are opened without pages.
+const RECENT_MS: u64 = 1000;
+/// How long an open(2) waits for the kernel to take notices: the kernel may keep the pages and the size of a version
+/// that is old already. Short, as few threads answer all opens; most notices are taken within microseconds.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+impl Fs {
+    /// Returns when the kernel knows of what was changed before.
+    pub(in crate::fs) fn settle_for_open(&self) {
+        self.invalidations.settle(PATIENCE);
+    }
+
+    /// Whether a file that is only to be read is opened without pages.
+    pub(in crate::fs) fn is_read_past_pages(&self, node: &Node) -> bool {
+        let now = self.tree.backend.now();
+        node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
+    }
+
+    /// The version that a read of this handle at `offset` gives.
+    pub(in crate::fs) fn version_to_read(
+        &self,
+        file: &FileHandle,
+        offset: u64,
+        state: &mut NodeState,
+    ) -> Result<Option<CellInfo>> {
+        if !file.is_direct || state.unlinked {
+            return self.told(&file.node, state);
+        }
+        let mut own = file.state.lock();
+        if offset == 0 || own.passes.is_none() {
+            // What the kernel was told stays noted: others read through its pages.
+            own.passes = match self.facts(&file.node.key())? {
+                Some(Facts::Cell(cell)) => Some(Box::new(cell)),
+                _ => None,
+            };
+        }
+        let Some(cell) = own.passes.as_deref().cloned() else { return self.told(&file.node, state) };
+        if offset >= cell.len() {
+            own.passes = None;
+        }
+        Ok(Some(cell))
+    }
+
+    /// The version whose size the kernel was told of last, while it has not expired.
+    pub(in crate::fs) fn told(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+        match state.cell.as_deref() {
+            Some(cell) if self.is_fresh(cell) => Ok(Some(cell.clone())),
+            _ => self.current(node, state),
+        }
+    }
+
+    /// How long the last answer about a cell is to be believed still, where asking again means to ask a server: the kernel
+    /// asks after each read, for the sake of the access time.
+    pub(in crate::fs) fn believed(&self, node: &Node, key: &NodeKey, state: &NodeState) -> Option<Duration> {
+        let asks_server = !self.tree.backend.is_prompt() && matches!(key.place, Place::Cell(_)) && key.is_present();
+        let known = state.cell.as_deref().filter(|cell| asks_server && self.is_fresh(cell));
+        let age = known.and_then(|_| node.told_ms_ago(self.tree.backend.now()))?;
+        let left = self.options.cache_time.checked_sub(Duration::from_millis(age)).filter(|left| !left.is_zero())?;
+        Some(left.min(self.ttl(key, state)))
+    }
+
+    /// Notes the version that was told of; what else is known of the node is answered.
+    pub(in crate::fs) fn note_facts(&self, node: &Node, state: &mut NodeState, facts: Option<Facts>) -> Option<Facts> {
+        match facts {
+            Some(Facts::Cell(cell)) => {
+                node.note_told(state, cell, self.tree.backend.now());
+                None
+            }
+            other => other,
+        }
+    }
+
+    pub(in crate::fs) fn is_fresh(&self, cell: &CellInfo) -> bool {
+        cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
+    }
+
+    /// Somebody else has changed the cells of these nodes. Takes no lock.
+    pub(in crate::fs) fn note_changed<'n>(&self, nodes: impl Iterator<Item = &'n Arc<Node>>) {
+        let now = self.tree.backend.now();
+        nodes.for_each(|node| node.note_change(now));
+    }
+}
