@@ -1,9 +1,9 @@
 //! Names of keys: each key has one name, each name at most one key, and both lead back.
 #![no_main]
 
-use cellfs::tree::escape::Parsed;
-use cellfs::tree::escape::{Bytes, Level, Spelling};
-use cellfs::tree::suffix::At;
+use cellfs::tree::names::escape::Parsed;
+use cellfs::tree::names::escape::{Bytes, Level, Spelling};
+use cellfs::tree::names::suffix::At;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

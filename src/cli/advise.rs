@@ -10,7 +10,7 @@ use super::output::Output;
 use crate::Result;
 use crate::backend::{Backend, Region};
 use crate::model::{CellInfo, RowKey, TableName, TimeRange, Timestamp, to_string_binary};
-use crate::tree::sample;
+use crate::tree::asking::sample;
 
 /// Columns of a row that are looked at; a row that has more is wide.
 const WIDE: usize = 10_000;

@@ -7,7 +7,7 @@ use super::args::{CreateCheckArgs, DropCheckArgs};
 use super::cells::open;
 use crate::backend::Backend;
 use crate::model::{ConstraintSchema, FamilySchema, Origin};
-use crate::tree::schema_constraint;
+use crate::tree::schema::constraint as schema_constraint;
 use crate::{Error, ErrorKind, Result};
 
 pub fn create_check(args: &CreateCheckArgs) -> Result<Answer> {

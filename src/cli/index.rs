@@ -12,7 +12,7 @@ use super::given;
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::model::{By, ColumnSlice, IndexSchema, IndexState, Origin, Scan, TableName, after_prefix, to_bytes_binary};
-use crate::tree::schema_index;
+use crate::tree::schema::index as schema_index;
 use crate::{Error, ErrorKind, Result};
 
 /// How often the store is asked how far it is.

@@ -10,7 +10,7 @@ use crate::env::admit_other_owners;
 use crate::fs::Options;
 use crate::model::Durability;
 use crate::store::OnFullDisk;
-use crate::tree::escape::{At, Bytes};
+use crate::tree::names::escape::{At, Bytes};
 use crate::{Error, ErrorKind, Result};
 
 /// Words for mount(8), systemd and the kernel that ask nothing of us, or what is so anyway.

@@ -8,8 +8,9 @@ use crate::backend::Backend;
 use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::model::{Catalogue, Dropped, DroppedThing, TableName, to_bytes_binary};
 use crate::store::Store;
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, View};
-use crate::tree::resolve::Tree;
+use crate::tree::base::Tree;
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Whether a path is below the root of a mount.

@@ -17,8 +17,8 @@ use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{CatalogueChange, Dropped, DroppedThing, Origin, Scan, TableName, TimeRange, Timestamp};
+use crate::tree::names::times;
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace};
-use crate::tree::times;
 use crate::{Error, ErrorKind, Result};
 
 /// Rows and versions that are looked at at once.

@@ -13,7 +13,8 @@ use crate::backend::{Backend, Change, ChangesPage, ChangesQuery, Committed};
 use crate::bulk::change_lines;
 use crate::daemon::{Absent, locate, open_backend, sockets};
 use crate::model::{CellKind, SeqNo, Timestamp, to_string_binary};
-use crate::tree::{place::Place, times};
+use crate::tree::names::times;
+use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
 /// How often it is asked what has come.

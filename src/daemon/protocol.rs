@@ -20,7 +20,7 @@ use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, ManyRows, Mutated,
     Piece, Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
 };
-use crate::tree::escape::Spelling;
+use crate::tree::names::escape::Spelling;
 use crate::{Error, ErrorKind, Result};
 
 /// Largest message, bytes. What is not sent in pieces has to fit: the catalogue, a batch of small puts, what is appended

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::tree::escape::Spelling;
+use crate::tree::names::escape::Spelling;
 
 /// What a mount was told about the files and directories that are made in it, whoever makes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

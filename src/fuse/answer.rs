@@ -14,7 +14,7 @@ use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
 use crate::backend::Status;
 use crate::fs::errno::errno;
 use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Lookup, Opened, Operation, Xattr};
-use crate::tree::escape::NAME_MAX;
+use crate::tree::names::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
 
 /// Largest write that the kernel is to send, bytes.

@@ -1,9 +1,12 @@
 //! What is at a place: whether it exists, and what `stat` needs of it.
 
-use super::keys::KeyFileState;
-use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
-use super::resolve::{Facts, Tree, text};
-use super::schema;
+use super::base::Tree;
+use super::found::key_text;
+use super::found::{Facts, text};
+use super::names::keys::KeyFileState;
+use super::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
+use super::schema::texts as schema;
+use super::view::View;
 use crate::backend::{HistoryFrom, Versions};
 use crate::model::{Cell, ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
 use crate::{Error, ErrorKind, Result};
@@ -34,10 +37,10 @@ impl Tree {
             // It was looked at before.
             Place::InfoOf(_) => Ok(None),
             Place::Info(_) => Ok(Some(text(Vec::new()))),
-            Place::TableInfo(table, noun) => super::info::facts(self.backend.as_ref(), table, *noun),
+            Place::TableInfo(table, noun) => super::texts::info::facts(self.backend.as_ref(), table, *noun),
             Place::FamilyComplete(table, family) => {
                 let exists = self.facts(&key.sibling(schema::family_place(table, family)))?.is_some();
-                let content = exists.then(|| super::complete::text(self.backend.as_ref(), table, Some(family)));
+                let content = exists.then(|| super::texts::complete::text(self.backend.as_ref(), table, Some(family)));
                 Ok(content.transpose()?.map(|content| text(content.into_bytes())))
             }
             Place::Namespace(name) => {
@@ -83,7 +86,8 @@ impl Tree {
     }
 
     fn json_facts(&self, view: View, row: &RowPlace) -> Result<Option<Facts>> {
-        let Some(result) = self.existing(super::json::read(self.backend.as_ref(), row, view.time_range()))? else {
+        let Some(result) = self.existing(super::texts::json::read(self.backend.as_ref(), row, view.time_range()))?
+        else {
             return Ok(None);
         };
         let now = self.backend.now();
@@ -91,7 +95,7 @@ impl Tree {
         // Whom one cell of the row is kept from, the row is.
         let mode = result.cells.iter().filter_map(|cell| cell.tags.file.mode()).reduce(|one, other| one & other);
         let file = FileChange { mode: mode.map(|mode| mode & 0o666), ..FileChange::default() }.into();
-        Ok(Some(Facts::Text { bytes: super::json::render(&result), mtime: newest, file }))
+        Ok(Some(Facts::Text { bytes: super::texts::json::render(&result), mtime: newest, file }))
     }
 
     /// A store that lacks the table or family holds nothing there.
@@ -162,9 +166,4 @@ fn written(cell: &Cell, now: Timestamp) -> FileTime {
         Some(mtime) if timestamp > now => mtime.min(now.into()),
         _ => timestamp.into(),
     }
-}
-
-/// The content of a key file.
-pub(super) fn key_text(key: &[u8]) -> Facts {
-    Facts::text(key.to_vec(), FileTime::default())
 }

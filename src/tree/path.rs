@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::escape::{Level, NAME_MAX, STEM_MAX};
-use super::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, TableNoun, View, WaitingPlace};
-use super::question::{Kind, Question, Step};
-use super::resolve::Tree;
-use super::schema;
-use super::suffix::{self, Suffix};
+use super::asking::question::{Kind, Question, Step};
+use super::base::Tree;
+use super::names::escape::{Level, NAME_MAX, STEM_MAX};
+use super::names::suffix;
+use super::names::suffix::Suffix;
+use super::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, TableNoun, WaitingPlace};
+use super::schema::texts as schema;
+use super::view::View;
 use crate::bulk::IMPORTS;
 use crate::model::{ColumnKey, TableName};
 
@@ -54,7 +56,7 @@ impl Tree {
             Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
             Place::Snapshots => b".snapshot".to_vec(),
             Place::Schema(schema) => schema::name_of(schema),
-            Place::TableInfo(_, noun) => super::info::name_of(*noun).as_bytes().to_vec(),
+            Place::TableInfo(_, noun) => super::texts::info::name_of(*noun).as_bytes().to_vec(),
             Place::FamilyComplete(..) => b"complete".to_vec(),
             Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
             Place::Info(InfoPlace::Access) => b"access".to_vec(),

@@ -3,33 +3,12 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::question::{Kind, Question};
-pub use super::schema_place::{FreeMap, SchemaPlace};
+use super::asking::question::{Kind, Question};
+pub use super::schema::place::{FreeMap, SchemaPlace};
+use super::view::View;
 use crate::backend::Directory;
 use crate::bulk::{Empty, Format};
-use crate::model::{ColumnKey, RowKey, TableName, TimeRange, Timestamp};
-
-/// Which state of the store a part of the tree shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum View {
-    /// Newest versions; takes writes.
-    #[default]
-    Plain,
-    /// What there was at this time; read-only.
-    At(Timestamp),
-    /// Every version by its own name, live or kept: what a backup copies and a restore writes.
-    History,
-}
-
-impl View {
-    /// The range of timestamps that reads of this view see.
-    pub fn time_range(self) -> TimeRange {
-        match self {
-            View::Plain | View::History => TimeRange::ALL,
-            View::At(t) => TimeRange::as_of(t),
-        }
-    }
-}
+use crate::model::{ColumnKey, RowKey, TableName, Timestamp};
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,87 +1,25 @@
 //! What a name in a directory stands for, and what is there.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::escape::{Level, NAME_MAX, Parsed, STEM_MAX, Spelling, is_copy_of_shortened};
-use super::history::Unmade;
-use super::judged::Judged;
-use super::keys::{KnownKeys, no_short_name};
-use super::made::{MadeDirs, Uncommitted};
-use super::marks::Marks;
+use super::base::Tree;
+use super::found::absent;
+use super::found::{misspelt, wrong_timestamp};
+use super::names::escape::{Level, NAME_MAX, Parsed, STEM_MAX, Spelling, is_copy_of_shortened};
+use super::names::keys::no_short_name;
+use super::names::suffix;
+use super::names::suffix::{At, Suffix};
+use super::names::times;
 use super::place::{
     FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, SnapshotId, TableNoun,
-    View,
 };
-use super::suffix::{self, At, Suffix};
-use super::{schema, times};
-use crate::backend::{Backend, SnapshotInfo};
-use crate::model::{CellInfo, ColumnKey, FileAttributes, FileTime, TableName, Timestamp, check_row};
+use super::schema::texts as schema;
+use super::view::View;
+use crate::backend::SnapshotInfo;
+use crate::model::{ColumnKey, TableName, check_row};
 use crate::{Error, ErrorKind, Result};
 
-/// The tree over one backend, as one mount sees it.
-pub struct Tree {
-    pub backend: Arc<dyn Backend>,
-    pub uncommitted: Uncommitted,
-    /// Directories that were made in the history.
-    pub restored: MadeDirs,
-    /// Directories that were made in the history below a row whose key is not known yet.
-    pub waiting: MadeDirs,
-    /// Directories of the schema that the history does not show until they are made.
-    pub unmade: Unmade,
-    pub keys: KnownKeys,
-    pub judged: Judged,
-    pub marks: Marks,
-    /// Families list versions beside their cells.
-    pub inline_history: bool,
-    /// How names are spelt outside the history.
-    pub spelling: Spelling,
-}
-
-/// What is known of something that exists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Facts {
-    Dir,
-    Cell(CellInfo),
-    /// A file that only the mount knows: its length in bytes.
-    Scratch {
-        len: u64,
-        mtime: FileTime,
-        file: FileAttributes,
-    },
-    /// A small generated text.
-    Text {
-        bytes: Vec<u8>,
-        mtime: FileTime,
-        /// Of the cells that it shows.
-        file: FileAttributes,
-    },
-}
-
-impl Facts {
-    /// A generated text that shows no cell.
-    pub fn text(bytes: Vec<u8>, mtime: FileTime) -> Self {
-        Self::Text { bytes, mtime, file: FileAttributes::default() }
-    }
-}
-
 impl Tree {
-    /// `spill_dir` takes what would be too much for memory.
-    pub fn new(backend: Arc<dyn Backend>, spill_dir: &Path) -> Self {
-        Self {
-            backend,
-            uncommitted: Uncommitted::new(spill_dir),
-            restored: MadeDirs::new(spill_dir),
-            waiting: MadeDirs::new(spill_dir),
-            unmade: Unmade::default(),
-            keys: KnownKeys::new(spill_dir),
-            judged: Judged::default(),
-            marks: Marks::default(),
-            inline_history: false,
-            spelling: Spelling::default(),
-        }
-    }
-
     /// Refuses a name that is too long; behind a whole one, shortened or not, its suffix has room.
     fn check_len(&self, dir: &NodeKey, name: &[u8]) -> Result<()> {
         let stem = match &dir.place {
@@ -135,7 +73,7 @@ impl Tree {
             Place::Versions(column) => version_target(column, name)?,
             Place::Schema(schema) => Place::Schema(Arc::new(schema::target(schema, name)?)),
             Place::InfoOf(base) if name == b"complete" => schema::complete_of(base).ok_or_else(|| absent(name))?,
-            Place::TableInfo(table, TableNoun::Dir) => super::info::target(table, name)?,
+            Place::TableInfo(table, TableNoun::Dir) => super::texts::info::target(table, name)?,
             Place::Info(InfoPlace::Dir) if name == b"errors" => Place::Info(InfoPlace::Errors),
             Place::Info(InfoPlace::Dir) if name == b"access" => Place::Info(InfoPlace::Access),
             Place::Info(InfoPlace::Dir) if name == b"requests" => Place::Info(InfoPlace::Requests),
@@ -324,26 +262,4 @@ pub(super) fn family_named(name: &[u8]) -> Result<String> {
 fn version_target(column: &Arc<ColumnKey>, name: &[u8]) -> Result<Place> {
     let timestamp = suffix::parse_timestamp(name).filter(|_| !name.is_empty()).ok_or_else(|| wrong_timestamp(name))?;
     Ok(Place::Version(Arc::clone(column), timestamp))
-}
-
-/// A generated text without a time of its own.
-pub(super) fn text(bytes: Vec<u8>) -> Facts {
-    Facts::text(bytes, FileTime::from(Timestamp::ZERO))
-}
-
-pub(super) fn absent(name: &[u8]) -> Error {
-    let name = String::from_utf8_lossy(name).into_owned();
-    Error::new(ErrorKind::IllegalArgument, format!("`{name}` can stand for nothing in this directory"))
-}
-
-pub(super) fn misspelt(name: &[u8], canonical: &[u8]) -> Error {
-    let (name, right) = (String::from_utf8_lossy(name), String::from_utf8_lossy(canonical));
-    let text = format!("`{name}` is not how that key is spelt; write `{right}`");
-    Error::new(ErrorKind::IllegalArgument, text)
-}
-
-pub(super) fn wrong_timestamp(name: &[u8]) -> Error {
-    let name = String::from_utf8_lossy(name).into_owned();
-    let text = format!("`{name}`: a timestamp is 0 to {} without leading zeros", Timestamp::MAX);
-    Error::new(ErrorKind::IllegalArgument, text)
 }

@@ -1,7 +1,7 @@
 //! Sentences about names under which nothing can be made, because the tree gives them a meaning of its own.
 
-use super::escape::Level;
-use super::resolve::Tree;
+use super::base::Tree;
+use super::names::escape::Level;
 use crate::model::ColumnKey;
 use crate::{Error, ErrorKind};
 
@@ -9,7 +9,7 @@ impl Tree {
     /// `q@`, the directory of versions, as the name of something new.
     pub fn versions_are_given(&self, column: &ColumnKey) -> Error {
         let spelt = |key: &[u8]| {
-            let name = self.spelling.file_name(Level::Qualifier, key, super::escape::NAME_MAX);
+            let name = self.spelling.file_name(Level::Qualifier, key, super::names::escape::NAME_MAX);
             String::from_utf8_lossy(&name).into_owned()
         };
         let (stem, whole) = (spelt(&column.qualifier), spelt(&[column.qualifier.as_slice(), b"@"].concat()));

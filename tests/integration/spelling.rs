@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cellfs::tree::escape::{At, Bytes, Level, NAME_MAX, Parsed, Spelling};
+use cellfs::tree::names::escape::{At, Bytes, Level, NAME_MAX, Parsed, Spelling};
 
 /// Random keys of each kind and mode; `CELLFS_NAMES` says how many.
 fn rounds() -> usize {

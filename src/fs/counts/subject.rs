@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use crate::fs::nodes::node::Node;
 use crate::fs::{Caller, Fs};
-use crate::tree::place::{Place, View};
+use crate::tree::place::Place;
+use crate::tree::view::View;
 
 #[derive(Default)]
 struct Subject {

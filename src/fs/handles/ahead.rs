@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::env::sync::{Instant, Mutex};
 use crate::fs::cache::changes::Moment;
-use crate::tree::listing::Entries;
+use crate::tree::list::listing::Entries;
 
 /// Entries fetched from the store at once.
 pub const PAGE: usize = 2048;
@@ -155,7 +155,7 @@ impl Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::listing::Entry;
+    use crate::tree::list::listing::Entry;
 
     fn fetched(ahead: &Ahead, after: &[u8], until: Instant) {
         let page = Page { entries: Entries::Each(vec![Entry::below(None, b"next".to_vec())]), ..Page::default() };

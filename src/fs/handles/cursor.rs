@@ -6,7 +6,7 @@ use super::ahead::{PAGE, Page};
 use super::held::Turn;
 use super::passed::{Passed, TOGETHER};
 use crate::fs::cache::changes::Moment;
-use crate::tree::listing::Listed;
+use crate::tree::list::listing::Listed;
 
 /// Entries of a handle that can be replayed exactly.
 const REPLAY: usize = 65_536;
@@ -193,7 +193,7 @@ impl Drop for Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::listing::{Entries, Entry};
+    use crate::tree::list::listing::{Entries, Entry};
 
     fn pass(cursor: &mut Cursor, number: u64) {
         let entries = Entries::Each(vec![Entry::below(None, number.to_be_bytes().to_vec())]);

@@ -15,7 +15,7 @@ use crate::fs::handles::table::{Handle, Opened, TextHandle};
 use crate::fs::nodes::node::Node;
 use crate::fs::{Caller, Fs};
 use crate::model::{FileAttributes, FileChange};
-use crate::tree::resolve::Facts;
+use crate::tree::found::Facts;
 use crate::{Error, Result};
 
 /// Longest path that is shown, bytes.

@@ -14,7 +14,8 @@ use crate::fs::session::write::gone;
 use crate::fs::views::snapshots::stale;
 use crate::fs::{Creator, EntryReply, Fs, not_permitted};
 use crate::model::{FileChange, TableSchema};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 impl Fs {

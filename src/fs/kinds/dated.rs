@@ -6,7 +6,8 @@ use crate::backend::Versions;
 use crate::env::sync::Mutex;
 use crate::fs::Fs;
 use crate::model::{ColumnKey, TableName, Timestamp};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Timestamps of so many digits are of our days; fewer are rather meant as a part of a name.

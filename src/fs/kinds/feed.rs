@@ -14,7 +14,7 @@ use crate::fs::handles::table::Opened;
 use crate::fs::handles::table::Streamed;
 use crate::fs::nodes::node::Node;
 use crate::model::{FileAttributes, FileChange, SeqNo, TableName};
-use crate::tree::resolve::Facts;
+use crate::tree::found::Facts;
 use crate::{Error, ErrorKind, Result};
 
 /// Tables that are followed at once.

@@ -14,12 +14,14 @@ use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
-use crate::tree::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
-use crate::tree::history::{waiting_family, waiting_row};
+use crate::tree::history::places::{waiting_family, waiting_row};
+use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
+use crate::tree::names::suffix;
+use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{
-    FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, View, WaitingPlace, family_of,
+    FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, WaitingPlace, family_of,
 };
-use crate::tree::suffix::{self, Suffix};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Scratch files that are looked at together.

@@ -13,9 +13,10 @@ use crate::model::{
     Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
 };
 use crate::query::parse;
-use crate::tree::json;
-use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
-use crate::tree::schema_constraint;
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::schema::constraint as schema_constraint;
+use crate::tree::texts::json;
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Longer texts are judged when the file closes.

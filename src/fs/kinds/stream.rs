@@ -11,7 +11,7 @@ use crate::fs::handles::held_text::HeldText;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
 use crate::tree::place::{NodeKey, Place, TableNoun};
-use crate::tree::qualifiers;
+use crate::tree::texts::qualifiers;
 use crate::{Error, ErrorKind, Result};
 
 /// Pieces that wait for the reader.

@@ -17,10 +17,10 @@ use crate::fs::{EntryReply, Fs, not_permitted};
 use crate::model::{
     CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
 };
-use crate::tree::json;
+use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
-use crate::tree::resolve::Facts;
-use crate::tree::schema;
+use crate::tree::schema::texts as schema;
+use crate::tree::texts::json;
 use crate::{Error, ErrorKind, Result};
 
 /// Longest text that is taken.

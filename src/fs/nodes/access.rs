@@ -10,8 +10,9 @@ use crate::fs::ops::setattr::SetAttr;
 use crate::fs::session::content::Session;
 use crate::fs::{Caller, Fs};
 use crate::model::{AttributeChange, FileAttributes, FileChange, MODE_BITS, Origin};
-use crate::tree::place::{NodeKey, Place, View};
-use crate::tree::resolve::Facts;
+use crate::tree::found::Facts;
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind};
 
 /// Bits with which a program runs as somebody else.

@@ -6,7 +6,8 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::model::ColumnKey;
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 
 /// See the module.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use crate::Result;
 use crate::backend::Directory;
 use crate::model::{FileChange, TableName};
 use crate::spill::{SpillMap, join_key, past_key};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 
 /// Memory that they may take before they are spilled, bytes.
 const MEMORY_MAX: usize = 2 << 20;

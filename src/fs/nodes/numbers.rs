@@ -70,7 +70,8 @@ mod tests {
 
     use super::*;
     use crate::model::{TableName, Timestamp};
-    use crate::tree::place::{FamilyPlace, SnapshotId, View};
+    use crate::tree::place::{FamilyPlace, SnapshotId};
+    use crate::tree::view::View;
 
     #[test]
     fn what_is_below_a_directory_has_the_numbers_of_its_identities() {

@@ -3,7 +3,8 @@
 
 use crate::fs::Fs;
 use crate::model::{FileChange, FileTime};
-use crate::tree::place::{NodeKey, View};
+use crate::tree::place::NodeKey;
+use crate::tree::view::View;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

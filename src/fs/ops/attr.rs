@@ -13,8 +13,9 @@ use crate::fs::session::content::Session;
 use crate::fs::views::snapshots::stale;
 use crate::fs::{Caller, Fs};
 use crate::model::{CellInfo, FileTime};
-use crate::tree::place::{InfoPlace, NodeKey, Place, View};
-use crate::tree::resolve::Facts;
+use crate::tree::found::Facts;
+use crate::tree::place::{InfoPlace, NodeKey, Place};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// How long the kernel may keep what a walk through a generated tree looks up again and again.

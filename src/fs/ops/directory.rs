@@ -6,9 +6,10 @@ use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin,
     TableId, TableName, TableSchema, TableState,
 };
-use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace, View};
-use crate::tree::resolve::Facts;
-use crate::tree::{schema_constraint, schema_family, schema_index};
+use crate::tree::found::Facts;
+use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace};
+use crate::tree::schema::{constraint as schema_constraint, family as schema_family, index as schema_index};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 impl Fs {

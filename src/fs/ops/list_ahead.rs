@@ -6,8 +6,9 @@ use crate::Result;
 use crate::fs::Fs;
 use crate::fs::handles::ahead::{PAGE, Page};
 use crate::fs::handles::table::DirHandle;
-use crate::tree::listing::Listed;
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::list::listing::Listed;
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 
 impl Fs {
     /// The entries after a key: those that were fetched ahead, else the store's.

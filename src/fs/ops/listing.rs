@@ -9,9 +9,9 @@ use crate::fs::handles::held::Turn;
 use crate::fs::handles::table::{DirHandle, Handle};
 use crate::fs::nodes::numbers::ROOT_INO;
 use crate::fs::{Attr, Caller, EntryReply, Fs, Kind, not_permitted};
-use crate::tree::listing::Listed;
+use crate::tree::found::Facts;
+use crate::tree::list::listing::Listed;
 use crate::tree::place::NodeKey;
-use crate::tree::resolve::Facts;
 
 /// One entry as the kernel gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

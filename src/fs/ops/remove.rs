@@ -9,8 +9,9 @@ use crate::model::{
     CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
     TimeRange,
 };
-use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, View, family_of};
-use crate::tree::{schema, schema_constraint};
+use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, family_of};
+use crate::tree::schema::{constraint as schema_constraint, texts as schema};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// What is known of a name that goes before the store is asked.

@@ -15,8 +15,9 @@ use crate::env::sync::Mutex;
 use crate::fs::handles::table::Handle;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{Origin, TableName, Timestamp};
-use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
-use crate::tree::schema::name_of;
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::schema::texts::name_of;
+use crate::tree::view::View;
 
 /// How long after the last name the directory goes, ms.
 const PATIENCE_MS: i64 = 2_000;

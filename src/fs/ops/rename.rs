@@ -9,7 +9,8 @@ use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::Node;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
-use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, View};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 impl Fs {

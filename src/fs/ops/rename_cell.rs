@@ -8,7 +8,8 @@ use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::content::Session;
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// A cell's name: its column, and the version if the name has one.

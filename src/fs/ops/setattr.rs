@@ -10,7 +10,7 @@ use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::{Attr, Fs};
 use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
-use crate::tree::schema;
+use crate::tree::schema::texts as schema;
 use crate::{ErrorKind, Result};
 
 /// What is to be changed.

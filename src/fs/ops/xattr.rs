@@ -3,8 +3,9 @@
 use crate::fs::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{AttributeChange, Origin};
-use crate::tree::place::{NodeKey, Place, SchemaPlace, View};
-use crate::tree::schema;
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::schema::texts as schema;
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 const TTL: &str = "user.cellfs.ttl";

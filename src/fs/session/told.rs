@@ -16,8 +16,8 @@ use crate::fs::Fs;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::model::CellInfo;
+use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
-use crate::tree::resolve::Facts;
 
 /// For how long after a change elsewhere files are opened without pages.
 const RECENT_MS: u64 = 1000;

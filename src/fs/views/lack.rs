@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use crate::env::sync::Mutex;
 use crate::fs::Fs;
 use crate::fs::counts::subject;
-use crate::tree::place::{NodeKey, Place, View};
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 
 /// Directories of which it was said lately.
 const TOLD: usize = 1000;

@@ -7,9 +7,11 @@ use crate::Result;
 use crate::env::sync::Mutex;
 use crate::fs::{Caller, Fs};
 use crate::model::Timestamp;
-use crate::tree::place::{NodeKey, Place, View};
-use crate::tree::question::Kind;
-use crate::tree::{argument, times};
+use crate::tree::asking::argument;
+use crate::tree::asking::question::Kind;
+use crate::tree::names::times;
+use crate::tree::place::{NodeKey, Place};
+use crate::tree::view::View;
 
 /// Walks that are remembered.
 const WALKS: usize = 256;

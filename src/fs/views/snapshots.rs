@@ -8,8 +8,9 @@ use lru::LruCache;
 
 use crate::backend::Backend;
 use crate::fs::{Fs, Options};
+use crate::tree::base::Tree;
+use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, SnapshotId};
-use crate::tree::resolve::{Facts, Tree};
 use crate::{Error, ErrorKind, Result};
 
 /// Trees that are kept; each holds an open snapshot.

@@ -13,8 +13,9 @@ use crate::env::sync::Mutex;
 use crate::fs::counts::subject;
 use crate::fs::{Caller, Fs};
 use crate::model::{TableName, Timestamp};
-use crate::tree::place::{NodeKey, View};
-use crate::tree::question::{Question, Step};
+use crate::tree::asking::question::{Question, Step};
+use crate::tree::place::NodeKey;
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Walks that are remembered, and tables of which it is known since when nothing has changed.

@@ -10,7 +10,7 @@ use crate::shell::failure::{Failure, Outcome, refuse, table_name};
 use crate::shell::schema;
 use crate::shell::session::Session;
 use crate::shell::value::Value;
-use crate::tree::schema_constraint::no_check;
+use crate::tree::schema::constraint::no_check;
 
 pub(super) fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     if apply(session, arguments)? {

@@ -243,8 +243,8 @@ fn a_page_of_a_directory_whose_table_has_gone_meanwhile_is_empty() {
 
     use cellfs::model::TableName;
     use cellfs::store::{Store, StoreOptions};
+    use cellfs::tree::base::Tree;
     use cellfs::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
-    use cellfs::tree::resolve::Tree;
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
     let tree = Tree::new(Arc::new(store), directory.path());

@@ -106,12 +106,15 @@ fn mount_with_raw_names_takes_nearly_every_name() {
     let mut dice = rand::rngs::SmallRng::seed_from_u64(11);
     let mut names: Vec<Vec<u8>> = (0..600).map(|_| random_name(&mut dice)).collect();
     names.extend([b".hidden".to_vec(), b"react@18".to_vec(), b"tab\tnew\nline".to_vec(), vec![0xFF, 0xFE]]);
-    let spelling =
-        cellfs::tree::escape::Spelling { bytes: cellfs::tree::escape::Bytes::Raw, at: cellfs::tree::escape::At::Plain };
+    let spelling = cellfs::tree::names::escape::Spelling {
+        bytes: cellfs::tree::names::escape::Bytes::Raw,
+        at: cellfs::tree::names::escape::At::Plain,
+    };
     let all = names.len();
-    let is_key = |level, name: &[u8]| matches!(spelling.parse(level, name), cellfs::tree::escape::Parsed::Key(_));
-    use cellfs::tree::escape::Level;
-    let reserved = |name: &[u8]| cellfs::tree::suffix::split(name, spelling.at).is_some();
+    let is_key =
+        |level, name: &[u8]| matches!(spelling.parse(level, name), cellfs::tree::names::escape::Parsed::Key(_));
+    use cellfs::tree::names::escape::Level;
+    let reserved = |name: &[u8]| cellfs::tree::names::suffix::split(name, spelling.at).is_some();
     names.retain(|name| is_key(Level::Row, name) && is_key(Level::Qualifier, name) && !reserved(name));
     names.retain(|name| !name.starts_with(b".schema") && name != b"." && name != b"..");
     names.sort();

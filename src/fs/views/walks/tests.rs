@@ -1,5 +1,5 @@
 use super::*;
-use crate::tree::question::{Kind, Says};
+use crate::tree::asking::question::{Kind, Says};
 
 fn step(text: &str) -> Step {
     Step { kind: Kind::Prefix, text: text.into(), says: Says::Key(text.into()) }

@@ -1,0 +1,8 @@
+//! `.history`: every version by its own name.
+
+pub mod inline;
+pub mod judge;
+pub mod judged;
+pub mod list;
+pub mod places;
+pub mod unmade;

@@ -1,0 +1,5 @@
+//! Listings: pages of entries, resumed by key.
+
+pub mod entries;
+pub mod entry;
+pub mod listing;
