@@ -78,8 +78,15 @@ pub struct ExtentCursor {
     target: Vec<u8>,
 }
 
+impl Extent {
+    /// Reads its cells in order; not positioned yet.
+    pub fn cursor(self: &Arc<Self>, reading: Reading) -> ExtentCursor {
+        ExtentCursor::new(self.clone(), reading)
+    }
+}
+
 impl ExtentCursor {
-    pub(super) fn new(extent: Arc<Extent>, reading: Reading) -> Self {
+    fn new(extent: Arc<Extent>, reading: Reading) -> Self {
         let (shape, place) = (Shape::default(), Place::default());
         Self {
             extent,

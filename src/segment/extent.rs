@@ -12,7 +12,6 @@ use super::cache::{Cache, Held};
 use super::cell::{Form, ValuePlace};
 use super::chunks::{self, ChunkSet};
 use super::columns::{self, ColumnFacts};
-use super::cursor::{ExtentCursor, Reading};
 use super::facts::{ExtentFacts, Place};
 use super::filter::{self, FilterKind};
 use super::index::{Group, Groups, Index};
@@ -21,15 +20,13 @@ use super::rebuild;
 use super::sketch::Sketch;
 use super::source::Source;
 use super::trailer::Trailer;
-use super::verify;
 use crate::env::Env;
 use crate::format::{StoreId, agree, key};
-use crate::model::Finding;
 use crate::{ErrorKind, Result};
 
 /// A segment that is open.
 pub struct Segment {
-    source: Arc<Source>,
+    pub(super) source: Arc<Source>,
     extents: Vec<Arc<Extent>>,
     last_edit: u64,
     claims: Vec<(u64, u32)>,
@@ -80,11 +77,6 @@ impl Segment {
         Arc::new(Self { source, extents, last_edit: trailer.last_edit, claims: trailer.claims })
     }
 
-    /// Tells of each damage of header, trailers and footer; the extents have a [`Extent::verify`] of their own.
-    pub fn verify(&self, each: &mut dyn FnMut(Finding)) -> Result<()> {
-        verify::frame(&self.source, each)
-    }
-
     /// Its extents, in the order of the file.
     pub fn extents(&self) -> &[Arc<Extent>] {
         &self.extents
@@ -118,12 +110,6 @@ impl Extent {
         self.source.owner.file
     }
 
-    /// Reads and checks every block, value, index and filter, and tells of each damage; goes on behind it. Blocks that
-    /// have no key from `from` on may have been given back, and are passed by.
-    pub fn verify(self: &Arc<Self>, from: &[u8], each: &mut dyn FnMut(Finding)) -> Result<()> {
-        verify::extent(self, from, each)
-    }
-
     /// The block in which a walk from a key on begins: its group, its number there, and its offset.
     pub(super) fn block_of(&self, from: &[u8]) -> Result<(usize, usize, u64)> {
         let groups = self.groups()?;
@@ -143,11 +129,6 @@ impl Extent {
         Ok(bytes.is_some())
     }
 
-    /// Reads its cells in order; not positioned yet.
-    pub fn cursor(self: &Arc<Self>, reading: Reading) -> ExtentCursor {
-        ExtentCursor::new(self.clone(), reading)
-    }
-
     /// The list of its groups.
     pub(super) fn groups(&self) -> Result<&Arc<Groups>> {
         if let Some(groups) = self.groups.get() {
@@ -156,7 +137,7 @@ impl Extent {
         let groups = match self.read_groups() {
             Err(e) if e.kind == ErrorKind::Corrupt => {
                 log::warn!("{e}");
-                rebuild::groups(self)?
+                rebuild::groups(&self.source, &self.facts)?
             }
             groups => groups?,
         };
@@ -180,7 +161,7 @@ impl Extent {
         let (index, keep) = match self.read_index(&group) {
             Err(e) if e.kind == ErrorKind::Corrupt => {
                 log::warn!("{e}");
-                (rebuild::index(self, groups.separator(n), &group)?, true)
+                (rebuild::index(&self.source, groups.separator(n), &group)?, true)
             }
             index => (index?, keep),
         };

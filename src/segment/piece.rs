@@ -7,6 +7,8 @@ use crate::format::{Codec, StoreId, agree, place_check};
 
 /// Bytes of a header.
 pub(super) const HEADER: usize = 16;
+/// What a hole in a file is made of.
+pub(super) const ALIGN: u64 = 4096;
 /// Most bytes of a part that is compressed, before that: the largest block (16 MiB) and its last entry.
 pub(super) const RAW_MAX: usize = 17 << 20;
 

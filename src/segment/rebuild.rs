@@ -3,51 +3,51 @@
 //! Must not take a part for whole whose check does not match: then there is no way to know where the next one is.
 
 use super::block::Shape;
-use super::extent::Extent;
-use super::facts::Place;
+use super::facts::{ExtentFacts, Place};
 use super::filter::{LINE, stored_len};
 use super::index::{Group, Groups, Index};
 use super::piece::{HEADER, Header, Kind};
+use super::source::Source;
 use crate::Result;
 
 /// The header at a place of an extent, and where its part is.
-fn header_at(extent: &Extent, at: u64) -> Result<(Header, Place)> {
+fn header_at(source: &Source, at: u64) -> Result<(Header, Place)> {
     let mut bytes = [0; HEADER];
-    extent.source.read(at, &mut bytes)?;
-    let header = Header::take(&bytes).ok_or_else(|| extent.source.damaged(at, "no part of an extent begins here"))?;
+    source.read(at, &mut bytes)?;
+    let header = Header::take(&bytes).ok_or_else(|| source.damaged(at, "no part of an extent begins here"))?;
     let place = Place { at, stored: header.stored };
-    if header.kind == Kind::Plain && !header.agrees(&extent.source.owner, at, &[]) {
-        return Err(extent.source.damaged(at, "the value area is damaged"));
+    if header.kind == Kind::Plain && !header.agrees(&source.owner, at, &[]) {
+        return Err(source.damaged(at, "the value area is damaged"));
     }
     Ok((header, place))
 }
 
 /// The first key of a block.
-fn first_key(extent: &Extent, place: Place) -> Result<Vec<u8>> {
-    let block = extent.source.read_piece(Kind::Keys, place)?;
+fn first_key(source: &Source, place: Place) -> Result<Vec<u8>> {
+    let block = source.read_piece(Kind::Keys, place)?;
     let raw = block.raw();
     let key = || {
         let shape = Shape::of(raw, block.header.count)?;
         let entry = shape.entry(raw, shape.restart(raw, 0)?)?;
         Some([raw.get(entry.rest.clone())?, &entry.suffix].concat())
     };
-    key().ok_or_else(|| extent.source.damaged(place.at, "the block does not make sense"))
+    key().ok_or_else(|| source.damaged(place.at, "the block does not make sense"))
 }
 
 /// The index of a group whose first separator is known.
-pub(super) fn index(extent: &Extent, separator: &[u8], group: &Group) -> Result<Index> {
+pub(super) fn index(source: &Source, separator: &[u8], group: &Group) -> Result<Index> {
     let mut index = Index::default();
     let mut at = group.start;
     while at < group.index.at {
-        let (header, place) = header_at(extent, at)?;
+        let (header, place) = header_at(source, at)?;
         match header.kind {
             Kind::Keys => {
-                let first = first_key(extent, place)?;
+                let first = first_key(source, place)?;
                 index.push(if index.len() == 0 { separator } else { &first }, place);
             }
             Kind::Plain => {}
             _ => {
-                extent.source.read_piece(Kind::Packed, place)?;
+                source.read_piece(Kind::Packed, place)?;
             }
         }
         at = place.end();
@@ -55,19 +55,19 @@ pub(super) fn index(extent: &Extent, separator: &[u8], group: &Group) -> Result<
     if at == group.index.at && index.len() > 0 {
         return Ok(index.complete());
     }
-    Err(extent.source.damaged(group.start, "the index of a group is damaged, and so is what lies before it"))
+    Err(source.damaged(group.start, "the index of a group is damaged, and so is what lies before it"))
 }
 
 /// The list of groups.
-pub(super) fn groups(extent: &Extent) -> Result<Groups> {
-    let (start, end) = (extent.facts().start, extent.facts().groups_at.at);
+pub(super) fn groups(source: &Source, facts: &ExtentFacts) -> Result<Groups> {
+    let (start, end) = (facts.start, facts.groups_at.at);
     let mut groups = Groups::default();
     let mut at = start;
     let mut group: Option<(u64, Vec<u8>)> = None;
     let mut open: Option<Group> = None;
     while at < end {
-        let (header, place) = header_at(extent, at)?;
-        let damaged = || extent.source.damaged(at, "the list of groups is damaged, and so is the extent here");
+        let (header, place) = header_at(source, at)?;
+        let damaged = || source.damaged(at, "the list of groups is damaged, and so is the extent here");
         match header.kind {
             Kind::Keys => {
                 if let Some(done) = open.take() {
@@ -75,18 +75,18 @@ pub(super) fn groups(extent: &Extent) -> Result<Groups> {
                     groups.push(&separator, done);
                 }
                 if group.is_none() {
-                    let separator = if groups.len() == 0 { Vec::new() } else { first_key(extent, place)? };
+                    let separator = if groups.len() == 0 { Vec::new() } else { first_key(source, place)? };
                     group = Some((at, separator));
                 } else {
-                    extent.source.read_piece(Kind::Keys, place)?;
+                    source.read_piece(Kind::Keys, place)?;
                 }
             }
             Kind::Plain => {}
             Kind::Packed => {
-                extent.source.read_piece(Kind::Packed, place)?;
+                source.read_piece(Kind::Packed, place)?;
             }
             Kind::Index => {
-                extent.source.read_piece(Kind::Index, place)?;
+                source.read_piece(Kind::Index, place)?;
                 let start = group.as_ref().ok_or_else(damaged)?.0;
                 open = Some(Group { start, index: place, lines: 0, tombstone_lines: 0 });
             }
@@ -109,6 +109,6 @@ pub(super) fn groups(extent: &Extent) -> Result<Groups> {
     if whole {
         Ok(groups.complete())
     } else {
-        Err(extent.source.damaged(end, "the list of groups is damaged, and the extent"))
+        Err(source.damaged(end, "the list of groups is damaged, and the extent"))
     }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::facts::Place;
-use super::piece::{HEADER, Header, Kind, Owner};
-use super::writer::ALIGN;
+use super::piece::{ALIGN, HEADER, Header, Kind, Owner};
 use crate::env::{Env, EnvFile};
 use crate::format::{Codec, StoreId};
 use crate::{Error, ErrorKind, Result};

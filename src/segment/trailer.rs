@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{ExtentFacts, Place};
 use super::output::Output;
-use super::piece::{HEADER, Header, Kind, Owner};
+use super::piece::{ALIGN, HEADER, Header, Kind, Owner};
 use super::source::Source;
-use super::writer::ALIGN;
 use crate::format::{Codec, agree};
 use crate::{Error, ErrorKind, Result};
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::cursor::Reading;
-use super::extent::Extent;
+use super::extent::{Extent, Segment};
 use super::facts::Place;
 use super::filter::{LINE, PAGE_LINES};
 use super::index::{Group, Groups};
@@ -34,46 +34,57 @@ fn tell<T>(source: &Source, at: u64, what: &str, read: Result<T>, each: &mut dyn
     }
 }
 
-/// What is around the extents.
-pub(super) fn frame(source: &Source, each: &mut dyn FnMut(Finding)) -> Result<()> {
-    if !Trailer::header_agrees(source)? {
-        each(finding(source, 0, None, "the header is damaged; nothing is lost by that".to_owned()));
+impl Segment {
+    /// Tells of each damage of header, trailers and footer; the extents have a [`Extent::verify`] of their own.
+    pub fn verify(&self, each: &mut dyn FnMut(Finding)) -> Result<()> {
+        let source = &self.source;
+        if !Trailer::header_agrees(source)? {
+            each(finding(source, 0, None, "the header is damaged; nothing is lost by that".to_owned()));
+        }
+        let footer = source.len.saturating_sub(super::trailer::FOOTER as u64);
+        let Some(first) = Trailer::footer(source)? else {
+            each(finding(
+                source,
+                footer,
+                None,
+                "the footer is damaged; the second trailer is found without it".to_owned(),
+            ));
+            return Ok(());
+        };
+        let second = footer.saturating_sub(HEADER as u64 + u64::from(first.stored));
+        for (at, what) in [(first.at, "first trailer"), (second, "second trailer")] {
+            let read = Trailer::at(source, Place { at, stored: first.stored });
+            tell(source, at, what, read, each)?;
+        }
+        Ok(())
     }
-    let footer = source.len.saturating_sub(super::trailer::FOOTER as u64);
-    let Some(first) = Trailer::footer(source)? else {
-        each(finding(source, footer, None, "the footer is damaged; the second trailer is found without it".to_owned()));
-        return Ok(());
-    };
-    let second = footer.saturating_sub(HEADER as u64 + u64::from(first.stored));
-    for (at, what) in [(first.at, "first trailer"), (second, "second trailer")] {
-        let read = Trailer::at(source, Place { at, stored: first.stored });
-        tell(source, at, what, read, each)?;
-    }
-    Ok(())
 }
 
-/// An extent.
-pub(super) fn extent(extent: &Arc<Extent>, from: &[u8], each: &mut dyn FnMut(Finding)) -> Result<()> {
-    let (source, facts) = (&extent.source, extent.facts());
-    tell(source, facts.groups_at.at, Kind::Groups.name(), extent.read_groups(), each)?;
-    let groups =
-        tell(source, facts.groups_at.at, "extent beyond repair of its list of groups, which", extent.groups(), each)?;
-    let mut cells = Some(0);
-    if let Some(groups) = groups {
-        let (first, block) = if from.is_empty() { (0, 0) } else { begin(extent, from, each)? };
-        for n in first..groups.len() {
-            let found = self::group(extent, groups, (n, if n == first { block } else { 0 }), each)?;
-            cells = cells.zip(found).map(|(before, found)| before + found);
+impl Extent {
+    /// Reads and checks every block, value, index and filter, and tells of each damage; goes on behind it. Blocks that
+    /// have no key from `from` on may have been given back, and are passed by.
+    pub fn verify(self: &Arc<Self>, from: &[u8], each: &mut dyn FnMut(Finding)) -> Result<()> {
+        let (source, facts) = (&self.source, self.facts());
+        tell(source, facts.groups_at.at, Kind::Groups.name(), self.read_groups(), each)?;
+        let groups =
+            tell(source, facts.groups_at.at, "extent beyond repair of its list of groups, which", self.groups(), each)?;
+        let mut cells = Some(0);
+        if let Some(groups) = groups {
+            let (first, block) = if from.is_empty() { (0, 0) } else { begin(self, from, each)? };
+            for n in first..groups.len() {
+                let found = self::group(self, groups, (n, if n == first { block } else { 0 }), each)?;
+                cells = cells.zip(found).map(|(before, found)| before + found);
+            }
         }
+        tell(source, facts.columns_at.at, Kind::Columns.name(), self.columns(), each)?;
+        tell(source, facts.chunks_at.at, Kind::Chunks.name(), self.chunks(), each)?;
+        tell(source, facts.sketch_at.at, Kind::Sketch.name(), self.sketch(), each)?;
+        if let Some(cells) = cells.filter(|cells| *cells != facts.cells && from.is_empty()) {
+            let text = format!("the extent has {cells} cells instead of {}", facts.cells);
+            each(finding(source, facts.start, None, text));
+        }
+        Ok(())
     }
-    tell(source, facts.columns_at.at, Kind::Columns.name(), extent.columns(), each)?;
-    tell(source, facts.chunks_at.at, Kind::Chunks.name(), extent.chunks(), each)?;
-    tell(source, facts.sketch_at.at, Kind::Sketch.name(), extent.sketch(), each)?;
-    if let Some(cells) = cells.filter(|cells| *cells != facts.cells && from.is_empty()) {
-        let text = format!("the extent has {cells} cells instead of {}", facts.cells);
-        each(finding(source, facts.start, None, text));
-    }
-    Ok(())
 }
 
 /// Group and block in which a walk from a key on begins; of damage there is told.

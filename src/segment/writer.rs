@@ -9,7 +9,7 @@ use super::extent_writer::ExtentWriter;
 use super::facts::ExtentFacts;
 use super::filter::FilterKind;
 use super::output::Output;
-use super::piece::Owner;
+use super::piece::{ALIGN, Owner};
 use super::trailer::{self, Trailer};
 use crate::env::Env;
 use crate::format::{Codec, StoreId};
@@ -18,8 +18,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// Extents that are not smaller, and what follows them, begin at a multiple of [`ALIGN`], so that one can be punched out.
 const ALIGNED: u64 = 64 << 10;
-/// What a hole in a file is made of.
-pub(super) const ALIGN: u64 = 4096;
 /// Bounds of a family's BLOCKSIZE.
 const BLOCK_BYTES: std::ops::RangeInclusive<usize> = 1024..=16 << 20;
 
