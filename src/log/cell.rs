@@ -5,8 +5,8 @@
 //! root stands for; the tags that the flags name; row; qualifier. Then u32 check of the value, bound as the head's is,
 //! and the value.
 
-use super::file::u32_at;
 use super::record::Place;
+use super::words::u32_at;
 use crate::format::{agree, put_tags, put_varint, tag_flags, take, take_tags, take_varint, unzigzag, zigzag};
 use crate::model::{CellKind, FamilyId, Tags, Timestamp, ValueBytes};
 use crate::{Error, ErrorKind, Result};

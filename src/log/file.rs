@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::bytes::Bytes;
+use super::words::{u32_at, u64_at};
 use crate::env::Env;
 use crate::format::{StoreId, agree};
 use crate::model::SeqNo;
@@ -73,29 +73,4 @@ impl FileHeader {
         let is_this = u64_at(bytes, 12) == number && bytes[20..36] == store[..];
         Ok(is_this.then(|| Self { number, before: SeqNo(u64_at(bytes, 36)), edit: u64_at(bytes, 44) }))
     }
-}
-
-/// Reads a u32 that is known to be there.
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..at + 4].iter().rev().fold(0, |n, &b| n << 8 | u32::from(b))
-}
-
-/// Reads a u64 that is known to be there.
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..at + 8].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
-}
-
-/// The store that the header of a log file names, if one is whole.
-pub fn store_of(env: &dyn Env, dir: &Path) -> Result<Option<StoreId>> {
-    for number in list(env, dir)? {
-        let bytes = Bytes::of(env, dir, number)?;
-        let bytes = bytes.all();
-        let store = bytes.get(20..36).and_then(|id| StoreId::try_from(id).ok());
-        if let Some(store) = store
-            && FileHeader::decode(bytes, number, &store)?.is_some()
-        {
-            return Ok(Some(store));
-        }
-    }
-    Ok(None)
 }

@@ -14,13 +14,14 @@ mod replay;
 mod tail;
 mod turns;
 mod whole;
+mod words;
 mod writer;
 
 pub use batch::{Batch, NoCells, TakeCell};
 pub use bytes::Bytes;
 pub use cell::{FoundCell, LogCell};
-pub use file::{FileHeader, HEADER, list, path_of, store_of};
-pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire};
+pub use file::{FileHeader, HEADER, list, path_of};
+pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire, store_of};
 pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, read};
 pub use tail::Tail;

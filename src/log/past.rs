@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::bytes::Bytes;
 use super::file::{FileHeader, HEADER, list, path_of};
 use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
@@ -88,6 +89,21 @@ pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, 
 pub fn last_edit(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<u64> {
     let edit = |number| Some(header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()??.edit);
     Ok(list(env, dir)?.into_iter().filter_map(edit).max().unwrap_or_default())
+}
+
+/// The store that the header of a log file names, if one is whole.
+pub fn store_of(env: &dyn Env, dir: &Path) -> Result<Option<StoreId>> {
+    for number in list(env, dir)? {
+        let bytes = Bytes::of(env, dir, number)?;
+        let bytes = bytes.all();
+        let store = bytes.get(20..36).and_then(|id| StoreId::try_from(id).ok());
+        if let Some(store) = store
+            && FileHeader::decode(bytes, number, &store)?.is_some()
+        {
+            return Ok(Some(store));
+        }
+    }
+    Ok(None)
 }
 
 /// The header of a file; `None`: it has none that is whole.

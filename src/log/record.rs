@@ -3,7 +3,7 @@
 //! 32 bytes, little-endian: magic `cRec`; u32 length of the cells; u32 number of cells; u64 sequence number of the
 //! batch; u64 highest one known to be on the disk; u32 check of store id, file number, offset and the 28 bytes before.
 
-use super::file::{u32_at, u64_at};
+use super::words::{u32_at, u64_at};
 use crate::format::{StoreId, agree, place_check};
 use crate::model::SeqNo;
 
