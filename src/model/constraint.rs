@@ -14,8 +14,9 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::index::{check_index_name, column_text, parse_indexed, parts};
+pub use super::text::shown_value;
 use super::value_type::ValueType;
-use super::{IndexColumn, MAX_ROW_BYTES, Qualifier, TableName, to_bytes_binary, to_string_binary};
+use super::{IndexColumn, MAX_ROW_BYTES, Qualifier, TableName, to_bytes_binary};
 use crate::{Error, ErrorKind, Result};
 
 /// The attributes of a constraint: names of its files.
@@ -189,13 +190,6 @@ fn wrong_key(table: &TableName, bytes: &[u8]) -> Option<String> {
         1..=MAX_ROW_BYTES => None,
         len => Some(format!("it has {len} bytes, and is to be the key of a row of {table}")),
     }
-}
-
-/// A value as sentences show it.
-pub fn shown_value(bytes: &[u8]) -> String {
-    const SHOWN: usize = 64;
-    let rest = if bytes.len() > SHOWN { "..." } else { "" };
-    format!("`{}{rest}`", to_string_binary(&bytes[..bytes.len().min(SHOWN)]))
 }
 
 #[cfg(test)]

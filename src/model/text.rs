@@ -30,6 +30,13 @@ pub fn to_bytes_binary(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A value as sentences show it.
+pub fn shown_value(bytes: &[u8]) -> String {
+    const SHOWN: usize = 64;
+    let rest = if bytes.len() > SHOWN { "..." } else { "" };
+    format!("`{}{rest}`", to_string_binary(&bytes[..bytes.len().min(SHOWN)]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

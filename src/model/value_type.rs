@@ -3,7 +3,7 @@
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::error::Category;
 
-use super::constraint::shown_value;
+use super::text::shown_value;
 use crate::{Error, ErrorKind, Result};
 
 /// Most memory of a compiled pattern, bytes.

@@ -2,7 +2,7 @@
 //! column trackers.
 
 use super::delete_tracker::{DeleteTracker, Deletion};
-use super::reader::{Flow, VisibleCell};
+use super::visible::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View};
 use crate::model::{CellKind, KeepDeleted, Qualifier, StoredCell, Timestamp};
 

@@ -14,11 +14,13 @@ mod markers;
 mod newversion;
 mod reader;
 mod source;
+mod visible;
 
 pub use column::{Past, expiry, expiry_at, list_versions, newest, past_of, version_info};
 pub use compaction::{FlushMatcher, MajorMatcher, Verdict, major_compaction};
-pub use reader::{FamilyReader, VisibleCell};
+pub use reader::FamilyReader;
 pub use source::{CellSource, SliceSource};
+pub use visible::VisibleCell;
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@
 use super::kept::KeptPlaces;
 use super::limit::Limit;
 use super::markers::{ColumnJudge, Covering, Fate, Rank};
-use super::reader::{Flow, VisibleCell};
+use super::visible::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View, oldest};
 use crate::Result;
 use crate::model::{FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp};
