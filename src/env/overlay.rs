@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::real::RealEnv;
 use super::sync::Mutex;
 use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
 use crate::model::Timestamp;
@@ -14,10 +13,18 @@ use crate::model::Timestamp;
 /// What is kept of a changed file at a time, bytes.
 const PAGE: usize = 4096;
 
+/// What is below: files and locks that want no right to write.
+pub trait Below: Env {
+    /// An existing file, for reading alone.
+    fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>>;
+    /// A lock beside others of its kind, on a file that is there; `WouldBlock` if another has it alone.
+    fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn LockGuard>>;
+}
+
 /// See the module. Clones share what they hold.
 #[derive(Clone)]
 pub struct OverlayEnv {
-    base: RealEnv,
+    base: Arc<dyn Below>,
     changed: Arc<Mutex<Changed>>,
 }
 
@@ -29,8 +36,8 @@ struct Changed {
 }
 
 impl OverlayEnv {
-    pub fn over(base: RealEnv) -> Self {
-        Self { base, changed: Arc::default() }
+    pub fn over(base: impl Below + 'static) -> Self {
+        Self { base: Arc::new(base), changed: Arc::default() }
     }
 
     fn file(&self, path: &Path) -> io::Result<Arc<OverlayFile>> {
@@ -269,6 +276,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::env::RealEnv;
 
     #[test]
     fn changes_are_read_back_and_the_files_stay_as_they_were() {

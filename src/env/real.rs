@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::interrupted::uninterrupted;
-use super::overlay::OverlayEnv;
+use super::overlay::{Below, OverlayEnv};
 use super::sync::RwLock;
 
 use super::real_lock::{ReadLock, RealLock};
@@ -179,9 +179,8 @@ impl RealEnv {
     }
 }
 
-impl RealEnv {
-    /// An existing file, for reading alone.
-    pub(super) fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
+impl Below for RealEnv {
+    fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn EnvFile>> {
         self.spare.open(|| {
             let place = self.place(path)?;
             let file = open_regular(options().write(false), &place.path)?;
@@ -189,8 +188,7 @@ impl RealEnv {
         })
     }
 
-    /// A lock beside others of its kind, on a file that is there; `WouldBlock` if another has it alone.
-    pub(super) fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn LockGuard>> {
+    fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn LockGuard>> {
         let place = self.place(path)?;
         let dir = path.parent().unwrap_or(path).to_owned();
         let file = match open_regular(options().write(false), &place.path) {

@@ -9,8 +9,8 @@ use fuser::{
     ReplyEntry, ReplyStatfs, ReplyXattr, Request,
 };
 
-use super::apart::Apart;
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
+use super::threads::Apart;
 use crate::backend::Status;
 use crate::fs::errno::errno;
 use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Lookup, Opened, Operation, Xattr};

@@ -1,22 +1,12 @@
 //! What may wait for room on a full disk, for the disk's sync or for what is made, apart from the threads that answer everything else.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
 use fuser::{Errno, FileHandle, INodeNo, ReplyEmpty, ReplyEntry, ReplyWrite, Request};
 
 use super::answer::{Adaptor, answer_empty, answer_entry, caller};
 use crate::Result;
-use crate::env::sync::{Condvar, Mutex};
 use crate::fs::{Caller, EntryReply, Fs, Operation};
-
-/// Requests that wait on threads of their own at most; with more, all others wait as well.
-const MOST: usize = 256;
-/// How long a thread stays for the next request.
-const IDLE: Duration = Duration::from_secs(5);
-
-type Work = Box<dyn FnOnce() + Send>;
 
 /// When a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,69 +23,6 @@ pub enum Waits {
     ToBeMade(FileHandle),
     /// As the last change by this open file does, if there is one.
     AtEndOf(FileHandle),
-}
-
-/// The threads for what may wait.
-#[derive(Clone)]
-pub struct Apart {
-    waiting: Arc<(Mutex<usize>, Condvar)>,
-    /// Holds nothing: work goes to a thread that is idle, or to a new one.
-    idle: (Sender<Work>, Receiver<Work>),
-}
-
-impl Default for Apart {
-    fn default() -> Self {
-        Self { waiting: Arc::default(), idle: bounded(0) }
-    }
-}
-
-/// A request that may wait; counted while it lives.
-struct Waiting(Arc<(Mutex<usize>, Condvar)>);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let (count, none) = &*self.0;
-        let mut count = count.lock();
-        *count -= 1;
-        if *count == 0 {
-            none.notify_all();
-        }
-    }
-}
-
-impl Apart {
-    /// `None`: too many wait.
-    fn begin(&self) -> Option<Waiting> {
-        let mut count = self.waiting.0.lock();
-        (*count < MOST).then(|| {
-            *count += 1;
-            Waiting(Arc::clone(&self.waiting))
-        })
-    }
-
-    /// Returns when nothing waits any more.
-    pub fn finish(&self) {
-        let (count, none) = &*self.waiting;
-        let mut count = count.lock();
-        while *count > 0 {
-            none.wait(&mut count);
-        }
-    }
-
-    fn run(&self, work: Work) {
-        let Err(refused) = self.idle.0.try_send(work) else { return };
-        let (work, next) = (refused.into_inner(), self.idle.1.clone());
-        let run = move || {
-            work();
-            while let Ok(work) = next.recv_timeout(IDLE) {
-                work();
-            }
-        };
-        // A reply that is dropped answers EIO.
-        if let Err(e) = std::thread::Builder::new().name("cellfs-waits".to_owned()).spawn(run) {
-            log::error!("start a thread for a request that may wait: {e}");
-        }
-    }
 }
 
 impl Adaptor {

@@ -10,6 +10,7 @@ mod convert;
 mod mount;
 mod notify;
 mod remount;
+mod threads;
 mod unmount;
 
 pub use abort::{abort, abort_by, abort_file};

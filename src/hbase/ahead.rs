@@ -3,12 +3,13 @@
 //! What bounds memory: [`MOST`] listings of [`MOST_CELLS`] cells whose names have [`MOST_NAMES`] bytes are remembered.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::values::FRESH;
 use crate::env::sync::Mutex;
 use crate::model::{CellInfo, ColumnKey, Qualifier, RowKey, TableName, TimeRange, Timestamp};
 
+/// How long a value that was read is remembered: another client may write a version anew under its timestamp.
+pub(super) const FRESH: Duration = Duration::from_secs(2);
 const MOST: usize = 16;
 const MOST_CELLS: usize = 1000;
 const MOST_NAMES: usize = 256 << 10;

@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::HBase;
-use super::ahead::Listings;
+use super::ahead::{FRESH, Listings};
 use super::client::proto::data;
 use super::client::{Cell, Scanner};
 use super::convert::{column, table_name, time_range};
@@ -20,8 +20,6 @@ use crate::{Error, ErrorKind, Result};
 const MOST: usize = 64 << 20;
 /// They are looked through one by one.
 const MOST_VALUES: usize = 4096;
-/// Another client may write a version anew under its timestamp.
-pub(super) const FRESH: Duration = Duration::from_secs(2);
 
 struct Kept {
     column: ColumnKey,

@@ -1,0 +1,78 @@
+//! Threads of their own for what may wait, apart from those that answer everything else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::env::sync::{Condvar, Mutex};
+
+/// Requests that wait on threads of their own at most; with more, all others wait as well.
+const MOST: usize = 256;
+/// How long a thread stays for the next request.
+const IDLE: Duration = Duration::from_secs(5);
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The threads for what may wait.
+#[derive(Clone)]
+pub struct Apart {
+    waiting: Arc<(Mutex<usize>, Condvar)>,
+    /// Holds nothing: work goes to a thread that is idle, or to a new one.
+    idle: (Sender<Work>, Receiver<Work>),
+}
+
+impl Default for Apart {
+    fn default() -> Self {
+        Self { waiting: Arc::default(), idle: bounded(0) }
+    }
+}
+
+/// A request that may wait; counted while it lives.
+pub struct Waiting(Arc<(Mutex<usize>, Condvar)>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let (count, none) = &*self.0;
+        let mut count = count.lock();
+        *count -= 1;
+        if *count == 0 {
+            none.notify_all();
+        }
+    }
+}
+
+impl Apart {
+    /// `None`: too many wait.
+    pub fn begin(&self) -> Option<Waiting> {
+        let mut count = self.waiting.0.lock();
+        (*count < MOST).then(|| {
+            *count += 1;
+            Waiting(Arc::clone(&self.waiting))
+        })
+    }
+
+    /// Returns when nothing waits any more.
+    pub fn finish(&self) {
+        let (count, none) = &*self.waiting;
+        let mut count = count.lock();
+        while *count > 0 {
+            none.wait(&mut count);
+        }
+    }
+
+    pub fn run(&self, work: Work) {
+        let Err(refused) = self.idle.0.try_send(work) else { return };
+        let (work, next) = (refused.into_inner(), self.idle.1.clone());
+        let run = move || {
+            work();
+            while let Ok(work) = next.recv_timeout(IDLE) {
+                work();
+            }
+        };
+        // A reply that is dropped answers EIO.
+        if let Err(e) = std::thread::Builder::new().name("cellfs-waits".to_owned()).spawn(run) {
+            log::error!("start a thread for a request that may wait: {e}");
+        }
+    }
+}
