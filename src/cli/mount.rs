@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::{MountRequest, dead, left_behind, locate, mount as start, sockets};
+use crate::daemon::{MountRequest, dead, held, left_behind, locate, mount as start, sockets};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
@@ -108,7 +108,7 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
     let mount = locate::mounts()?.into_iter().rev().find(|m| m.mount_point == path || m.source == path);
     let Some(mount) = mount else {
         // The mount may have been taken away from a daemon that was killed.
-        if Store::exists(&path) && dead::cut_off_at(&path) {
+        if Store::exists(&path) && held::cut_off_at(&path) {
             return Ok(Answer::Yes);
         }
         let shown = path.display();

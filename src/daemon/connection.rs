@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::dead;
+use super::held;
 use super::line::Line;
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::Hello;
@@ -34,7 +34,7 @@ impl Connection {
         let Some(mut line) = line else { return Ok(None) };
         if let Some((pid, _)) = line.peer().filter(|(pid, _)| is_ending(&pid.to_string())) {
             // Order: while it is held nobody else can have the store, and so no mount of it.
-            dead::cut_off(pid, store);
+            held::cut_off(pid, store);
             return Ok(None);
         }
         // Order: held before it answers, so that the number is still that of the process which does.

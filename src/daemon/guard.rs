@@ -1,6 +1,6 @@
 //! A process beside the daemon that ends its connection to the kernel when it was killed and cannot go.
 //!
-//! See [`dead::is_held`]: a thread that the kernel holds keeps the device open, so that the kernel does not end the
+//! See [`held::is_held`]: a thread that the kernel holds keeps the device open, so that the kernel does not end the
 //! connection by itself. The guard has no file of the daemon's open and takes nothing but a second. Its standard input is
 //! the kernel's file that ends the connection, which does that also when the mount was taken away meanwhile.
 
@@ -17,7 +17,7 @@ use nix::unistd::{Pid, getppid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use super::{dead, inherited, locate};
+use super::{held, inherited, locate};
 use crate::{Error, Result};
 
 /// The name by which the program knows that it is to guard.
@@ -69,7 +69,7 @@ impl Guard {
         if getppid() == Pid::from_raw(self.daemon) {
             signals.forever().find(|signal| *signal == SIGUSR1);
         }
-        if !dead::is_held(self.daemon) {
+        if !held::is_held(self.daemon) {
             return Ok(());
         }
         // Where there is no such file nothing can be written to what stands in its place.
@@ -97,6 +97,6 @@ mod tests {
         for others in [&["cellfs", "7", "52", "/mnt"][..], &[NAME], &[NAME, "x", "52", "/mnt"], &[]] {
             assert!(Guard::of_arguments(words(others)).is_none());
         }
-        assert!(!dead::is_held(std::process::id().cast_signed()));
+        assert!(!held::is_held(std::process::id().cast_signed()));
     }
 }

@@ -20,10 +20,10 @@ use super::locate::{self, is_cluster};
 use super::made::Made;
 use super::numbers::Commands;
 use super::open::Opened;
+use super::places;
 use super::request::MountRequest;
 use super::server::{Control, Mount};
 use super::service::Service;
-use super::sockets;
 use super::told;
 use crate::backend::Backend;
 use crate::env::HeldDir;
@@ -305,14 +305,14 @@ fn place_of_socket(request: &MountRequest) -> Option<PathBuf> {
     if !is_cluster(&request.store.path) {
         return Some(request.store.path.clone());
     }
-    let made = sockets::make(&request.mount_point);
+    let made = places::make(&request.mount_point);
     made.inspect_err(|e| log::warn!("this mount listens to no commands: {}", e.message)).ok()
 }
 
 fn stop_listening(place: &Path, store: &Path) {
     listening::remove(place);
     if place != store {
-        sockets::remove(place);
+        places::remove(place);
     }
 }
 

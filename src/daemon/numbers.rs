@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::env::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::Request;
 use crate::fs::FsNumbers;
 
 /// Numbers of a daemon since its start.
@@ -25,46 +24,12 @@ pub struct DaemonNumbers {
 pub struct Commands(Mutex<BTreeMap<&'static str, u64>>);
 
 impl Commands {
-    pub fn count(&self, request: &Request) {
-        *self.0.lock().entry(name(request)).or_default() += 1;
+    pub fn count(&self, kind: &'static str) {
+        *self.0.lock().entry(kind).or_default() += 1;
     }
 
     pub fn numbers(&self) -> BTreeMap<String, u64> {
         self.0.lock().iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-    }
-}
-
-fn name(request: &Request) -> &'static str {
-    match request {
-        Request::Hello => "connect",
-        Request::Catalogue => "catalogue",
-        Request::Alter(_) => "alter",
-        Request::Get(_) => "get",
-        Request::Scan(_) => "scan",
-        Request::Mutate(..) | Request::MutateRows(_) => "mutate",
-        Request::Moment(_) => "moment",
-        Request::Newest(..) => "newest",
-        Request::ReadValue(..) => "read_value",
-        Request::ListRows(_) => "list_rows",
-        Request::CountRows(_) => "count_rows",
-        Request::ListFamilies(..) => "list_families",
-        Request::ListAround(..) | Request::ListVersions(..) => "list_versions",
-        Request::ListHistory(..) => "list_history",
-        Request::ListColumns(..) => "list_columns",
-        Request::RenameCell(_) | Request::RenameDirectory(..) | Request::Leave(_) => "rename",
-        Request::SetAttributes(..) => "set_attributes",
-        Request::Sync => "sync",
-        Request::Flush(_) => "flush",
-        Request::Purge(_) => "purge",
-        Request::Compact(..) => "compact",
-        Request::Status => "status",
-        Request::Check => "check",
-        Request::Numbers => "stats",
-        Request::Changes(_) => "changes",
-        Request::TableNumbers(_) | Request::TableColumns(_) | Request::ColumnsPage(_) => "describe",
-        Request::Snapshots | Request::CreateSnapshot(..) | Request::DeleteSnapshot(_) | Request::Restore(_) => {
-            "snapshot"
-        }
     }
 }
 

@@ -84,6 +84,39 @@ pub enum Request {
 }
 
 impl Request {
+    /// What its kind is counted as.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Hello => "connect",
+            Self::Catalogue => "catalogue",
+            Self::Alter(_) => "alter",
+            Self::Get(_) => "get",
+            Self::Scan(_) => "scan",
+            Self::Mutate(..) | Self::MutateRows(_) => "mutate",
+            Self::Moment(_) => "moment",
+            Self::Newest(..) => "newest",
+            Self::ReadValue(..) => "read_value",
+            Self::ListRows(_) => "list_rows",
+            Self::CountRows(_) => "count_rows",
+            Self::ListFamilies(..) => "list_families",
+            Self::ListAround(..) | Self::ListVersions(..) => "list_versions",
+            Self::ListHistory(..) => "list_history",
+            Self::ListColumns(..) => "list_columns",
+            Self::RenameCell(_) | Self::RenameDirectory(..) | Self::Leave(_) => "rename",
+            Self::SetAttributes(..) => "set_attributes",
+            Self::Sync => "sync",
+            Self::Flush(_) => "flush",
+            Self::Purge(_) => "purge",
+            Self::Compact(..) => "compact",
+            Self::Status => "status",
+            Self::Check => "check",
+            Self::Numbers => "stats",
+            Self::Changes(_) => "changes",
+            Self::TableNumbers(_) | Self::TableColumns(_) | Self::ColumnsPage(_) => "describe",
+            Self::Snapshots | Self::CreateSnapshot(..) | Self::DeleteSnapshot(_) | Self::Restore(_) => "snapshot",
+        }
+    }
+
     /// Whether what is stored in a column may matter for the answer.
     pub fn may_concern(&self, column: &ColumnKey) -> bool {
         let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
