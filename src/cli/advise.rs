@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Answer;
-use super::cells::open;
+use super::given::{no_table, open};
 use super::output::Output;
 use crate::Result;
 use crate::backend::{Backend, Region};
@@ -51,7 +51,7 @@ struct Advice {
 pub fn advise(store: &Path, table: &str, sample: u64, json: bool) -> Result<Answer> {
     let (backend, table) = open(store, table)?;
     if !backend.catalogue()?.tables.contains_key(&table) {
-        return Err(super::tables::no_table(&table));
+        return Err(no_table(&table));
     }
     let rows = sampled(backend.as_ref(), &table, sample)?;
     let regions = backend.regions(&table)?.unwrap_or_default();

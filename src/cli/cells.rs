@@ -3,31 +3,22 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::json;
 
 use super::args::{ConditionArgs, CountArgs, DeleteArgs, DeleteallArgs, GetArgs, PutArgs, ReadArgs, ScanArgs};
-use super::given::{self, Subject};
+use super::given::{self, Subject, open};
 use super::output::{CellPrinter, Form, Output};
 use super::progress::Progress;
 use super::put_lines;
 use super::{Answer, key};
 use crate::backend::Backend;
-use crate::daemon::{Absent, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
     ColumnKey, CompareOp, Condition, DeleteKind, DeleteMarker, Get, Mutated, Mutation, Origin, PutCell, ReadSpec,
     RowKey, RowMutations, Scan, TableName, Tells, Time, TimeRange, Timestamp, Value, check_value_len, to_bytes_binary,
 };
 use crate::{Error, ErrorKind, Result};
-
-/// Opens the store and checks the table's name.
-pub fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
-    let table = given::table(table)?;
-    Ok((open_backend(store, Absent::Refuse)?, table))
-}
 
 /// `FAMILY:QUALIFIER` or `FAMILY`.
 pub(super) fn split_column(column: &OsStr) -> Result<(String, Option<Vec<u8>>)> {

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{AlterArgs, AppendArgs, DropArgs, IncrArgs};
-use super::cells::{condition, full_column, mutated, open, value_argument};
+use super::cells::{condition, full_column, mutated, value_argument};
+use super::given::{no_table, open};
 use super::output::Output;
-use super::tables::{assignment, confirmed, new_family, no_table, parse_family};
+use super::tables::{assignment, confirmed, new_family, parse_family};
 use crate::model::{
     Append, Catalogue, CatalogueChange, ColumnDelta, FamilySchema, Increment, IndexSchema, KEEP_VERSIONS_FOR, Mutation,
     Origin, Settings, TableName, TableSchema, Time, TimeRange,

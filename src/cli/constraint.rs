@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{CreateCheckArgs, DropCheckArgs};
-use super::cells::open;
+use super::given::open;
 use crate::backend::Backend;
 use crate::model::{ConstraintSchema, FamilySchema, Origin};
 use crate::tree::schema::constraint as schema_constraint;

@@ -20,6 +20,17 @@ pub(super) fn table(text: &str) -> Result<TableName> {
     }
 }
 
+/// Opens the store and checks the table's name.
+pub(super) fn open(store: &Path, table: &str) -> Result<(Arc<dyn Backend>, TableName)> {
+    let table = self::table(table)?;
+    Ok((open_backend(store, Absent::Refuse)?, table))
+}
+
+/// There is no such table.
+pub(super) fn no_table(name: &TableName) -> Error {
+    Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
+}
+
 /// A key or a value, `\xNN` standing for a byte.
 pub(super) fn bytes(text: &OsStr) -> Vec<u8> {
     to_bytes_binary(text.as_bytes())

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::ImportArgs;
-use super::cells::{await_input, open};
+use super::cells::await_input;
 use super::export::format_of;
-use super::given::{self, wrong};
+use super::given::{self, open, wrong};
 use super::import_progress::{Keeper, Kept, place_of, store_mark};
 use super::import_source::{Source, Types};
 use super::key::recipe;

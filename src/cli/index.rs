@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::{ByArgs, CreateIndexArgs, DropIndexArgs};
-use super::cells::open;
-use super::given;
+use super::given::{self, open};
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::model::{By, ColumnSlice, IndexSchema, IndexState, Origin, Scan, TableName, after_prefix, to_bytes_binary};

@@ -7,8 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Map, Value as Json};
 
 use super::args::{KeyAction, KeyArgs};
+use super::given::{self, no_table};
 use super::output::{CellPrinter, Output};
-use super::{Answer, advise, given};
+use super::{Answer, advise};
 use crate::backend::Backend;
 use crate::model::row_key::{Fields, Recipe, fields_text, parse_fields};
 use crate::model::{Piece, RowKey, RowResult, Scan, TableName, after_prefix, json_bytes, to_string_binary};
@@ -42,7 +43,7 @@ fn object(fields: &Fields) -> Map<String, Json> {
 /// The recipe of a table.
 pub fn recipe(backend: &dyn Backend, table: &TableName) -> Result<Recipe> {
     let catalogue = backend.catalogue()?;
-    catalogue.tables.get(table).ok_or_else(|| super::tables::no_table(table))?.recipe()
+    catalogue.tables.get(table).ok_or_else(|| no_table(table))?.recipe()
 }
 
 impl KeyArgs {

@@ -15,6 +15,7 @@ mod columns;
 mod config;
 mod constraint;
 mod copy;
+mod counted;
 mod demo;
 mod examples;
 mod expand;

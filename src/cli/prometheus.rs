@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::stats::{Mounted, Stats};
+use super::counted::{Mounted, Stats};
 use crate::fs::OperationNumbers;
 
 /// The whole exposition.

@@ -7,31 +7,15 @@ use serde_json::{Value as Json, json};
 
 use super::Answer;
 use super::args::StatsArgs;
+use super::counted::{Mounted, Stats, collect};
 use super::output::Output;
 use super::prometheus;
-use crate::backend::Status;
-use crate::daemon::{Absent, DaemonNumbers, locate, open_backend, sockets};
+use crate::daemon::DaemonNumbers;
 use crate::fs::OperationNumbers;
 use crate::{Error, ErrorKind, Result};
 
 /// ECMA-48: to the first place, and erase the display.
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
-
-/// What is known of a store.
-pub struct Stats {
-    pub directory: String,
-    pub status: Status,
-    /// `None`: it is not mounted.
-    pub mounted: Option<Mounted>,
-}
-
-/// What is known of its daemon.
-pub struct Mounted {
-    pub mount_point: String,
-    pub version: String,
-    pub pid: u32,
-    pub numbers: DaemonNumbers,
-}
 
 pub fn stats(args: &StatsArgs, json: bool) -> Result<Answer> {
     if json && args.prometheus {
@@ -53,7 +37,7 @@ pub fn stats(args: &StatsArgs, json: bool) -> Result<Answer> {
 
 /// `clears`: in place of what is on the terminal.
 fn show(args: &StatsArgs, json: bool, clears: bool) -> Result<()> {
-    let stats = collect(args)?;
+    let stats = collect(&args.store)?;
     let mut output = Output::new();
     if json {
         output.json(&as_json(&stats))?;
@@ -69,20 +53,6 @@ fn show(args: &StatsArgs, json: bool, clears: bool) -> Result<()> {
         }
     }
     output.finish()
-}
-
-fn collect(args: &StatsArgs) -> Result<Stats> {
-    let directory = locate::store_directory(&args.store)?;
-    let client = sockets::serving(&args.store)?;
-    let mounted = client.as_ref().map(|client| {
-        let hello = client.hello();
-        let (mount_point, version, pid) = (hello.shown_mount_point(), hello.version.clone(), hello.pid);
-        Ok::<_, Error>(Mounted { mount_point, version, pid, numbers: client.numbers()? })
-    });
-    let mounted = mounted.transpose()?;
-    drop(client);
-    let status = open_backend(&args.store, Absent::Refuse)?.status()?;
-    Ok(Stats { directory: directory.display().to_string(), status, mounted })
 }
 
 fn as_json(stats: &Stats) -> Json {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::args::{CompactArgs, CreateArgs, DescribeArgs, DropArgs, FlushArgs, ListArgs, UndropArgs};
-use super::given;
+use super::given::{self, no_table};
 use super::output::Output;
 use super::progress::while_compacting;
 use super::{Answer, columns, constraint, index};
@@ -187,10 +187,6 @@ fn checks(table: &TableSchema) -> impl Iterator<Item = (&FamilySchema, &Constrai
 
 fn attributes(map: &BTreeMap<String, String>) -> String {
     map.iter().map(|(key, value)| format!(" {key}={value}")).collect()
-}
-
-pub fn no_table(name: &TableName) -> Error {
-    Error::new(ErrorKind::NoSuchTable, format!("there is no table {name}; `cellfs list` shows what there is"))
 }
 
 /// Into the trash, from which undrop brings it back; `--now` for good.
