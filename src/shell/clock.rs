@@ -3,10 +3,9 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 
-use super::failure::{Failure, Outcome, ruby};
-use super::methods::no_method;
+use super::failure::{Failure, Outcome, no_method, ruby};
 use super::syntax::Operator;
-use super::value::Value;
+use super::value::{self, Value};
 use crate::model::Timestamp;
 
 /// `Time.now`, `Time.at(seconds)`.
@@ -46,17 +45,12 @@ pub fn joined(operator: Operator, time: &Zoned, other: &Value) -> Outcome<Value>
     done.map(|time| Value::Time(Box::new(time))).map_err(|_| out_of_range())
 }
 
-/// As Ruby shows a time.
-pub fn shown(time: &Zoned) -> String {
-    time.strftime("%Y-%m-%d %H:%M:%S %z").to_string()
-}
-
 /// A method of a time.
 pub fn call(time: &Zoned, name: &str, arguments: &[Value]) -> Outcome<Value> {
     Ok(match (name, arguments) {
         ("to_i", []) => Value::Integer(time.timestamp().as_second()),
         ("to_f", []) => Value::Float(seconds(time)),
-        ("to_s" | "inspect", []) => Value::text(shown(time)),
+        ("to_s" | "inspect", []) => Value::text(value::time(time)),
         ("year", []) => Value::Integer(i64::from(time.year())),
         ("month", []) => Value::Integer(i64::from(time.month())),
         ("day", []) => Value::Integer(i64::from(time.day())),

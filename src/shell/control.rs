@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::failure::{Failure, Outcome, ruby};
-use super::methods::{no_method, sorted};
+use super::failure::{Failure, Outcome, no_method, ruby};
+use super::methods::sorted;
 use super::operate::order;
 use super::session::Session;
 use super::syntax::{Arm, Block, Expression, Jump};

@@ -1,8 +1,8 @@
 //! Evaluates expressions: literals, variables, calls of commands and of the few functions of Ruby that sessions use.
 
 use super::constants::is_constant;
-use super::failure::{Failure, Outcome, ruby};
-use super::methods::{self, no_method};
+use super::failure::{Failure, Outcome, no_method, ruby};
+use super::methods;
 use super::operate::{compared, index, joined};
 use super::print::Form;
 use super::registry;

@@ -1,6 +1,7 @@
 //! What can end a statement early, and HBase's words for it.
 
 use super::syntax::Jump;
+use super::value::Value;
 use crate::model::TableName;
 use crate::{Error, ErrorKind};
 
@@ -42,6 +43,11 @@ pub fn refuse<T>(text: impl Into<String>) -> Outcome<T> {
 /// One of Ruby's own exceptions.
 pub fn ruby<T>(class: &'static str, text: impl Into<String>) -> Outcome<T> {
     Err(Failure::Ruby(class, text.into()))
+}
+
+/// Ruby's sentence about a method that is not there.
+pub fn no_method<T>(name: &str, of: &Value) -> Outcome<T> {
+    ruby("NoMethodError", format!("undefined method `{name}' for {}:{}", of.inspect(), of.class()))
 }
 
 /// The text after `ERROR: `. `subject` is the command's first argument: a table, mostly.

@@ -1,6 +1,6 @@
 //! Methods of Ruby's values that sessions use. Knows no store.
 
-use super::failure::{Failure, Outcome, ruby};
+use super::failure::{Failure, Outcome, no_method, ruby};
 use super::operate::{equal, index, joined, order, slice};
 use super::syntax::Operator;
 use super::value::Value;
@@ -8,11 +8,6 @@ use super::{clock, text_methods};
 
 /// Most values that a range becomes.
 const COLLECTED: i64 = 1_000_000;
-
-/// Ruby's sentence about a method that is not there.
-pub fn no_method<T>(name: &str, of: &Value) -> Outcome<T> {
-    ruby("NoMethodError", format!("undefined method `{name}' for {}:{}", of.inspect(), of.class()))
-}
 
 /// A method without a block.
 pub fn call(of: &Value, name: &str, arguments: &[Value]) -> Outcome<Value> {

@@ -22,6 +22,7 @@ mod parse;
 mod print;
 mod regions;
 mod registry;
+mod run;
 mod schema;
 mod session;
 mod syntax;

@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::failure::{Failure, Outcome, ruby};
-use super::methods::no_method;
+use super::failure::{Failure, Outcome, no_method, ruby};
 use super::syntax::{Comparison, Operator};
 use super::value::Value;
 use super::{clock, format};

@@ -1,7 +1,6 @@
 //! Methods of Ruby's strings. A string is bytes; what counts letters takes it for UTF-8.
 
-use super::failure::{Outcome, ruby};
-use super::methods::no_method;
+use super::failure::{Outcome, no_method, ruby};
 use super::operate::{index, slice};
 use super::value::Value;
 

@@ -66,7 +66,7 @@ impl Value {
                 format!("{first}{}{last}", if *exclusive { "..." } else { ".." })
             }
             Value::Table(name) => format!("Hbase::Table - {name}"),
-            Value::Time(time) => super::clock::shown(time),
+            Value::Time(time) => self::time(time),
         }
     }
 
@@ -132,6 +132,11 @@ pub fn float(number: f64) -> String {
         None if number.is_nan() => "NaN".into(),
         None => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
     }
+}
+
+/// As Ruby shows a time.
+pub fn time(time: &jiff::Zoned) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S %z").to_string()
 }
 
 fn quoted(bytes: &[u8]) -> String {

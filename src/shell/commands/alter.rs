@@ -1,6 +1,6 @@
 //! alter and alter_status.
 
-use super::tables::change_at;
+use super::change::change_at;
 use crate::ErrorKind;
 use crate::model::attributes::not_an_attribute;
 use crate::model::{CatalogueChange, FamilySchema, TableSchema};

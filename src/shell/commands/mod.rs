@@ -1,6 +1,7 @@
 //! What each command does: arguments to calls of the backend, answers to HBase's output.
 
 mod alter;
+mod change;
 mod general;
 mod namespaces;
 mod read;

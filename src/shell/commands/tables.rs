@@ -2,9 +2,8 @@
 
 use regex::Regex;
 
+use super::change::change;
 use super::{Command, alter};
-use crate::error::printable;
-use crate::model::attributes::all_without_effect;
 use crate::model::region::set_splits;
 use crate::model::to_string_binary;
 use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState, describe};
@@ -44,30 +43,6 @@ pub(super) fn find(name: &str) -> Option<Command> {
 /// A pattern that must match the whole name, as Java's `matches`.
 pub(super) fn java_regex(text: &str) -> Outcome<Regex> {
     Regex::new(&format!("^(?:{text})$")).or_else(|e| refuse(format!("{text} is not a regular expression: {e}")))
-}
-
-/// Changes the catalogue; attributes that are new and change nothing are named on standard error, which HBase's
-/// shell does not use for answers.
-pub(super) fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<()> {
-    change_at(session, change, None)
-}
-
-/// As [`change`], of a catalogue of this version.
-pub(super) fn change_at(session: &Session<'_>, change: CatalogueChange, version: Option<u64>) -> Outcome<()> {
-    let (now, before) = match &change {
-        CatalogueChange::CreateTable(table) => (all_without_effect(table), Vec::new()),
-        CatalogueChange::AlterTable(table) => {
-            let before = session.backend()?.catalogue()?.tables.get(&table.name).map(all_without_effect);
-            (all_without_effect(table), before.unwrap_or_default())
-        }
-        _ => (Vec::new(), Vec::new()),
-    };
-    let change = if let Some(version) = version { change.at(version) } else { change };
-    session.backend()?.alter(change, Origin::default())?;
-    for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
-        eprintln!("{}", printable(sentence));
-    }
-    Ok(())
 }
 
 /// The table, or HBase's sentence of commands that look first.

@@ -1,6 +1,7 @@
 //! put, delete, deleteall, incr, append, truncate, truncate_preserve.
 
-use super::tables::{change, set_state};
+use super::change::change;
+use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::region::set_splits;
 use crate::model::{
