@@ -45,13 +45,13 @@ use counts::refusals::Refusals;
 use counts::{counters, subject};
 use handles::table::Handles;
 use handles::{ahead, held, table};
-use kinds::{accesses, dated, feed, judge, scratch, text};
+use kinds::{accesses, feed, judge, scratch, scratch_texts};
 use nodes::modes;
 use nodes::node::Node;
 use nodes::table::NodeTable;
 use ops::removing;
 use session::copies;
-use views::{lack, moments, snapshots, walks};
+use views::{dated, lack, moments, snapshots, walks};
 
 /// Who makes a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub struct Fs {
     counters: counters::Counters,
     accesses: accesses::Accesses,
     feeds: feed::Feeds,
-    texts: text::Scratch,
+    texts: scratch_texts::Scratch,
     copies: copies::Copies,
     scratch: scratch::ScratchFiles,
     modes: modes::Modes,
@@ -129,7 +129,7 @@ impl Fs {
             counters: counters::Counters::default(),
             accesses: accesses::Accesses::default(),
             feeds: feed::Feeds::default(),
-            texts: text::Scratch::default(),
+            texts: scratch_texts::Scratch::default(),
             copies: copies::Copies::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),

@@ -2,12 +2,12 @@
 
 pub(super) mod accesses;
 pub(super) mod cell_io;
-pub(super) mod dated;
 pub(super) mod feed;
 pub(super) mod history;
 pub(super) mod judge;
 pub(super) mod lines;
 pub(super) mod scratch;
+pub(super) mod scratch_texts;
 pub(super) mod stream;
 pub(super) mod taken;
 pub(super) mod text;

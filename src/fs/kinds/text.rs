@@ -2,12 +2,10 @@
 //!
 //! What is written is buffered a handle and applied once, when the handle closes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bulk::unended_line;
-use crate::env::sync::Mutex;
 
 use super::judge::{Limits, amount, judge, lacking, said_of};
 use crate::fs::handles::held_text::HeldText;
@@ -27,59 +25,6 @@ use crate::{Error, ErrorKind, Result};
 const TEXT_MAX: usize = 16 << 20;
 /// Longest attribute, or file beside the attributes.
 const ATTRIBUTE_MAX: usize = 1 << 20;
-/// Most scratch files beside the attributes.
-const SCRATCH_MAX: usize = 1000;
-/// Most bytes of all of them.
-const SCRATCH_BYTES_MAX: usize = 16 << 20;
-
-/// Bytes, and the mtime if one was set.
-type ScratchText = (Vec<u8>, Option<FileTime>);
-
-/// Unlisted files in schema directories, gone at unmount: editors and rsync write there and rename.
-#[derive(Default)]
-pub(in crate::fs) struct Scratch {
-    files: Mutex<BTreeMap<String, ScratchText>>,
-}
-
-impl Scratch {
-    pub(in crate::fs) fn get(&self, place: &SchemaPlace) -> Option<ScratchText> {
-        self.files.lock().get(&scratch_name(place)?).cloned()
-    }
-
-    /// Sets the mtime of a scratch file; nothing if there is none.
-    pub(in crate::fs) fn set_mtime(&self, place: &SchemaPlace, time: FileTime) {
-        if let Some(name) = scratch_name(place)
-            && let Some((_, mtime)) = self.files.lock().get_mut(&name)
-        {
-            *mtime = Some(time);
-        }
-    }
-
-    fn set(&self, place: &SchemaPlace, bytes: Vec<u8>) -> Result<()> {
-        let Some(name) = scratch_name(place) else { return Ok(()) };
-        let mut files = self.files.lock();
-        if files.len() >= SCRATCH_MAX && !files.contains_key(&name) {
-            let text = format!("{SCRATCH_MAX} scratch files are the most that schema directories hold; remove some");
-            return Err(Error::new(ErrorKind::TooMany, text));
-        }
-        let others: usize = files.iter().filter(|(other, _)| **other != name).map(|(_, (bytes, _))| bytes.len()).sum();
-        if others + bytes.len() > SCRATCH_BYTES_MAX {
-            let text = format!("scratch files in schema directories hold {SCRATCH_BYTES_MAX} bytes at the most");
-            return Err(Error::new(ErrorKind::TooMany, text));
-        }
-        files.entry(name).or_default().0 = bytes;
-        Ok(())
-    }
-
-    /// Removes a scratch file; whether it was there.
-    pub(in crate::fs) fn remove(&self, place: &SchemaPlace) -> bool {
-        scratch_name(place).is_some_and(|name| self.files.lock().remove(&name).is_some())
-    }
-}
-
-fn scratch_name(place: &SchemaPlace) -> Option<String> {
-    matches!(place, SchemaPlace::Scratch { .. }).then(|| format!("{place:?}"))
-}
 
 impl Fs {
     pub(in crate::fs) fn open_text(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {

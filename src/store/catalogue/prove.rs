@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::env::sync::MutexGuard;
 use crate::format::key;
 use crate::model::{Catalogue, CatalogueChange, ConstraintSchema, FamilyId, FamilySchema, TableSchema};
-use crate::store::cursor::Cursor;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::engine::proving::Proof;
 use crate::store::layout::far::FAR;

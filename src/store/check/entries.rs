@@ -17,7 +17,8 @@ use crate::model::{
     CellKind, CheckEvent, FamilySchema, Finding, IndexColumn, IndexSchema, SeqNo, Severity, TableSchema, Tags,
     ValueBytes, to_string_binary,
 };
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::layout::far::FAR;
 use crate::store::layout::runs::{File, Layout};
 use crate::store::memory::memtable::{MemCell, Memtable, Memtables};

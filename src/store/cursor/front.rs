@@ -12,7 +12,7 @@ use crate::format::key::common;
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Front {
+pub struct Front {
     /// In no order; those that have no key are gone.
     lanes: Vec<Lane>,
     /// Of each, as [`code_of`] has it, beside the key of the first, if `is_measured`; that of the first itself means nothing.
@@ -40,19 +40,19 @@ fn shared_of(code: u64) -> usize {
 
 impl Front {
     /// Another lane, which has a key; [`Front::order`] comes after.
-    pub(super) fn push(&mut self, lane: Lane) {
+    pub fn push(&mut self, lane: Lane) {
         self.lanes.push(lane);
     }
 
     /// The lane with the least key.
     #[inline]
-    pub(super) fn first(&self) -> Option<&Lane> {
+    pub fn first(&self) -> Option<&Lane> {
         self.lanes.get(self.first)
     }
 
     /// As [`Front::first`], for a step of it.
     #[inline]
-    pub(super) fn first_for_step(&mut self) -> Option<&mut Lane> {
+    pub fn first_for_step(&mut self) -> Option<&mut Lane> {
         if !self.is_measured && self.lanes.len() > 1 {
             self.measure();
         }
@@ -60,11 +60,11 @@ impl Front {
     }
 
     #[inline]
-    pub(super) fn first_mut(&mut self) -> Option<&mut Lane> {
+    pub fn first_mut(&mut self) -> Option<&mut Lane> {
         self.lanes.get_mut(self.first)
     }
 
-    pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+    pub fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
         self.lanes.iter_mut()
     }
 
@@ -74,7 +74,7 @@ impl Front {
     }
 
     /// Lanes have other keys: those that have none that `counts` go, and the least one is looked for.
-    pub(super) fn order(&mut self, counts: impl Fn(&[u8]) -> bool) {
+    pub fn order(&mut self, counts: impl Fn(&[u8]) -> bool) {
         self.lanes.retain(|lane| lane.key().is_some_and(&counts));
         self.look();
     }
@@ -97,7 +97,7 @@ impl Front {
     /// The first lane has gone one step; so many bytes exactly its key shares with the one before, 0: that is not known.
     /// How many the least key shares with it, 0 likewise.
     #[inline]
-    pub(super) fn settle(&mut self, shared: usize) -> usize {
+    pub fn settle(&mut self, shared: usize) -> usize {
         if self.lanes.len() < 2 {
             return shared;
         }
@@ -110,7 +110,7 @@ impl Front {
     }
 
     /// The first lane has no key any more.
-    pub(super) fn end_first(&mut self) -> usize {
+    pub fn end_first(&mut self) -> usize {
         self.lanes.remove(self.first);
         if self.lanes.len() < 2 {
             (self.first, self.is_measured) = (0, false);
@@ -124,7 +124,7 @@ impl Front {
     /// there were. `prefix`: what the keys of the row begin with. The lanes that then have no key that `counts` go.
     ///
     /// All others share less with the row's keys, and so as much with each of them: then all are known beside the row.
-    pub(super) fn pass_row(
+    pub fn pass_row(
         &mut self,
         prefix: &[u8],
         counts: impl Fn(&[u8]) -> bool,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::{PAGE, PAGE_BYTES};
 use crate::Result;
 use crate::format::key::{self, common};
 use crate::model::{Generation, SeqNo};
@@ -11,8 +10,13 @@ use crate::store::layout::runs::Run;
 use crate::store::memory::memtable;
 use crate::store::memory::memtable::{FamilyTable, MemCell};
 
+/// Most cells that are copied out of a memtable at once.
+const PAGE: usize = 256;
+/// Most bytes of values of these.
+const PAGE_BYTES: usize = 1 << 20;
+
 /// One sorted source.
-pub(super) enum Lane {
+pub enum Lane {
     Memory(Box<MemoryLane>),
     Run(Box<RunLane>),
 }
@@ -28,10 +32,10 @@ pub enum Copied {
 /// Cells that are fetched where more of a row is asked for.
 const MORE: usize = 16;
 
-pub(super) struct MemoryLane {
-    pub(super) table: Arc<FamilyTable>,
-    pub(super) page: Vec<MemCell>,
-    pub(super) at: usize,
+pub struct MemoryLane {
+    pub table: Arc<FamilyTable>,
+    pub page: Vec<MemCell>,
+    pub at: usize,
     /// Where the next page starts; `None`: there is none.
     next: Option<Vec<u8>>,
     size: usize,
@@ -46,17 +50,17 @@ pub(super) struct MemoryLane {
 
 impl MemoryLane {
     /// One that begins at `from`; to be filled.
-    pub(super) fn new(table: Arc<FamilyTable>, copied: Copied, from: &[u8], first: usize) -> Self {
+    pub fn new(table: Arc<FamilyTable>, copied: Copied, from: &[u8], first: usize) -> Self {
         let next = Some(from.to_vec());
         let (has, row_end) = (Copied::All, Vec::new());
         Self { table, page: Vec::new(), at: 0, next, size: first, first, copied, has, row_end }
     }
 
-    pub(super) fn key(&self) -> Option<&[u8]> {
+    pub fn key(&self) -> Option<&[u8]> {
         self.page.get(self.at).map(MemCell::key)
     }
 
-    pub(super) fn fill(&mut self, end: &[u8], read_point: SeqNo) {
+    pub fn fill(&mut self, end: &[u8], read_point: SeqNo) {
         while self.at == self.page.len()
             && let Some(from) = self.next.take()
         {
@@ -159,21 +163,21 @@ impl MemoryLane {
 }
 
 /// A run: its extents one after the other.
-pub(super) struct RunLane {
-    pub(super) run: Arc<Run>,
-    pub(super) generation: Generation,
-    pub(super) reading: Reading,
+pub struct RunLane {
+    pub run: Arc<Run>,
+    pub generation: Generation,
+    pub reading: Reading,
     /// The extent that is read.
-    pub(super) at: usize,
-    pub(super) cursor: Option<ExtentCursor>,
+    pub at: usize,
+    pub cursor: Option<ExtentCursor>,
 }
 
 impl RunLane {
-    pub(super) fn key(&self) -> Option<&[u8]> {
+    pub fn key(&self) -> Option<&[u8]> {
         self.cursor.as_ref().and_then(ExtentCursor::key)
     }
 
-    pub(super) fn seek(&mut self, target: &[u8]) -> Result<()> {
+    pub fn seek(&mut self, target: &[u8]) -> Result<()> {
         let at = self.run.extents.partition_point(|extent| extent.last_key() < target).max(self.at);
         if at != self.at || self.cursor.is_none() {
             self.at = at;
@@ -213,7 +217,7 @@ impl RunLane {
     }
 
     /// From the end of an extent to the first cell of the next.
-    pub(super) fn pass_ends(&mut self) -> Result<()> {
+    pub fn pass_ends(&mut self) -> Result<()> {
         while self.cursor.as_ref().is_some_and(|cursor| cursor.key().is_none()) {
             self.at += 1;
             self.cursor = None;
@@ -227,7 +231,7 @@ impl RunLane {
 }
 
 impl Lane {
-    pub(super) fn key(&self) -> Option<&[u8]> {
+    pub fn key(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(lane) => lane.key(),
             Self::Run(lane) => lane.key(),
@@ -235,7 +239,7 @@ impl Lane {
     }
 
     /// Steps; so many bytes exactly the next key shares with the one before, 0: that is not known.
-    pub(super) fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<usize> {
+    pub fn advance(&mut self, end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
             Self::Memory(lane) => Ok(lane.advance(end, read_point)),
             Self::Run(lane) => lane.advance(),
@@ -245,14 +249,14 @@ impl Lane {
     /// From a cell past its row, whose keys begin with `row`, or to where that goes on in the next extent; what is shared,
     /// as [`Lane::advance`].
     #[inline]
-    pub(super) fn next_row(&mut self, row: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
+    pub fn next_row(&mut self, row: &[u8], end: &[u8], read_point: SeqNo) -> Result<usize> {
         match self {
             Self::Memory(lane) => lane.next_row(row, end, read_point),
             Self::Run(lane) => lane.next_row(),
         }
     }
 
-    pub(super) fn seek(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) -> Result<()> {
+    pub fn seek(&mut self, target: &[u8], end: &[u8], read_point: SeqNo) -> Result<()> {
         match self {
             Self::Memory(lane) => {
                 lane.seek(target, end, read_point);

@@ -3,6 +3,7 @@
 use crate::model::{FamilyId, Tags, ValueRef};
 use crate::segment::{CellRef, StoredValue};
 use crate::store::memory::memtable::MemCell;
+use std::sync::LazyLock;
 
 /// Longest value that a cell carries with it.
 pub const HERE: u64 = 512;
@@ -63,7 +64,7 @@ impl Lent<'_> {
     }
 
     /// The value, for those who see no more than the cell.
-    pub(super) fn value(&self, family: FamilyId, key: &[u8]) -> ValueRef {
+    pub fn value(&self, family: FamilyId, key: &[u8]) -> ValueRef {
         match self {
             _ if self.is_damaged() => ValueRef::Of { len: self.len(), family, key: key.into() },
             Self::Memory(cell) if !cell.is_root() && cell.stored().len() as u64 <= HERE => {
@@ -75,4 +76,10 @@ impl Lent<'_> {
             _ => ValueRef::Of { len: self.len(), family, key: key.into() },
         }
     }
+}
+
+/// Tags of a cell that has none.
+pub fn no_tags() -> &'static Tags {
+    static NONE: LazyLock<Tags> = LazyLock::new(Tags::default);
+    &NONE
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Cursor;
+use super::walk::Cursor;
 use crate::Result;
 use crate::env::sync::Mutex;
 use crate::format::key;
@@ -68,5 +68,13 @@ impl CellSource for SharedRow {
 
     fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
         self.cursor.lock().seek(&key::column_prefix(&self.prefix, qualifier))
+    }
+}
+
+impl Cursor {
+    /// The cells of one row, from where the cursor is.
+    pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_> {
+        let end = key::prefix_end(&prefix);
+        RowCells::until(self, prefix, end)
     }
 }

@@ -1,6 +1,7 @@
 //! The row that several cursors read together.
 
-use super::{Cursor, SharedCursor};
+use super::row_cells::SharedCursor;
+use super::walk::Cursor;
 use crate::Result;
 use crate::format::key;
 use crate::model::{KeyList, RowKey};
@@ -91,5 +92,17 @@ impl RowPlace {
     /// Its key; `None`: none was entered yet.
     pub fn row(&self) -> Option<RowKey> {
         key::row_of(&self.prefix)
+    }
+}
+
+impl Cursor {
+    /// Moves past a row, before whose end all of its lanes are in that row.
+    pub fn pass_row(&mut self, row: &RowPlace) -> Result<()> {
+        if row.holds(self) { self.leave_row(row) } else { Ok(()) }
+    }
+
+    /// As [`Cursor::pass_row`], of a row in which it stands.
+    pub fn leave_row(&mut self, row: &RowPlace) -> Result<()> {
+        self.leave(row.prefix())
     }
 }

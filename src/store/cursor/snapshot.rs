@@ -40,7 +40,7 @@ impl Snapshot {
 }
 
 /// The refusal of a read that a lost record might have changed.
-pub(super) fn in_doubt(upto: SeqNo) -> Error {
+pub fn in_doubt(upto: SeqNo) -> Error {
     let text = format!(
         "the log was damaged and has lost records up to number {}, of which it is not known what they wrote: what is \
          stored may not be the newest. Restore from a backup what was written last, or go on without: \

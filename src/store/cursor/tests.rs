@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Copied, Cursor, RowPlace, Snapshot};
+use super::lane::Copied;
+use super::row_place::RowPlace;
+use super::snapshot::Snapshot;
+use super::walk::Cursor;
 use crate::format::key::{self, common};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 use crate::store::layout::far::FAR;

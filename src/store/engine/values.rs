@@ -1,10 +1,10 @@
 //! Bytes of values, wherever they are.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use crate::blob::{Blobs, Root};
 use crate::env::sync::Mutex;
-use crate::model::{Tags, ValueBytes};
+use crate::model::ValueBytes;
 use crate::segment::{Extent, StoredValue};
 use crate::store::memory::memtable::MemCell;
 use crate::{Error, ErrorKind, Result};
@@ -22,12 +22,6 @@ pub struct Values {
 fn part(bytes: &[u8], offset: u64, len: usize) -> Vec<u8> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
     bytes[start..start + len.min(bytes.len() - start)].to_vec()
-}
-
-/// Tags of a cell that has none.
-pub fn no_tags() -> &'static Tags {
-    static NONE: LazyLock<Tags> = LazyLock::new(Tags::default);
-    &NONE
 }
 
 /// Of a cell whose root is none.

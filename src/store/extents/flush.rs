@@ -146,11 +146,7 @@ pub fn add(file: u64, facts: &ExtentFacts, family: FamilyId) -> Item {
 }
 
 fn new_cell(cell: &MemCell) -> NewCell<'_> {
-    NewCell {
-        key: cell.key(),
-        tags: cell.tags().unwrap_or(crate::store::engine::values::no_tags()),
-        value: cell.value(),
-    }
+    NewCell { key: cell.key(), tags: cell.tags().unwrap_or(crate::store::cursor::lent::no_tags()), value: cell.value() }
 }
 
 /// Runs a matcher for each row that goes by.

@@ -12,7 +12,8 @@ use crate::model::{
     Timestamp, Tombstone, Value, check_value_len,
 };
 use crate::segment::Reading;
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};

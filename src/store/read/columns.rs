@@ -5,7 +5,9 @@ use super::point::FEW;
 use crate::Result;
 use crate::format::key;
 use crate::model::{CellInfo, Qualifier, TableName, TimeRange};
-use crate::store::cursor::{Cursor, RowCells, RowPlace};
+use crate::store::cursor::row_cells::RowCells;
+use crate::store::cursor::row_place::RowPlace;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::visibility::{self, FamilyReader, ReadRules, VisibleCell, shows_by_itself};
 

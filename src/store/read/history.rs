@@ -6,7 +6,8 @@ use crate::Result;
 use crate::backend::{HistoryFrom, VersionRun, Versions};
 use crate::format::key;
 use crate::model::{CellInfo, ColumnKey, FamilySchema, Qualifier, TableName, Timestamp};
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
 

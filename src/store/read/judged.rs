@@ -5,8 +5,10 @@ use crate::Result;
 use crate::format::key;
 use crate::model::{FamilySchema, Qualifier, RowKey, StoredCell};
 use crate::query::{InFamily, LentCell, Onward, RowKeyVerdict, RowQuery, Step, Taker};
-use crate::store::cursor::{Cursor, RowCells, RowPlace, SharedCursor};
-use crate::store::engine::values::no_tags;
+use crate::store::cursor::lent::no_tags;
+use crate::store::cursor::row_cells::{RowCells, SharedCursor};
+use crate::store::cursor::row_place::RowPlace;
+use crate::store::cursor::walk::Cursor;
 use crate::visibility::{CellSource, ReadRules, shows_by_itself};
 
 /// The row that is read; its buffers are used again.

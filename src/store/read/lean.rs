@@ -5,7 +5,8 @@ use super::plain::PlainRow;
 use crate::Result;
 use crate::model::{FamilySchema, RowKey};
 use crate::query::{RowQuery, Step, Taker};
-use crate::store::cursor::{RowPlace, SharedCursor};
+use crate::store::cursor::row_cells::SharedCursor;
+use crate::store::cursor::row_place::RowPlace;
 
 /// The row that is read.
 pub struct LeanRow {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::blob::Root;
 use crate::model::{CellInfo, FamilyId, ValueRef};
 use crate::segment::{Extent, Reading, StoredValue};
-use crate::store::cursor::Snapshot;
+use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
 use crate::store::engine::values::no_root;
 use crate::{Error, ErrorKind, Result};

@@ -5,8 +5,10 @@ use crate::Result;
 use crate::format::key;
 use crate::model::{Cell, CellKind, FamilySchema, Piece, RowKey, Tags, TakePiece, Timestamp, VALUE_PIECE};
 use crate::query::{Taker, emit_stored};
-use crate::store::cursor::{Cursor, RowCells, RowPlace};
-use crate::store::engine::values::no_tags;
+use crate::store::cursor::lent::no_tags;
+use crate::store::cursor::row_cells::RowCells;
+use crate::store::cursor::row_place::RowPlace;
+use crate::store::cursor::walk::Cursor;
 use crate::visibility::{FamilyReader, ReadRules, shows_by_itself};
 
 /// The row that is read; its buffers are used again, so that no cell costs an allocation.

@@ -8,7 +8,10 @@ use crate::format::key;
 use crate::model::{
     CellInfo, ColumnKey, FamilySchema, KeyList, Qualifier, RowKey, TableName, TableSchema, Tags, TimeRange, Timestamp,
 };
-use crate::store::cursor::{Copied, Cursor, End, RowPlace, Snapshot};
+use crate::store::cursor::lane::Copied;
+use crate::store::cursor::row_place::RowPlace;
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::layout::far::FAR;
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};

@@ -17,7 +17,9 @@ use crate::model::{
     TimeRange, Timestamp, check_row,
 };
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
-use crate::store::cursor::{Cursor, End, SharedCursor, SharedRow, Snapshot};
+use crate::store::cursor::row_cells::{SharedCursor, SharedRow};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::{Engine, family};
 use crate::store::layout::far::FAR;
 use crate::store::plan::planner::Planner;

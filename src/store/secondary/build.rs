@@ -17,7 +17,8 @@ use crate::model::{
     TableSchema, Tags, TimeRange, Value, to_string_binary,
 };
 use crate::store::catalogue::index_states::index_with;
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::extents::gathered::Gathered;

@@ -14,7 +14,8 @@ use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
     TimeRange, Timestamp, to_string_binary,
 };
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::memory::memtable::{Frozen, Memtable, Memtables};
 use crate::store::plan::batch::Ready;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::model::{By, FamilySchema, IndexColumn, IndexSchema, Qualifier, ReadSpec, TableSchema, TimeRange};
-use crate::store::cursor::Snapshot;
+use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
 
 /// A column that is looked at.

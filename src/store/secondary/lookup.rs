@@ -11,7 +11,8 @@ use super::gate::Gate;
 use crate::Result;
 use crate::format::key;
 use crate::model::{FamilyId, IndexSchema, RowKey, Scan, TableSchema};
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
 

@@ -4,7 +4,8 @@ use super::entry::{CUT, cut, decode};
 use crate::Result;
 use crate::format::key;
 use crate::model::{Catalogue, FamilyId, FamilySchema, Qualifier};
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 
 /// Judges the entries of one index.

@@ -13,7 +13,7 @@ use crate::model::{
     By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
     to_string_binary,
 };
-use crate::store::cursor::Snapshot;
+use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::plan::batch::Ready;

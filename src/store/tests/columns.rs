@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::backend::{ColumnNumbers, ColumnsPage, CompactionKind};
 use crate::format::key;
-use crate::store::cursor::Cursor;
+use crate::store::cursor::walk::Cursor;
 use crate::store::layout::far::FAR;
 
 /// Qualifiers of a family that are told one by one.

@@ -7,7 +7,7 @@ use super::plain::{At, QUALIFIERS, ROWS, Rig, at, attributes, deed};
 use super::*;
 use crate::Result;
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
-use crate::store::cursor::Snapshot;
+use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
 use crate::visibility::SliceSource;
 

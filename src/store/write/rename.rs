@@ -10,7 +10,8 @@ use crate::model::{
     Time, TimeRange, Timestamp, Tombstone, Value, check_row,
 };
 use crate::segment::Reading;
-use crate::store::cursor::{Cursor, Snapshot};
+use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::store::plan::batch::RowCell;
 use crate::store::plan::planned::Planned;

@@ -5,7 +5,7 @@ use super::{Ended, Looks, Merge, OpenRow, Scope, Walk};
 use crate::Result;
 use crate::format::key;
 use crate::segment::ExtentFacts;
-use crate::store::cursor::Cursor;
+use crate::store::cursor::walk::Cursor;
 use crate::store::engine::pace::Pace;
 use crate::store::layout::far::FAR;
 use crate::store::layout::runs::Run;

@@ -2,41 +2,23 @@
 //!
 //! Holds no lock between calls, and keeps the files that it reads by its view.
 
-mod front;
-mod lane;
-mod lent;
-mod looks;
-mod row_cells;
-mod row_place;
-mod snapshot;
-#[cfg(test)]
-mod tests;
-
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::front::Front;
-pub use self::lane::Copied;
-use self::lane::{Lane, MemoryLane, RunLane};
-pub use self::lent::{HERE, Lent};
-pub use self::looks::Looks;
-pub use self::row_cells::{RowCells, SharedCursor, SharedRow};
-pub use self::row_place::RowPlace;
-pub use self::snapshot::Snapshot;
-use self::snapshot::in_doubt;
-use super::engine::values::no_tags;
-use super::layout::far::FAR;
-use super::layout::runs::Run;
-use super::memory::memtable::MemCell;
+use super::front::Front;
+use super::lane::{Copied, Lane, MemoryLane, RunLane};
+use super::lent::Lent;
+use super::lent::no_tags;
+use super::looks::Looks;
+use super::snapshot::{Snapshot, in_doubt};
 use crate::Result;
 use crate::format::key;
 use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tags, Tombstone};
 use crate::segment::{Extent, ExtentCursor, Reading};
+use crate::store::layout::far::FAR;
+use crate::store::layout::runs::Run;
+use crate::store::memory::memtable::MemCell;
 
-/// Most cells that are copied out of a memtable at once.
-const PAGE: usize = 256;
-/// Most bytes of values of these.
-const PAGE_BYTES: usize = 1 << 20;
 /// See the module.
 pub struct Cursor {
     family: FamilyId,
@@ -46,7 +28,7 @@ pub struct Cursor {
     is_endless: bool,
     front: Front,
     /// After a step: so many bytes exactly the next key shares with the one before, 0: that is not known.
-    shared: usize,
+    pub(super) shared: usize,
     looks: Looks,
 }
 
@@ -300,22 +282,6 @@ impl Cursor {
         Ok(())
     }
 
-    /// Moves past a row, before whose end all of its lanes are in that row.
-    pub fn pass_row(&mut self, row: &RowPlace) -> Result<()> {
-        if row.holds(self) { self.leave_row(row) } else { Ok(()) }
-    }
-
-    /// As [`Cursor::pass_row`], of a row in which it stands.
-    pub fn leave_row(&mut self, row: &RowPlace) -> Result<()> {
-        let (end, is_endless, read_point) = (&*self.end, self.is_endless, self.read_point);
-        // Nobody asks then what goes on as before.
-        self.shared = 0;
-        let counts = |key: &[u8]| is_endless || key < end;
-        let steps = self.front.pass_row(row.prefix(), counts, |lane| lane.next_row(row.prefix(), end, read_point))?;
-        self.looks.add_all(steps);
-        Ok(())
-    }
-
     /// Moves to the first cell that is not before `target`; never back.
     pub fn seek(&mut self, target: &[u8]) -> Result<()> {
         let mut moved = false;
@@ -343,15 +309,21 @@ impl Cursor {
         Ok(stored)
     }
 
+    /// Moves past the row of a prefix, in which it stands and before whose end all of its lanes are in that row.
+    #[inline]
+    pub(super) fn leave(&mut self, prefix: &[u8]) -> Result<()> {
+        let (end, is_endless, read_point) = (&*self.end, self.is_endless, self.read_point);
+        // Nobody asks then what goes on as before.
+        self.shared = 0;
+        let counts = |key: &[u8]| is_endless || key < end;
+        let steps = self.front.pass_row(prefix, counts, |lane| lane.next_row(prefix, end, read_point))?;
+        self.looks.add_all(steps);
+        Ok(())
+    }
+
     /// As [`Cursor::next_before`], without moving.
     pub fn stored(&self, row_len: usize) -> Option<StoredCell> {
         stored_cell(self.family, self.key()?, &self.cell()?, row_len, self.generation())
-    }
-
-    /// The cells of one row, from where the cursor is.
-    pub fn row(&mut self, prefix: Vec<u8>) -> RowCells<'_> {
-        let end = key::prefix_end(&prefix);
-        RowCells::until(self, prefix, end)
     }
 }
 
