@@ -1,7 +1,7 @@
 //! The control socket: any bytes are a message or an error, and a message that is written again is the same.
 #![no_main]
 
-use cellfs::daemon::protocol::{Request, Response, receive, send};
+use cellfs::daemon::control::protocol::{Request, Response, receive, send};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

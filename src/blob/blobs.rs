@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::cache::Cache;
-use super::chunk::Chunk;
-use super::files::Files;
-use super::header::Kind;
-use super::root::{Reference, Root};
+use super::disk::cache::Cache;
+use super::disk::chunk::Chunk;
+use super::disk::files::Files;
+use super::disk::header::Kind;
 use super::settings::{BlobState, Naming, Options, Stats};
 use super::shares::Mark;
+use super::values::root::{Reference, Root};
 use crate::Result;
 use crate::env::Env;
 use crate::format::{StoreId, agree};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::blobs::Blobs;
-use super::files::Blob;
+use super::disk::files::Blob;
 use super::shares::Mark;
 use crate::{ErrorKind, Result};
 

@@ -7,36 +7,21 @@
 //! Must not know cells, families, the log or the journal: new files are named through [`Naming`].
 
 mod blobs;
-mod cache;
-mod chunk;
 mod collect;
-mod draft;
-mod edit;
-mod files;
-mod header;
-mod lists;
-mod pages;
-mod read;
-mod recover;
-mod root;
+mod disk;
 mod settings;
 mod shares;
-mod spine;
-mod sync;
-mod table;
-mod verify;
-mod walk;
-mod writer;
+mod values;
 
 #[cfg(test)]
 mod tests;
 
 pub use blobs::Blobs;
 pub use collect::Collected;
-pub use draft::Draft;
-pub use recover::Recovered;
-pub use root::{Reference, Root, TAIL_MAX};
+pub use disk::recover::Recovered;
+pub use disk::verify::{Finding, Verified};
 pub use settings::{BlobState, Naming, Options, Stats};
 pub use shares::Mark;
-pub use verify::{Finding, Verified};
-pub use writer::ValueWriter;
+pub use values::draft::Draft;
+pub use values::root::{Reference, Root, TAIL_MAX};
+pub use values::writer::ValueWriter;

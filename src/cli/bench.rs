@@ -16,7 +16,7 @@ use super::args::BenchArgs;
 use super::output::Output;
 use super::progress::Progress;
 use crate::backend::Backend;
-use crate::daemon::client::Client;
+use crate::daemon::control::client::Client;
 use crate::fuse::{Detach, unmount};
 use crate::model::{
     CatalogueChange, Durability, FamilySchema, Get, Mutation, Origin, PutCell, ReadSpec, RowMutations, Scan, TableName,

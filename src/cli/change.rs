@@ -11,11 +11,10 @@ use super::cells::{condition, full_column, mutated, value_argument};
 use super::given::{no_table, open};
 use super::output::Output;
 use super::tables::{assignment, confirmed, new_family, parse_family};
+use crate::model::declared::attributes::{table_attribute, table_effect, without_effect, without_effect_in};
 use crate::model::{
     Append, Catalogue, CatalogueChange, ColumnDelta, FamilySchema, Increment, IndexSchema, KEEP_VERSIONS_FOR, Mutation,
-    Origin, Settings, TableName, TableSchema, Time, TimeRange,
-    attributes::{table_attribute, table_effect, without_effect, without_effect_in},
-    give_attributes, has_new_version_behavior,
+    Origin, Settings, TableName, TableSchema, Time, TimeRange, give_attributes, has_new_version_behavior,
 };
 use crate::{Error, ErrorKind, Result};
 

@@ -5,8 +5,9 @@ use serde_json::json;
 use super::Answer;
 use super::args::ConfigArgs;
 use super::output::Output;
-use crate::daemon::{Absent, locate, open_backend};
-use crate::model::attributes::{family_effect, without_effect};
+use crate::daemon::find::locate;
+use crate::daemon::{Absent, open_backend};
+use crate::model::declared::attributes::{family_effect, without_effect};
 use crate::model::{CatalogueChange, DEFAULT, Origin, Setting, SettingOrigin};
 use crate::{Error, ErrorKind, Result};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::backend::Status;
-use crate::daemon::{Absent, DaemonNumbers, locate, open_backend, sockets};
+use crate::daemon::find::{locate, sockets};
+use crate::daemon::{Absent, DaemonNumbers, open_backend};
 use crate::{Error, Result};
 
 /// What is known of a store.

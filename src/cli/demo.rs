@@ -6,7 +6,8 @@ use std::path::Path;
 use super::args::{DemoArgs, MountArgs};
 use super::output::Output;
 use super::{Answer, mount};
-use crate::daemon::{Absent, dead, locate, open_backend};
+use crate::daemon::find::{dead, locate};
+use crate::daemon::{Absent, open_backend};
 use crate::shell::{Echo, End, OnError, Printer, Script, Session};
 use crate::{Error, ErrorKind, Result};
 

@@ -9,8 +9,9 @@ use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
-use crate::daemon::protocol::Hello;
-use crate::daemon::{Absent, left_behind, locate, open_backend, sockets};
+use crate::daemon::control::protocol::Hello;
+use crate::daemon::find::{locate, sockets};
+use crate::daemon::{Absent, left_behind, open_backend};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};
 

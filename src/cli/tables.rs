@@ -12,8 +12,9 @@ use super::output::Output;
 use super::progress::while_compacting;
 use super::{Answer, columns, constraint, index};
 use crate::backend::{Backend, CompactionKind};
-use crate::daemon::{Absent, open_backend, sockets};
-use crate::model::attributes::{all_without_effect, family_attribute, family_defaults};
+use crate::daemon::find::sockets;
+use crate::daemon::{Absent, open_backend};
+use crate::model::declared::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName,
     TableSchema, TableState, Timestamp, check_family, give_attributes,

@@ -17,8 +17,8 @@ use super::output::Output;
 use super::stats::duration;
 use crate::backend::{Backend, Status};
 use crate::daemon::DaemonNumbers;
-use crate::daemon::client::Client;
-use crate::daemon::sockets;
+use crate::daemon::control::client::Client;
+use crate::daemon::find::sockets;
 use crate::error::printable;
 use crate::{Error, ErrorKind, Result};
 

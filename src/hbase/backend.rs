@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::HBase;
+use super::cells::renaming::across_rows;
+use super::cells::writing::VALUE_LIMIT;
 use super::convert::unsupported;
-use super::renaming::across_rows;
-use super::writing::VALUE_LIMIT;
 use crate::Result;
 use crate::backend::{
     Backend, ChangesPage, ChangesQuery, ClusterNumbers, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,

@@ -1,9 +1,9 @@
 //! Snapshots and compactions of a cluster.
 
 use super::HBase;
-use super::altering::known;
 use super::client::Kind;
 use super::convert::{table_name, unsupported};
+use super::schema::altering::known;
 use crate::backend::{CompactionKind, Event, Existing, PurgeScope, Restoration, SnapshotInfo};
 use crate::model::{KeepDeleted, Origin, TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
@@ -59,8 +59,8 @@ impl HBase {
         if snapshot.table.as_ref() != Some(from) {
             return Err(Error::new(ErrorKind::NoSuchTable, format!("snapshot {name} has no table {from}")));
         }
-        let catalogue = self.described.ask(&self.cluster).map_err(super::altering::away)?;
-        super::altering::check_own(to)?;
+        let catalogue = self.described.ask(&self.cluster).map_err(super::schema::altering::away)?;
+        super::schema::altering::check_own(to)?;
         let existing = catalogue.tables.get(to);
         if existing.is_some() && restoration.existing == Existing::Refuse {
             return Err(Error::new(ErrorKind::TableExists, format!("Table already exists: {to}")));

@@ -3,25 +3,14 @@
 //! Must not know mounts, nor how addresses come to it. What a cluster cannot give is refused with a sentence that says
 //! what to do.
 
-mod ahead;
-mod altering;
 mod backend;
+mod cells;
 pub mod client;
 mod convert;
-mod described;
-mod filters;
 mod keeping;
-mod kept;
-mod listing;
 mod numbers;
-mod reading;
 mod regions;
-mod renaming;
-mod schemas;
-mod times;
-mod told_schema;
-mod values;
-mod writing;
+mod schema;
 
 use std::sync::Arc;
 
@@ -32,8 +21,10 @@ use crate::env::sync::RwLock;
 use crate::env::{Env, RealEnv};
 use crate::model::Timestamp;
 use crate::{Error, ErrorKind, Result};
+use cells::{times, values};
 pub use client::is_address;
 use client::{Address, Cluster, Config};
+use schema::described;
 
 /// The oldest release that has all that is asked of it (ClientMetaService, conditions with filters).
 const OLDEST: (u32, u32) = (2, 4);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::HBase;
-use super::altering::known;
 use super::client::proto::admin::{ClusterStatus, RegionLoad};
 use super::client::within;
 use super::convert::unsupported;
+use super::schema::altering::known;
 use crate::Result;
 use crate::backend::{FamilyNumbers, Status};
 use crate::env::sync::Mutex;

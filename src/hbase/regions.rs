@@ -1,11 +1,11 @@
 //! Regions and servers, as a cluster has them.
 
 use super::HBase;
-use super::altering::known;
 use super::client::proto::admin::{LiveServer, RegionLoad};
 use super::client::proto::schema::ServerName;
 use super::client::{self};
 use super::convert::table_name;
+use super::schema::altering::known;
 use crate::backend::{ClusterNumbers, Region, RegionChange, RegionSwitch, ServerNumbers};
 use crate::model::TableName;
 use crate::{Error, ErrorKind, Result};

@@ -3,26 +3,21 @@
 //! A record is one atomic batch; each of its cells verifies itself. Must not know the memtable, nor when a file is
 //! covered.
 
-mod batch;
-mod bytes;
-mod cell;
-mod file;
+mod form;
 mod nothing;
 mod past;
-mod record;
 mod replay;
 mod tail;
 mod turns;
 mod whole;
-mod words;
 mod writer;
 
-pub use batch::{Batch, NoCells, TakeCell};
-pub use bytes::Bytes;
-pub use cell::{FoundCell, LogCell};
-pub use file::{FileHeader, HEADER, list, path_of};
+pub use form::batch::{Batch, NoCells, TakeCell};
+pub use form::bytes::Bytes;
+pub use form::cell::{FoundCell, LogCell};
+pub use form::file::{FileHeader, HEADER, list, path_of};
+pub use form::record::RECORD_HEADER;
 pub use past::{Becomes, counting, header_of, last_edit, list_past, past_path, prune, retire, store_of};
-pub use record::RECORD_HEADER;
 pub use replay::{Damage, Record, Walk, read};
 pub use tail::Tail;
 pub use whole::{Whole, write_whole};

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::bytes::Bytes;
-use super::file::{FileHeader, HEADER, list, path_of};
+use super::form::bytes::Bytes;
+use super::form::file::{FileHeader, HEADER, list, path_of};
 use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
 use crate::model::SeqNo;

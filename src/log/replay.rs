@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::bytes::Bytes;
-use super::cell::{FoundCell, take_cell};
-use super::file::{FileHeader, HEADER};
-use super::record::{MAGIC, Place, RECORD_HEADER, RecordHeader};
+use super::form::bytes::Bytes;
+use super::form::cell::{FoundCell, take_cell};
+use super::form::file::{FileHeader, HEADER};
+use super::form::record::{MAGIC, Place, RECORD_HEADER, RecordHeader};
 use crate::Result;
 use crate::env::Env;
 use crate::format::StoreId;

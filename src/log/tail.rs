@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::cell::take_cell;
-use super::record::{Place, RECORD_HEADER, RecordHeader};
+use super::form::cell::take_cell;
+use super::form::record::{Place, RECORD_HEADER, RecordHeader};
 use super::replay::Record;
 use crate::env::EnvFile;
 use crate::format::StoreId;

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::batch::TakeCell;
-use super::cell::{LogCell, put_cell};
-use super::file::{FileHeader, HEADER, path_of};
-use super::record::{Place, RECORD_HEADER, RecordHeader};
+use super::form::batch::TakeCell;
+use super::form::cell::{LogCell, put_cell};
+use super::form::file::{FileHeader, HEADER, path_of};
+use super::form::record::{Place, RECORD_HEADER, RecordHeader};
 use crate::env::{Env, EnvFile};
 use crate::format::StoreId;
 use crate::model::SeqNo;

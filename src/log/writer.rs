@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::env::sync::Mutex;
 
-use super::batch::Batch;
-use super::file::{FileHeader, HEADER, path_of};
+use super::form::batch::Batch;
+use super::form::file::{FileHeader, HEADER, path_of};
+use super::form::record::Place;
 use super::nothing::Nothing;
 use super::past::{Becomes, retire};
-use super::record::Place;
 use super::turns::Turns;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};

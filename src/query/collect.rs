@@ -1,7 +1,7 @@
 //! Cells of one row on their way into results: limits of versions and of families, batches.
 
 use super::ValueLoader;
-use super::filter::{Included, Version};
+use super::filters::filter::{Included, Version};
 use super::lent::LentCell;
 use crate::Result;
 use crate::model::{

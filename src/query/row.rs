@@ -6,10 +6,10 @@ mod plain;
 
 use self::ask::Asked;
 pub use self::ask::Onward;
-use super::build::build;
 use super::collect::{Batches, FamilyCursor, Showing, Taker};
-use super::filter::{Direction, Filter, Included};
-use super::parse::{Expression, parse};
+use super::filters::build::build;
+use super::filters::filter::{Direction, Filter, Included};
+use super::filters::parse::{Expression, parse};
 use super::{Argument, ValueLoader};
 use crate::model::{
     FamilySchema, ReadSpec, RowKey, Scan, TableSchema, TakePiece, Tells, TimeRange, Timestamp, after_prefix,

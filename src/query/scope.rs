@@ -1,6 +1,6 @@
 //! How much of an answer a filter has to see before it can judge a part of it: what may be asked by itself.
 
-use super::parse::Expression;
+use super::filters::parse::Expression;
 
 /// What a filter's judgement of a cell depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,41 +11,20 @@
 //!
 //! Must not know of other segments, of the log, nor which cells are visible.
 
-mod area;
-mod block;
-mod cache;
-mod cell;
-mod chunks;
-mod columns;
-mod cursor;
-mod draw;
-mod entry;
-mod extent;
-mod extent_writer;
-mod facts;
-mod filter;
-mod gather;
-mod index;
-mod output;
-mod piece;
-mod rebuild;
-mod sketch;
-mod source;
-mod trailer;
-mod verify;
-mod window;
-mod writer;
+mod parts;
+mod read;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Cache, Caching};
-pub use cell::{CellRef, NewCell, StoredValue, TagsRef, ValuePlace};
-pub use chunks::ChunkSet;
-pub use columns::ColumnFacts;
-pub use cursor::{ExtentCursor, Reading};
-pub use extent::{Extent, Segment};
-pub use facts::{DUE_MOMENTS, ExtentFacts, Place, TombstoneCounts};
-pub use filter::FilterKind;
-pub use sketch::Sketch;
-pub use writer::{ExtentOptions, SegmentWriter};
+pub use parts::cell::{CellRef, NewCell, StoredValue, TagsRef, ValuePlace};
+pub use parts::chunks::ChunkSet;
+pub use parts::columns::ColumnFacts;
+pub use parts::facts::{DUE_MOMENTS, ExtentFacts, Place, TombstoneCounts};
+pub use parts::filter::FilterKind;
+pub use parts::sketch::Sketch;
+pub use read::cache::{Cache, Caching};
+pub use read::cursor::{ExtentCursor, Reading};
+pub use read::extent::{Extent, Segment};
+pub use write::writer::{ExtentOptions, SegmentWriter};

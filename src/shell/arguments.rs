@@ -1,7 +1,7 @@
 //! Arguments of a command, and what a hash of options holds.
 
-use super::failure::{Failure, Outcome, refuse};
-use super::value::Value;
+use super::eval::failure::{Failure, Outcome, refuse};
+use super::eval::value::Value;
 
 /// Arguments in order; what is missing is nil.
 #[derive(Clone, Debug, Default)]

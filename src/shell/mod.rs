@@ -3,22 +3,10 @@
 //! Commands and their output are those of HBase 2.6. Knows no files of a store, no SQLite, no FUSE.
 
 mod arguments;
-mod clock;
 mod commands;
-mod constants;
-mod control;
-mod convert;
 mod eval;
-mod failure;
-mod format;
-mod grammar;
-mod interactive;
+mod input;
 mod lease;
-mod lines;
-mod literal;
-mod methods;
-mod operate;
-mod parse;
 mod print;
 mod regions;
 mod registry;
@@ -26,8 +14,6 @@ mod run;
 mod schema;
 mod session;
 mod syntax;
-mod text_methods;
-mod value;
 
 use std::io::{BufWriter, IsTerminal};
 use std::os::fd::AsFd;
@@ -36,9 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::{Error, Result};
+use input::interactive;
+use syntax::parse;
 
+pub use input::lines::{Echo, Line, Lines, Script};
 pub use lease::Lease;
-pub use lines::{Echo, Line, Lines, Script};
 pub use print::{Form, Printer};
 pub use session::{End, OnError, Session};
 

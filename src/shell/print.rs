@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::failure::{Failure, Outcome};
+use super::eval::failure::{Failure, Outcome};
 use crate::error::CLOSED;
 use crate::{Error, ErrorKind};
 

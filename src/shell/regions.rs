@@ -2,10 +2,11 @@
 //! said to be split.
 
 use super::arguments::Options;
-use super::failure::{Outcome, refuse};
-use super::value::Value;
+use super::eval::failure::{Outcome, refuse};
+use super::eval::value::Value;
 use crate::backend::Backend;
-use crate::model::{TableSchema, region, to_bytes_binary, to_string_binary};
+use crate::model::declared::region;
+use crate::model::{TableSchema, to_bytes_binary, to_string_binary};
 
 /// The split points that SPLITS, SPLITS_FILE or NUMREGIONS and SPLITALGO ask for, in order; takes them out.
 pub fn wanted_splits(options: &mut Options) -> Outcome<Option<Vec<Vec<u8>>>> {

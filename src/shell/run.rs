@@ -6,13 +6,13 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::commands;
-use super::failure::{Failure, Outcome, words};
-use super::lines::{Line, Progress, progress, without_mark, without_prompt};
-use super::parse::parse;
+use super::eval::failure::{Failure, Outcome, words};
+use super::eval::value::Value;
+use super::input::lines::{Line, Progress, progress, without_mark, without_prompt};
 use super::print::Form;
 use super::registry::Entry;
 use super::session::{End, OnError, Session};
-use super::value::Value;
+use super::syntax::parse::parse;
 
 /// Most lines of one statement: a quote that was left open does not swallow a long script.
 const MOST_LINES: u32 = 2_000;

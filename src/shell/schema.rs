@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::arguments::Options;
-use super::failure::{Outcome, refuse};
-use super::value::Value;
-use crate::model::attributes::{family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults};
+use super::eval::failure::{Outcome, refuse};
+use super::eval::value::Value;
+use crate::model::declared::attributes::{
+    family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults,
+};
 use crate::model::{ConstraintSchema, FamilySchema, TableName, TableSchema, check_family, give_attributes};
 
 const SANITY: &str = "org.apache.hadoop.hbase.DoNotRetryIOException: ";

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::tz::TimeZone;
 
-use super::failure::{Failure, Outcome};
+use super::eval::failure::{Failure, Outcome};
+use super::eval::value::Value;
+use super::input::lines::{Line, Lines};
 use super::lease::Lease;
-use super::lines::{Line, Lines};
 use super::print::Printer;
-use super::value::Value;
 use crate::backend::Backend;
 
 /// What an error does to the session.

@@ -1,7 +1,7 @@
 //! The target's table: made like the source's, as far as the target knows such things.
 
 use super::Job;
-use crate::model::describe::SPLITS;
+use crate::model::declared::describe::SPLITS;
 use crate::model::{CatalogueChange, FamilySchema, Origin, TableId, TableSchema, TableState};
 use crate::{Error, ErrorKind, Result};
 

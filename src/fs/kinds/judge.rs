@@ -4,7 +4,7 @@ use crate::fs::Fs;
 use crate::fs::handles::held_text::HeldText;
 use crate::fs::handles::table::TextHandle;
 use crate::fs::session::content::Content;
-use crate::model::attributes::{
+use crate::model::declared::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
     without_effect_in,
 };

@@ -7,14 +7,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prost::Message;
 
-use super::address::Address;
-use super::connection::{Answer, Call, Caller, Connection, Priority, Server, Service};
 use super::deadline::Left;
 use super::error::{Error, Kind, Result};
-use super::region::Locations;
-use super::registry::Asking;
+use super::find::address::Address;
+use super::find::region::Locations;
+use super::find::registry::Asking;
 use super::retry::{Tries, random};
-use super::tls::Tls;
+use super::wire::connection::{Answer, Call, Caller, Connection, Priority, Server, Service};
+use super::wire::tls::Tls;
 
 /// Longest wait for one answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);

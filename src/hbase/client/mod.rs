@@ -5,37 +5,26 @@
 
 #![expect(clippy::disallowed_types, reason = "a library of its own, which no simulation schedules")]
 
-mod address;
 mod admin;
-mod admin_regions;
-pub mod cell;
 mod cluster;
-mod compress;
-mod connection;
 mod deadline;
 mod error;
-mod locate;
-mod meta;
+mod find;
 pub mod proto;
-mod region;
-mod registry;
 mod retry;
 mod scanner;
-mod snapshots;
-mod stream;
 mod table;
-mod tls;
-mod zookeeper;
+pub mod wire;
 
-pub use address::{Address, is_address};
-pub use cell::Cell;
 pub use cluster::{Cluster, Config};
-pub use compress::Compression;
-pub use connection::Server;
 pub use deadline::within;
 pub use error::{Error, Kind, Result};
-pub use region::Region;
+pub use find::address::{Address, is_address};
+pub use find::region::Region;
 pub use retry::random;
 pub use scanner::{Part, Scanner};
 pub use table::Applied;
-pub use tls::TlsOptions;
+pub use wire::cell::Cell;
+pub use wire::compress::Compression;
+pub use wire::connection::Server;
+pub use wire::tls::TlsOptions;

@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::cell::Cell;
 use super::cluster::Cluster;
-use super::connection::Service;
 use super::error::{Error, Kind, Result};
+use super::find::region::Region;
 use super::proto::data::{Scan, ScanRequest, ScanResponse};
 use super::proto::schema::TableName;
-use super::region::Region;
 use super::retry::Tries;
+use super::wire::cell::Cell;
+use super::wire::connection::Service;
 
 /// Bytes that one answer is asked to have at most (HBase: hbase.client.scanner.max.result.size).
 const ANSWER: u64 = 2 << 20;
@@ -299,7 +299,7 @@ impl Drop for Scanner<'_> {
     fn drop(&mut self) {
         self.close();
         if let Some(counted) = self.counted.take().filter(|counted| !counted.is_empty()) {
-            let table = super::region::table_key(&self.table);
+            let table = super::find::region::table_key(&self.table);
             let told: Vec<String> = counted.iter().map(|(name, count)| format!("{name}={count}")).collect();
             log::debug!("a scan of {}: {}", String::from_utf8_lossy(&table), told.join(" "));
         }

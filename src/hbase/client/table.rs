@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use super::cell::{Cell, of_outcome};
 use super::cluster::Cluster;
-use super::connection::Service;
 use super::error::{Error, Kind, Result};
+use super::find::region::Region;
 use super::proto::data::{
     Action, Column, Condition, Get, GetRequest, GetResponse, MultiRequest, MultiResponse, MutateRequest,
     MutateResponse, MutationProto, RegionAction, RegionActionResult, delete_type, mutation_type,
 };
 use super::proto::schema::{NameBytesPair, TableName};
-use super::region::Region;
 use super::retry::{Tries, random};
+use super::wire::cell::{Cell, of_outcome};
+use super::wire::connection::Service;
 
 /// Bytes of mutations that one request takes along.
 const MOST_REQUEST: usize = 2 << 20;

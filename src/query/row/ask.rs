@@ -4,7 +4,7 @@ use crate::Result;
 use crate::model::{RowKey, StoredCell};
 use crate::query::ValueLoader;
 use crate::query::collect::FamilyCursor;
-use crate::query::filter::{Candidate, Decision, Filter, Hint, Included};
+use crate::query::filters::filter::{Candidate, Decision, Filter, Hint, Included};
 use crate::query::lent::LentCell;
 
 /// From where a row and family is read on.

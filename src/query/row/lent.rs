@@ -5,7 +5,7 @@ use super::{InFamily, Onward, RowQuery, Step};
 use crate::Result;
 use crate::model::{ColumnSlice, FamilySchema, ReadSpec, Tells};
 use crate::query::collect::Taker;
-use crate::query::filter::Direction;
+use crate::query::filters::filter::Direction;
 use crate::query::lent::LentCell;
 use crate::visibility::{ReadRules, expiry_at};
 

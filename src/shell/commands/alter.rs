@@ -2,14 +2,14 @@
 
 use super::change::change_at;
 use crate::ErrorKind;
-use crate::model::attributes::not_an_attribute;
+use crate::model::declared::attributes::not_an_attribute;
 use crate::model::{CatalogueChange, FamilySchema, TableSchema};
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::constants::is_constant;
-use crate::shell::failure::{Failure, Outcome, refuse, table_name};
+use crate::shell::eval::constants::is_constant;
+use crate::shell::eval::failure::{Failure, Outcome, refuse, table_name};
+use crate::shell::eval::value::Value;
 use crate::shell::schema;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 use crate::tree::schema::constraint::no_check;
 
 pub(super) fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {

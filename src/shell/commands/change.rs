@@ -1,9 +1,9 @@
 //! Changes of the catalogue.
 
 use crate::error::printable;
-use crate::model::attributes::all_without_effect;
+use crate::model::declared::attributes::all_without_effect;
 use crate::model::{CatalogueChange, Origin};
-use crate::shell::failure::Outcome;
+use crate::shell::eval::failure::Outcome;
 use crate::shell::session::Session;
 
 /// Changes the catalogue; attributes that are new and change nothing are named on standard error, which HBase's

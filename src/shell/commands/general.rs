@@ -4,11 +4,11 @@ use super::{Command, meaningless};
 use crate::backend::ClusterNumbers;
 use crate::model::TableState;
 use crate::shell::arguments::Arguments;
-use crate::shell::failure::{Outcome, refuse};
+use crate::shell::eval::failure::{Outcome, refuse};
+use crate::shell::eval::value::Value;
 use crate::shell::regions::regions;
 use crate::shell::registry::{self, Group};
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

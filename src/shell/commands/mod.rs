@@ -14,12 +14,12 @@ mod write;
 pub use general::version_text;
 
 use super::arguments::Arguments;
-use super::failure::{Failure, Outcome, refuse, table_name};
+use super::eval::failure::{Failure, Outcome, refuse, table_name};
+use super::eval::value::Value;
 use super::registry::Entry;
 use super::session::Session;
-use super::value::Value;
-use crate::model::describe;
-use crate::model::region;
+use crate::model::declared::describe;
+use crate::model::declared::region;
 use crate::model::{RowKey, TableName, TableSchema, TableState, check_row};
 use crate::{Error, ErrorKind};
 

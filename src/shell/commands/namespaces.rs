@@ -4,9 +4,9 @@ use super::Command;
 use super::tables::java_regex;
 use crate::model::{CatalogueChange, NamespaceSchema, Origin};
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 use crate::{Error, ErrorKind};
 
 pub(super) fn find(name: &str) -> Option<Command> {

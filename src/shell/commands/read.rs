@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::tz::TimeZone;
 
 use super::{ColumnText, Command, check_families, row_key};
-use crate::model::region::Region;
+use crate::model::declared::region::Region;
 use crate::model::{
     Cell, CellKind, Cells, Get, Piece, ReadSpec, Scan, TableSchema, TakePiece, Tells, TimeRange, after_prefix,
     cell_json, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::convert::{convert, counter, local_time};
-use crate::shell::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::convert::{convert, counter, local_time};
+use crate::shell::eval::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::value::Value;
 use crate::shell::print::Form;
 use crate::shell::regions::regions;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {
@@ -273,7 +273,7 @@ fn scan_options(arguments: &Arguments) -> Outcome<Options> {
 
 fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     // Like HBase's shell, it looks at the table's name before it prints anything.
-    crate::shell::failure::table_name(&arguments.text(0))?;
+    crate::shell::eval::failure::table_name(&arguments.text(0))?;
     session.printer.heading("ROW", "COLUMN+CELL")?;
     let mut options = scan_options(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;

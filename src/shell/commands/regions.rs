@@ -3,14 +3,14 @@
 use super::{Command, meaningless};
 use crate::ErrorKind;
 use crate::backend::{RegionChange, RegionSwitch};
-use crate::model::region::{set_splits, splits};
+use crate::model::declared::region::{set_splits, splits};
 use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
-use crate::shell::failure::{Failure, Outcome, refuse, table_name};
+use crate::shell::eval::failure::{Failure, Outcome, refuse, table_name};
+use crate::shell::eval::value::Value;
 use crate::shell::regions::regions;
 use crate::shell::registry;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

@@ -5,9 +5,9 @@ use super::tables::java_regex;
 use crate::backend::{Existing, Restoration, SnapshotInfo};
 use crate::model::{Origin, TableName, TableState};
 use crate::shell::arguments::Arguments;
-use crate::shell::failure::{Outcome, refuse, table_name};
+use crate::shell::eval::failure::{Outcome, refuse, table_name};
+use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 use crate::{Error, ErrorKind};
 
 pub(super) fn find(name: &str) -> Option<Command> {

@@ -4,15 +4,16 @@ use regex::Regex;
 
 use super::change::change;
 use super::{Command, alter};
-use crate::model::region::set_splits;
+use crate::model::declared::describe;
+use crate::model::declared::region::set_splits;
 use crate::model::to_string_binary;
-use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState, describe};
+use crate::model::{CatalogueChange, Origin, TableName, TableSchema, TableState};
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::failure::{Failure, Outcome, refuse, table_name, words};
+use crate::shell::eval::failure::{Failure, Outcome, refuse, table_name, words};
+use crate::shell::eval::value::Value;
 use crate::shell::regions::{region_of, regions, wanted_splits};
 use crate::shell::schema;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

@@ -3,9 +3,9 @@
 use super::Command;
 use crate::backend::CompactionKind;
 use crate::shell::arguments::Arguments;
-use crate::shell::failure::{Outcome, refuse};
+use crate::shell::eval::failure::{Outcome, refuse};
+use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

@@ -3,17 +3,17 @@
 use super::change::change;
 use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
-use crate::model::region::set_splits;
+use crate::model::declared::region::set_splits;
 use crate::model::{
     Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange, Increment,
     Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
     Value as Bytes, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
-use crate::shell::convert::counter;
-use crate::shell::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::convert::counter;
+use crate::shell::eval::failure::{Failure, Outcome, refuse};
+use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
-use crate::shell::value::Value;
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {

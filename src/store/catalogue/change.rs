@@ -11,7 +11,7 @@ use super::tables::{check_new_name, insert_table, new_family_id, new_table_id, n
 use super::{attribute_times, complete, dropped};
 use crate::backend::Event;
 use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
-use crate::model::attributes::namespace_property;
+use crate::model::declared::attributes::namespace_property;
 use crate::model::{
     Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableName, TableSchema, TableState, Timestamp,
     check_namespace,

@@ -1,6 +1,6 @@
 //! Tables and families in a catalogue: their numbers, names and attributes.
 
-use crate::model::attributes::{MAX_TABLES, derive_rules, table_attribute};
+use crate::model::declared::attributes::{MAX_TABLES, derive_rules, table_attribute};
 use crate::model::row_key::RECIPE;
 use crate::model::{
     Catalogue, Complete, FamilyId, FamilyRules, FamilySchema, TableId, TableName, TableSchema, Timestamp, check_family,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::format::key;
-use crate::model::constraint::shown_value;
+use crate::model::declared::constraint::shown_value;
 use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
     TimeRange, Timestamp, to_string_binary,

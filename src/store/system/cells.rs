@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 
-use crate::model::region::{SERVER, SERVER_NAME, regions};
+use crate::model::declared::region::{SERVER, SERVER_NAME, regions};
 use crate::model::{
     Catalogue, FamilyId, FamilySchema, NamespaceSchema, TableId, TableName, TableSchema, TableState, Timestamp,
 };

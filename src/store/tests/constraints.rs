@@ -111,7 +111,7 @@ fn large_values_are_looked_into_up_to_a_limit() {
     try_put(&store, "a", &[("q", &long)]).unwrap();
     long[299_999] = 0xFF;
     refused(try_put(&store, "a", &[("q", &long)]), "byte 299999 of it is no UTF-8");
-    let most = usize::try_from(constraint::JUDGED_MAX).unwrap();
+    let most = usize::try_from(crate::model::declared::constraint::JUDGED_MAX).unwrap();
     refused(try_put(&store, "a", &[("q", &vec![b'a'; most + 1])]), "what is looked into has");
 }
 

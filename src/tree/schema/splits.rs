@@ -4,7 +4,8 @@
 
 use super::declared::table_schema;
 use crate::Result;
-use crate::model::{Catalogue, CatalogueChange, TableName, region, to_bytes_binary, to_string_binary};
+use crate::model::declared::region;
+use crate::model::{Catalogue, CatalogueChange, TableName, to_bytes_binary, to_string_binary};
 use crate::tree::base::Tree;
 use crate::tree::found::{Facts, text};
 use crate::tree::place::SchemaPlace;

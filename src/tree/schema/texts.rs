@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::declared::{gone, table_schema};
 use super::{constraint as schema_constraint, index as schema_index, splits as schema_splits};
-use crate::model::attributes::{family_effect, table_effect};
+use crate::model::declared::attributes::{family_effect, table_effect};
 use crate::model::row_key::RECIPE;
 use crate::model::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, INDEX_ATTRIBUTES, TableName,

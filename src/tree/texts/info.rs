@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{complete, qualifiers};
 use crate::backend::{Backend, FamilyNumbers, RowListing};
-use crate::model::{TableName, TimeRange, describe};
+use crate::model::declared::describe;
+use crate::model::{TableName, TimeRange};
 use crate::tree::found::{Facts, absent, text};
 use crate::tree::names::escape::{Level, shown};
 use crate::tree::place::{Place, TableNoun};

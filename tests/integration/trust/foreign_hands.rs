@@ -176,7 +176,7 @@ impl Drop for Ended {
 fn security_umount_ends_no_process_that_a_socket_names() {
     let mut fixture = Fixture::new();
     let mut victim = Ended(Command::new("sleep").arg("1000").spawn().unwrap());
-    let hello = cellfs::daemon::protocol::Hello {
+    let hello = cellfs::daemon::control::protocol::Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: victim.0.id(),
         mount_point: Some(fixture.mnt().as_os_str().as_encoded_bytes().to_vec()),
@@ -187,7 +187,8 @@ fn security_umount_ends_no_process_that_a_socket_names() {
         hash_key: [0; 16],
     };
     let mut said = Vec::new();
-    cellfs::daemon::protocol::send(&mut said, &cellfs::daemon::protocol::Response::Hello(hello)).unwrap();
+    cellfs::daemon::control::protocol::send(&mut said, &cellfs::daemon::control::protocol::Response::Hello(hello))
+        .unwrap();
     let (socket, mnt) = (fixture.store().join("control.sock"), fixture.mnt());
     fs::remove_file(&socket).unwrap();
     let text: String = said.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -154,7 +154,7 @@ fn security_connections_that_say_half_of_something_give_way() {
     let table = cellfs::model::TableName::parse("t").unwrap();
     let get = cellfs::model::Get { table, row: b"r".to_vec(), read: cellfs::model::ReadSpec::default() };
     let mut asked = Vec::new();
-    cellfs::daemon::protocol::send(&mut asked, &cellfs::daemon::protocol::Request::Get(get)).unwrap();
+    cellfs::daemon::control::protocol::send(&mut asked, &cellfs::daemon::control::protocol::Request::Get(get)).unwrap();
     for said in [&b"\x01"[..], b"\x40\0\0\0half", &asked] {
         let crowd: Vec<UnixStream> = (0..64)
             .map(|_| {
