@@ -1,30 +1,34 @@
 //! The parts of an open store, and what all operations share: snapshots, row locks, events.
 
+pub mod clock;
 pub mod disk_room;
 pub mod followers;
 pub mod hurry;
 pub mod pace;
 pub mod proving;
+pub mod row_locks;
 pub mod signals;
 pub mod sizes;
-pub mod track;
+pub mod subscribers;
+pub mod tracks;
 pub mod values;
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::env::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use crate::env::sync::{Condvar, Mutex, RwLock};
 use arc_swap::ArcSwap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use self::clock::Clock;
 use self::disk_room::DiskRoom;
 use self::followers::Followers;
 use self::hurry::Hurry;
 use self::pace::Pace;
 use self::proving::Proving;
+use self::row_locks::RowLocks;
 use self::signals::{SignalState, Signals};
-use self::track::FamilyTrack;
+use self::subscribers::Subscribers;
+use self::tracks::Tracks;
 use self::values::Values;
 use super::cursor::snapshot::Snapshot;
 use super::cursor::walk::Cursor;
@@ -33,16 +37,13 @@ use super::health::progress::Progress;
 use super::layout::runs::Layout;
 use super::layout::structure::Structure;
 use super::memory::memtable::{Frozen, Memtable, Memtables};
-use super::memory::recent::Recent;
 use super::options::{Background, StoreOptions};
-use crate::backend::{Event, Subscriber, Versions};
+use crate::backend::Versions;
 use crate::format::key;
 use crate::log::Log;
-use crate::model::{AHEAD_MS, Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
+use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
-/// Row locks; rows share them by hash.
-pub const STRIPES: usize = 1024;
 /// Frozen memtables at most; past it writers wait for the flush.
 const FROZEN: usize = 2;
 
@@ -75,9 +76,8 @@ pub struct Engine {
     pub read_point: AtomicU64,
     /// Cells that reads have looked at since the store was opened.
     pub looks: Arc<AtomicU64>,
-    pub tracks: RwLock<FxHashMap<FamilyId, Arc<FamilyTrack>>>,
-    pub recent: Recent,
-    pub rows: Vec<Mutex<()>>,
+    pub tracks: Tracks,
+    pub row_locks: RowLocks,
     /// Of values that are to be unique; they share them by hash.
     pub unique: Vec<Mutex<()>>,
     pub proving: Proving,
@@ -92,9 +92,10 @@ pub struct Engine {
     pub room: Mutex<()>,
     pub room_made: Condvar,
     pub signals: Signals,
+    pub clock: Clock,
     pub met: Arc<Met>,
     pub disk: DiskRoom,
-    pub subscribers: RwLock<Vec<Subscriber>>,
+    pub subscribers: Subscribers,
     pub followers: Followers,
     /// Bytes that drafts hold which are in no chunk yet.
     pub drafted: AtomicU64,
@@ -106,10 +107,6 @@ pub struct Engine {
     pub retired: Mutex<Vec<std::sync::Weak<Memtable>>>,
     /// The last number that was written, and since when.
     pub idle: Mutex<Option<(SeqNo, crate::env::sync::Instant)>>,
-    /// What the clock shows; `None`: it goes on.
-    pub stopped_at: Option<Timestamp>,
-    /// The latest timestamp that was given because something stored was not before the clock, ms since 1970.
-    pub ahead: AtomicI64,
 }
 
 impl Engine {
@@ -135,22 +132,7 @@ impl Engine {
     }
 
     pub fn now(&self) -> Timestamp {
-        self.stopped_at.unwrap_or_else(|| self.options.env.now())
-    }
-
-    /// The clock for writes that take its time as it is: never before what was written in haste, which such a write
-    /// would otherwise not replace.
-    pub fn clock_of_writes(&self, now: Timestamp) -> Timestamp {
-        let ahead = self.ahead.load(Ordering::Acquire);
-        if ahead.saturating_sub(now.0) <= AHEAD_MS { now.max(Timestamp(ahead)) } else { now }
-    }
-
-    /// Notes a timestamp that was given because something stored was not before `now`.
-    pub fn note_ahead(&self, given: Timestamp, now: Timestamp) {
-        // One in the future was given on purpose, and says nothing of when others were written.
-        if given > now && given.0.saturating_sub(now.0) <= AHEAD_MS {
-            self.ahead.fetch_max(given.0, Ordering::AcqRel);
-        }
+        self.clock.now(&*self.options.env)
     }
 
     /// Notes damage that a read has met, and passes it on.
@@ -180,60 +162,6 @@ impl Engine {
     /// A cursor over the row of a family.
     pub fn row_cursor(&self, snapshot: &Snapshot, family: FamilyId, prefix: &[u8], first: usize) -> Result<Cursor> {
         Cursor::new(snapshot, family, prefix, key::prefix_end(prefix), first)
-    }
-
-    pub fn track(&self, family: FamilyId) -> Arc<FamilyTrack> {
-        if let Some(track) = self.tracks.read().get(&family) {
-            return Arc::clone(track);
-        }
-        Arc::clone(self.tracks.write().entry(family).or_default())
-    }
-
-    /// As [`Engine::track`], for a moment.
-    pub fn with_track<T>(&self, family: FamilyId, with: impl FnOnce(&FamilyTrack) -> T) -> T {
-        if let Some(track) = self.tracks.read().get(&family) {
-            return with(track);
-        }
-        with(&self.track(family))
-    }
-
-    /// No stored cell of a column, and no stored tombstone that covers it, is later. Under the row's lock.
-    pub fn latest_of(&self, family: FamilyId, row: &[u8], qualifier: &[u8]) -> Timestamp {
-        let before = self.with_track(family, |track| {
-            track.opened_with.load(Ordering::Acquire).max(track.latest_tombstone.load(Ordering::Acquire))
-        });
-        Timestamp(before).max(self.recent.latest(family, row, qualifier))
-    }
-
-    /// The lock of a row.
-    pub fn lock_row(&self, table: &TableSchema, row: &[u8]) -> MutexGuard<'_, ()> {
-        self.rows[self.stripe(table, row)].lock()
-    }
-
-    /// The locks of two rows.
-    pub fn lock_rows(&self, one: (&TableSchema, &[u8]), other: (&TableSchema, &[u8])) -> Vec<MutexGuard<'_, ()>> {
-        let mut stripes = [self.stripe(one.0, one.1), self.stripe(other.0, other.1)];
-        // Order: ascending, so that two of these never wait for each other.
-        stripes.sort_unstable();
-        let distinct = if stripes[0] == stripes[1] { &stripes[..1] } else { &stripes[..] };
-        distinct.iter().map(|&s| self.rows[s].lock()).collect()
-    }
-
-    pub(super) fn stripe(&self, table: &TableSchema, row: &[u8]) -> usize {
-        FxBuildHasher.hash_one((table.id.0, row)) as usize % STRIPES
-    }
-
-    /// Whether anybody is told of anything.
-    pub fn is_heard(&self) -> bool {
-        !self.subscribers.read().is_empty()
-    }
-
-    /// Tells subscribers; the caller holds no lock.
-    pub fn announce(&self, events: &[Event]) {
-        let subscribers = self.subscribers.read().clone();
-        for event in events {
-            subscribers.iter().for_each(|subscriber| subscriber(event));
-        }
     }
 
     /// Waits until disk and memtable have room; `takes_room`: what is to be written is no delete.
@@ -339,7 +267,7 @@ impl Engine {
     pub fn table<'c>(&self, catalogue: &'c Catalogue, name: &TableName) -> Result<&'c TableSchema> {
         let table = known_table(catalogue, name)?;
         // A snapshot is for backups, which take what is disabled too.
-        if table.state == TableState::Disabled && self.stopped_at.is_none() {
+        if table.state == TableState::Disabled && self.clock.stopped_at().is_none() {
             let text = format!("table {name} is disabled. Enable it first: enable '{name}'");
             return Err(Error::new(ErrorKind::TableDisabled, text));
         }

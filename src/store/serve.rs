@@ -171,7 +171,7 @@ impl Backend for Store {
     }
 
     fn leave(&self, directory: &Directory) -> Result<()> {
-        self.engine.announce(&[Event::Left { directory: directory.clone() }]);
+        self.engine.subscribers.announce(&[Event::Left { directory: directory.clone() }]);
         Ok(())
     }
 
@@ -365,6 +365,6 @@ impl Backend for Store {
     }
 
     fn subscribe(&self, subscriber: Subscriber) {
-        self.engine.subscribers.write().push(subscriber);
+        self.engine.subscribers.add(subscriber);
     }
 }

@@ -34,7 +34,7 @@ pub struct System {
 impl System {
     /// Of the tables that an engine has.
     pub fn new(of: &Engine) -> Self {
-        let engine = open_reading(of, Reading { stopped_at: of.stopped_at, ..Reading::default() });
+        let engine = open_reading(of, Reading { stopped_at: of.clock.stopped_at(), ..Reading::default() });
         let declared = of.catalogue.load_full();
         Self { engine, shown: ArcSwap::from_pointee(Shown::new(declared)), filling: Mutex::new(()) }
     }

@@ -291,7 +291,7 @@ impl Engine {
             [events, told].concat()
         };
         self.wake(|state| (state.compact, state.index) = (true, true));
-        self.announce(&events);
+        self.subscribers.announce(&events);
         Ok(())
     }
 

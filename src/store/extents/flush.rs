@@ -125,8 +125,8 @@ impl Engine {
 
     /// Takes the sequence of reads of a family's track.
     pub fn note_cell(&self, cell: &LogCell<'_>) {
-        self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
-        self.with_track(cell.family, |track| {
+        self.tracks.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
+        self.tracks.with(cell.family, |track| {
             track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
             if cell.tags.ttl_ms.is_some() {
                 track.expiring.store(true, Ordering::Release);

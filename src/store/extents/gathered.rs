@@ -165,7 +165,7 @@ impl Gathered {
         for places in self.places.chunk_by(|one, other| one.family == other.family) {
             let times = places.iter().filter_map(|place| key::decode_suffix(self.key(place)));
             let Some(latest) = times.map(|(timestamp, ..)| timestamp.0).max() else { continue };
-            let track = engine.track(self.families[places[0].family as usize].id);
+            let track = engine.tracks.of(self.families[places[0].family as usize].id);
             track.max_timestamp.fetch_max(latest, Ordering::AcqRel);
             track.opened_with.fetch_max(latest, Ordering::AcqRel);
         }

@@ -159,7 +159,7 @@ impl Engine {
                 rows.into_iter().map(of_family).collect()
             }
         };
-        self.announce(&events);
+        self.subscribers.announce(&events);
     }
 
     /// What goes without a compaction: dropped tables whose time has passed, what has expired, large values that

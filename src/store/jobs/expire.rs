@@ -50,14 +50,14 @@ impl Engine {
     pub fn may_expire(&self, table: &TableName) -> bool {
         let catalogue = self.catalogue.load();
         let mut families = catalogue.tables.get(table).into_iter().flat_map(|table| table.families.values());
-        families.any(|f| f.rules.ttl_ms.is_some() || self.track(f.id).expiring.load(Ordering::Acquire))
+        families.any(|f| f.rules.ttl_ms.is_some() || self.tracks.of(f.id).expiring.load(Ordering::Acquire))
     }
 
     /// What is told once the first cells with a TTL of their own have come to a family: names of its directories
     /// may not be kept for good any more. Before they are written.
     pub fn first_ttl(&self, table: &TableSchema, cells: &[Planned<'_>]) -> Option<Event> {
         let is_first = |cell: &Planned<'_>| {
-            cell.tags.ttl_ms.is_some() && !self.track(cell.family.id).expiring.load(Ordering::Acquire)
+            cell.tags.ttl_ms.is_some() && !self.tracks.of(cell.family.id).expiring.load(Ordering::Acquire)
         };
         cells.iter().any(is_first).then(|| Event::Table { table: table.name.clone(), origin: Origin(0) })
     }

@@ -31,7 +31,7 @@ impl Engine {
             let what = (CompactionKind::Major, runs, within);
             self.merge_runs(&scope.table, family, &rules, what, &mut self.full_pace())?;
         }
-        self.announce(&[purged(scope)]);
+        self.subscribers.announce(&[purged(scope)]);
         // Order: the files first that nothing refers to: what they lead to counts as live as long as they are there.
         self.structure.collect();
         self.collect_blobs()?;

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::env::sync::{Condvar, Mutex, RwLock};
+use crate::store::engine::clock::Clock;
 use crate::store::engine::followers::Followers;
+use crate::store::engine::row_locks::RowLocks;
+use crate::store::engine::subscribers::Subscribers;
+use crate::store::engine::tracks::Tracks;
 use arc_swap::ArcSwap;
 
 use super::{identity, lock};
@@ -23,7 +27,7 @@ use crate::store::engine::proving::Proving;
 use crate::store::engine::signals::{SignalState, Signals};
 use crate::store::engine::sizes::Sizes;
 use crate::store::engine::values::Values;
-use crate::store::engine::{Engine, Parts, STRIPES};
+use crate::store::engine::{Engine, Parts};
 use crate::store::health::boot;
 use crate::store::health::damage::{Damages, Met};
 use crate::store::health::progress::Progress;
@@ -31,7 +35,6 @@ use crate::store::layout::blob_names::BlobNames;
 use crate::store::layout::runs::Layout;
 use crate::store::layout::structure::{Structure, numbers};
 use crate::store::memory::memtable::Memtables;
-use crate::store::memory::recent::Recent;
 use crate::store::options::{Background, StoreOptions};
 use crate::store::recover::recovery;
 use crate::store::recover::recovery::Recovered;
@@ -202,9 +205,8 @@ impl Made {
             doubt,
             read_point: AtomicU64::new(last.0),
             looks: Arc::default(),
-            tracks: RwLock::default(),
-            recent: Recent::default(),
-            rows: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            tracks: Tracks::default(),
+            row_locks: RowLocks::new(),
             unique: (0..unique::STRIPES).map(|_| Mutex::new(())).collect(),
             proving: Proving::default(),
             indexing: Mutex::new(()),
@@ -218,15 +220,14 @@ impl Made {
             progress,
             met,
             disk: DiskRoom::new(sizes),
-            subscribers: RwLock::default(),
+            subscribers: Subscribers::default(),
             followers: Followers::default(),
             loading: AtomicU64::new(0),
             drafted: AtomicU64::new(0),
             snapshotting: Mutex::new(()),
             retired: Mutex::default(),
             idle: Mutex::default(),
-            stopped_at: None,
-            ahead: AtomicI64::new(0),
+            clock: Clock::default(),
             options,
         };
         engine.take_tracks();
@@ -271,9 +272,8 @@ pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
         doubt: None,
         read_point: AtomicU64::new(u64::MAX),
         looks: Arc::default(),
-        tracks: RwLock::default(),
-        recent: Recent::default(),
-        rows: Vec::new(),
+        tracks: Tracks::default(),
+        row_locks: RowLocks::default(),
         unique: Vec::new(),
         proving: Proving::default(),
         indexing: Mutex::new(()),
@@ -285,15 +285,14 @@ pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
         signals: Signals::default(),
         met: Arc::clone(&parent.met),
         disk: DiskRoom::new(parent.disk.sizes),
-        subscribers: RwLock::default(),
+        subscribers: Subscribers::default(),
         followers: Followers::default(),
         loading: AtomicU64::new(0),
         drafted: AtomicU64::new(0),
         snapshotting: Mutex::new(()),
         retired: Mutex::default(),
         idle: Mutex::default(),
-        stopped_at,
-        ahead: AtomicI64::new(0),
+        clock: Clock::stopped(stopped_at),
         options,
     };
     engine.take_tracks();
@@ -313,7 +312,7 @@ impl Engine {
         let parts = self.parts.load_full();
         self.take_runs(&parts.layout);
         for (id, table) in parts.tables.all().flat_map(|table| table.families()) {
-            let track = self.track(id);
+            let track = self.tracks.of(id);
             let noted: std::result::Result<(), ()> = table.all(|cell| {
                 let Some((timestamp, kind, _)) = crate::format::key::decode_suffix(cell.key()) else { return Ok(()) };
                 track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
@@ -332,7 +331,7 @@ impl Engine {
     /// Takes over what the extents of a layout say of families; before anyone sees these.
     pub fn take_runs(&self, layout: &Layout) {
         for (id, runs) in layout.families() {
-            let track = self.track(id);
+            let track = self.tracks.of(id);
             track.max_timestamp.fetch_max(runs.greatest.0, Ordering::AcqRel);
             track.opened_with.fetch_max(runs.greatest.0, Ordering::AcqRel);
             track.expiring.fetch_or(runs.expiring, Ordering::AcqRel);

@@ -125,25 +125,25 @@ impl<'a> Planner<'a> {
 
     /// `time`, but later than everything stored in the column and every tombstone of its family.
     fn after_newest(&self, family: &FamilySchema, qualifier: &Qualifier, time: Timestamp) -> Result<Timestamp> {
-        if self.engine.latest_of(family.id, self.row, qualifier) < time {
+        if self.engine.tracks.latest_of(family.id, self.row, qualifier) < time {
             return Ok(time);
         }
         let prefix = key::row_prefix(self.row);
         let column = key::column_prefix(&prefix, qualifier);
         let mut highest = self.first_time(family, &column, time, |_| true)?;
-        if self.engine.track(family.id).family_tombstones.load(Ordering::Acquire) {
+        if self.engine.tracks.of(family.id).family_tombstones.load(Ordering::Acquire) {
             let tombstones =
                 self.first_time(family, &key::column_prefix(&prefix, &[]), time, CellKind::is_family_tombstone)?;
             highest = highest.max(tombstones);
         }
         let given = highest.map_or(time, |t| time.max(t.next()));
-        self.engine.note_ahead(given, self.now);
+        self.engine.clock.note_ahead(given, self.now);
         Ok(given)
     }
 
     /// The time of a write that takes the clock's.
     fn clock(&self) -> Timestamp {
-        self.engine.clock_of_writes(self.now)
+        self.engine.clock.of_writes(self.now)
     }
 
     /// The cells with a prefix; those of runs only that have any that is not before `time`.
@@ -178,7 +178,7 @@ impl<'a> Planner<'a> {
 
     /// The greatest timestamp in the row and family, if the clock is not later than all of the family.
     fn family_time(&self, family: &FamilySchema) -> Result<Timestamp> {
-        if self.engine.track(family.id).max_timestamp.load(Ordering::Acquire) < self.now.0 {
+        if self.engine.tracks.of(family.id).max_timestamp.load(Ordering::Acquire) < self.now.0 {
             return Ok(self.now);
         }
         let prefix = key::row_prefix(self.row);

@@ -83,7 +83,7 @@ impl Engine {
     pub fn is_plain(&self, family: &FamilySchema, range: TimeRange) -> bool {
         range == TimeRange::ALL
             && family.rules.ttl_ms.is_none()
-            && !self.track(family.id).family_tombstones.load(Ordering::Acquire)
+            && !self.tracks.of(family.id).family_tombstones.load(Ordering::Acquire)
     }
 
     /// See [`crate::backend::Backend::moment`]: a millisecond before now where nothing stored is later, so that what is
@@ -91,7 +91,7 @@ impl Engine {
     pub fn moment(&self, table: &TableName) -> Result<Timestamp> {
         let catalogue = self.catalogue.load();
         let families = known_table(&catalogue, table)?.families.values();
-        let latest = families.map(|family| self.track(family.id).max_timestamp.load(Ordering::Acquire)).max();
+        let latest = families.map(|family| self.tracks.of(family.id).max_timestamp.load(Ordering::Acquire)).max();
         Ok(Timestamp(latest.unwrap_or(0).max(self.now().0 - 1).max(0)))
     }
 

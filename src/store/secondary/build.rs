@@ -88,7 +88,7 @@ impl Engine {
         if let Some(text) = unbuilt.filter(|text| before.as_ref() != Some(text)) {
             let (about, sentence) = ("a secondary index".to_owned(), format!("{text}; it is tried again by itself"));
             log::error!("{sentence}");
-            self.announce(&[Event::Noted { about, sentence }]);
+            self.subscribers.announce(&[Event::Noted { about, sentence }]);
         }
         failed
     }

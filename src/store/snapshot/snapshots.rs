@@ -125,7 +125,7 @@ impl Engine {
                 |layout| self.show(layout, |_| None),
             )?;
         }
-        self.announce(&[Event::Snapshot { name: name.to_owned() }]);
+        self.subscribers.announce(&[Event::Snapshot { name: name.to_owned() }]);
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Engine {
         if let Err(e) = self.structure.give_back_all() {
             log::warn!("{e}; what it left goes with the next compaction");
         }
-        self.announce(&[Event::Snapshot { name: name.to_owned() }]);
+        self.subscribers.announce(&[Event::Snapshot { name: name.to_owned() }]);
         Ok(())
     }
 

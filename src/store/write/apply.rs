@@ -43,7 +43,7 @@ impl Engine {
         if !restores {
             self.writable(table)?;
         }
-        let lock = self.lock_row(table, &row);
+        let lock = self.row_locks.lock(table, &row);
         let now = self.now();
         let mut planner =
             Planner { engine: self, snapshot: Lazily::of(self), table, row: &row, now, least: Timestamp::ZERO };
@@ -55,13 +55,14 @@ impl Engine {
         }
         let mut plan = planner.plan(mutations)?;
         plan.results.sort_by(|a, b| (&a.family, &a.qualifier).cmp(&(&b.family, &b.qualifier)));
-        let mut events = if self.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
+        let mut events =
+            if self.subscribers.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
         events.extend(self.first_ttl(table, &plan.cells));
         let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell });
         let (seq, written) = self.commit(cells, if restores { Judged::Nothing } else { Judged::Puts }, Some(now))?;
         drop((lock, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
-        self.announce(&events);
+        self.subscribers.announce(&events);
         Ok(Mutated { applied: true, results: plan.results, written })
     }
 

@@ -120,7 +120,7 @@ impl BulkLoad for Load {
             self.write()?;
         }
         self.cells.clear();
-        engine.announce(&[Event::Table { table: self.table.name.clone(), origin: Origin(0) }]);
+        engine.subscribers.announce(&[Event::Table { table: self.table.name.clone(), origin: Origin(0) }]);
         engine.wake(|state| state.compact = true);
         Ok(())
     }

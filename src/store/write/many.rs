@@ -1,24 +1,14 @@
 //! Mutations of many rows in one record of the log: what an import writes.
 
-use std::collections::BTreeSet;
-
 use super::apply::events_of;
 use crate::Result;
-use crate::env::sync::MutexGuard;
-use crate::model::{ManyRows, Mutation, RowKey, TableSchema, Timestamp, check_row};
+use crate::model::{ManyRows, Mutation, RowKey, Timestamp, check_row};
 use crate::store::engine::Engine;
 use crate::store::plan::batch::RowCell;
 use crate::store::plan::planner::{Lazily, Planner};
 use crate::store::secondary::constraint::Judged;
 
 impl Engine {
-    /// The locks of many rows of a table.
-    fn lock_many<'r>(&self, table: &TableSchema, rows: impl Iterator<Item = &'r [u8]>) -> Vec<MutexGuard<'_, ()>> {
-        // Order: ascending, as in [`Engine::lock_rows`].
-        let stripes: BTreeSet<usize> = rows.map(|row| self.stripe(table, row)).collect();
-        stripes.into_iter().map(|stripe| self.rows[stripe].lock()).collect()
-    }
-
     /// Applies the mutations of many rows of a table, all or nothing: they are planned as [`Engine::mutate`] does, and
     /// written by one [`Engine::commit`]. Holds the batch; the locks of all of its rows while it is written.
     pub fn mutate_rows(&self, given: ManyRows) -> Result<()> {
@@ -39,7 +29,7 @@ impl Engine {
         if !restores {
             self.writable(table)?;
         }
-        let locks = self.lock_many(table, keys.iter().map(Vec::as_slice));
+        let locks = self.row_locks.lock_many(table, keys.iter().map(Vec::as_slice));
         let (snapshot, now) = (Lazily::of(self), self.now());
         let mut planner = Planner { engine: self, snapshot, table, row: &[], now, least: Timestamp::ZERO };
         let (mut events, mut cells) = (Vec::new(), Vec::new());
@@ -56,7 +46,7 @@ impl Engine {
         let (seq, _) = self.commit(cells.into_iter(), if restores { Judged::Nothing } else { Judged::Puts }, None)?;
         drop((locks, declared));
         self.settle(seq, durability.unwrap_or_else(|| self.durability(table)))?;
-        self.announce(&events);
+        self.subscribers.announce(&events);
         Ok(())
     }
 }

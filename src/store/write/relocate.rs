@@ -32,7 +32,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
-        let locks = self.lock_rows((from_table, &from.row), (to_table, &to.row));
+        let locks = self.row_locks.lock_two((from_table, &from.row), (to_table, &to.row));
         let (snapshot, now) = (Lazily::of(self), self.now());
         let planner =
             Planner { engine: self, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
@@ -71,8 +71,8 @@ impl Engine {
             family: of.family.clone(),
             origin,
         };
-        self.announce(&[event(from), event(to)]);
-        self.announce(ttl.as_slice());
+        self.subscribers.announce(&[event(from), event(to)]);
+        self.subscribers.announce(ttl.as_slice());
         Ok(())
     }
 

@@ -111,7 +111,7 @@ impl Engine {
     /// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
     /// family stored.
     fn is_alone(&self, snapshot: &Snapshot, family: FamilyId) -> bool {
-        snapshot.doubt.is_none() && !self.track(family).family_tombstones.load(Ordering::Acquire)
+        snapshot.doubt.is_none() && !self.tracks.of(family).family_tombstones.load(Ordering::Acquire)
     }
 
     fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
@@ -129,7 +129,7 @@ impl Engine {
         let catalogue = self.catalogue.load();
         let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
         let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
-        let locks = self.lock_rows((from_table, &rename.from.row), (to_table, &rename.to.row));
+        let locks = self.row_locks.lock_two((from_table, &rename.from.row), (to_table, &rename.to.row));
         let from = self.place(from_table, &rename.from)?;
         let to = self.place(to_table, &rename.to)?;
         let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
@@ -168,7 +168,7 @@ impl Engine {
         let (seq, written) = self.commit(cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
         drop((locks, declared));
         self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
-        self.announce(&events);
+        self.subscribers.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(&rename.from))
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         let declared = self.declaring.read();
         let catalogue = self.catalogue.load();
         let table = self.writable(self.table(&catalogue, &column.table)?)?;
-        let lock = self.lock_row(table, &column.row);
+        let lock = self.row_locks.lock(table, &column.row);
         let place = self.place(table, column)?;
         let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
         let mut file = change.file;
@@ -215,7 +215,7 @@ impl Engine {
         let (seq, written) = self.commit(cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
         drop((lock, declared));
         self.settle(seq, self.durability(table))?;
-        self.announce(&events);
+        self.subscribers.announce(&events);
         written.into_iter().next().ok_or_else(|| not_found(column))
     }
 }
