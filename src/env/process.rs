@@ -19,6 +19,12 @@ pub fn is_ending(pid: &str) -> bool {
     !read(pid, "stat").is_empty() && !lives(pid)
 }
 
+/// Whether a process is held by a signal, as by SIGSTOP or a terminal's ^Z: it does nothing before it is continued.
+pub fn is_stopped(pid: &str) -> bool {
+    let stat = read(pid, "stat");
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+}
+
 fn read(pid: &str, name: &str) -> String {
     std::fs::read_to_string(Path::new("/proc").join(pid).join(name)).unwrap_or_default()
 }
@@ -49,6 +55,25 @@ mod tests {
         assert!(is_ending(&pid));
         zombie.wait().unwrap();
         assert!(!is_ending("0"));
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_is_told() {
+        let mut asleep = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = asleep.id().to_string();
+        let signal =
+            |name| nix::sys::signal::kill(nix::unistd::Pid::from_raw(asleep.id().cast_signed()), name).unwrap();
+        assert!(!is_stopped(&pid));
+        signal(nix::sys::signal::Signal::SIGSTOP);
+        while !is_stopped(&pid) {
+            std::thread::yield_now();
+        }
+        signal(nix::sys::signal::Signal::SIGCONT);
+        while is_stopped(&pid) {
+            std::thread::yield_now();
+        }
+        asleep.kill().unwrap();
+        asleep.wait().unwrap();
     }
 
     #[test]

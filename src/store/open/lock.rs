@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::env::{Env, LockGuard, lives};
+use crate::env::{Env, LockGuard, is_stopped, lives};
 use crate::{Error, ErrorKind, Result};
 
 /// How long the lock of a process that is no more, or that has not written its number down yet, is waited for.
@@ -25,11 +25,19 @@ pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
     let own = format!("pid {}\n", std::process::id());
     match wait(PATIENCE, || env.lock(&path, &own), || holder(env, &path)) {
         Ok(guard) => Ok(guard),
-        Err(Refusal::Held(pid)) => {
-            let text = format!("{} is in use by process {pid}; unmount it or stop that process", dir.display());
-            Err(Error::new(ErrorKind::Locked, text))
-        }
+        Err(Refusal::Held(pid)) => Err(Error::new(
+            ErrorKind::Locked,
+            format!("{} is in use by process {pid}; {}", dir.display(), advice(&pid)),
+        )),
         Err(Refusal::Failed(e)) => Err(Error::io(format!("lock {}", path.display()), &e)),
+    }
+}
+
+/// What to do about who has it.
+fn advice(pid: &str) -> String {
+    match is_stopped(pid) {
+        true => format!("that is stopped by a signal: let it go on with `kill -CONT {pid}`, or end it"),
+        false => "unmount it or stop that process".to_owned(),
     }
 }
 

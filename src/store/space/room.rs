@@ -219,7 +219,25 @@ impl Engine {
 
     /// Refuses even deletes while what is in memory might have no room on the disk.
     pub fn check_deletes(&self) -> Result<()> {
-        if self.disk.is_out() { Err(self.full(self.needed_by_flushes())) } else { Ok(()) }
+        if self.disk.is_out() { Err(self.full_for_deletes()) } else { Ok(()) }
+    }
+
+    /// As [`Engine::told_full`], of what takes no more room than a delete.
+    pub fn told_full_for_deletes(&self, error: Error) -> Error {
+        if error.kind != ErrorKind::NoSpace {
+            return error;
+        }
+        log::warn!("{}", error.message);
+        self.full_for_deletes()
+    }
+
+    fn full_for_deletes(&self) -> Error {
+        let (store, needed) = (self.options.path.display(), self.needed_by_flushes().max(self.disk.sizes.look));
+        let text = format!(
+            "the disk under {store} is full, and has no room left even to delete: free {} MiB of it otherwise",
+            needed.div_ceil(1 << 20)
+        );
+        Error::new(ErrorKind::NoSpace, text)
     }
 
     /// What failed for want of room says what a refused put says.

@@ -171,6 +171,16 @@ fn what_is_refused_on_a_full_disk_is_refused_soon() {
         let refused = mutate(store, "r", Mutation::Put(vec![cell]), Durability::SyncWal);
         assert_eq!(refused.unwrap_err().kind, ErrorKind::NoSpace);
         assert!(began.elapsed() < 15 * SECOND, "it waited {:?}", began.elapsed());
+        for path in crate::store::space::reserve::paths("/store".as_ref()) {
+            let _ = crate::env::Env::remove(env, &path);
+        }
+        let marker = DeleteMarker {
+            kind: DeleteKind::Column { family: "f".into(), qualifier: b"a".to_vec() },
+            time: Time::AfterNewest,
+            erases: true,
+        };
+        let refused = mutate(store, "r", Mutation::Delete(vec![marker]), Durability::SyncWal).unwrap_err();
+        assert!(refused.message.contains("no room left even to delete: free 1 MiB"), "{}", refused.message);
         assert_eq!(value(store, "r", "a").unwrap(), b"1");
     });
 }

@@ -167,14 +167,15 @@ impl Engine {
         let seq = match bytes {
             0 => {
                 self.check_deletes()?;
-                self.delete_with_reserve(|| self.log.append(&mut writing))
+                let written = self.delete_with_reserve(|| self.log.append(&mut writing));
+                written.map_err(|e| self.told_full_for_deletes(e))?
             }
             _ => {
                 self.check_reserve(bytes)?;
-                self.log.append(&mut writing).inspect_err(|e| self.note_if_full(e))
+                let written = self.log.append(&mut writing).inspect_err(|e| self.note_if_full(e));
+                written.map_err(|e| self.told_full(e))?
             }
-        }
-        .map_err(|e| self.told_full(e))?;
+        };
         let batch = writing.cells;
         self.disk.note_written(bytes + CELL * batch.len() as u64, tombstones);
         let Some(now) = infos_at else { return Ok((seq, Vec::new())) };
