@@ -1,6 +1,6 @@
 //! cellfs: an HBase-model table store that is used as a filesystem.
 //!
-//! Rooms, imports only downwards: `cli`, `shell` > `daemon` > `fuse` > `fs` > `tree` > `store` > `backend` >
+//! Rooms, imports only downwards: `cli`, `shell` > `daemon` > `fuse` > `fs` > `tree` > `bulk`, `store`, `hbase` > `backend` >
 //! `journal`, `log`, `blob`, `query` > `visibility`, `segment` > `format`, `spill` > `env` > `model` > `error`.
 //!
 //! What must stay true:

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::backend::Status;
-use crate::daemon::find::{locate, sockets};
+use crate::daemon::find::{locate, serving as sockets};
 use crate::daemon::{Absent, DaemonNumbers, open_backend};
 use crate::{Error, Result};
 

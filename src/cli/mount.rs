@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::find::{dead, held, locate, sockets};
+use crate::daemon::find::{dead, held, locate, serving as sockets};
 use crate::daemon::{MountRequest, left_behind, mount as start};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};

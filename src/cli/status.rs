@@ -10,7 +10,7 @@ use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
 use crate::daemon::control::protocol::Hello;
-use crate::daemon::find::{locate, sockets};
+use crate::daemon::find::{locate, serving as sockets};
 use crate::daemon::{Absent, left_behind, open_backend};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::progress::while_compacting;
 use super::{Answer, columns, constraint, index};
 use crate::backend::{Backend, CompactionKind};
-use crate::daemon::find::sockets;
+use crate::daemon::find::serving as sockets;
 use crate::daemon::{Absent, open_backend};
 use crate::model::declared::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{

@@ -18,7 +18,7 @@ use super::stats::duration;
 use crate::backend::{Backend, Status};
 use crate::daemon::DaemonNumbers;
 use crate::daemon::control::client::Client;
-use crate::daemon::find::sockets;
+use crate::daemon::find::serving as sockets;
 use crate::error::printable;
 use crate::{Error, ErrorKind, Result};
 

@@ -11,7 +11,7 @@ use super::output::Output;
 use super::path::{is_inside, resolve};
 use crate::backend::{Backend, Change, ChangesPage, ChangesQuery, Committed};
 use crate::bulk::change_lines;
-use crate::daemon::find::{locate, sockets};
+use crate::daemon::find::{locate, serving as sockets};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{CellKind, SeqNo, Timestamp, to_string_binary};
 use crate::tree::names::times;

@@ -1,4 +1,4 @@
-//! The parts of an open store, and what all operations share: snapshots, row locks, events.
+//! An open store: its parts, and what all operations share: what a read sees, room for a write, the next memtable.
 
 pub mod clock;
 pub mod disk_room;
@@ -54,8 +54,8 @@ pub struct Parts {
     pub layout: Arc<Layout>,
 }
 
-/// See the module. Lock order: `judged`, `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`,
-/// `room`, `flushing`, `compacting`, the structure's, the log's.
+/// See the module. Lock order: `values.judged`, `indexing`, `proving`, `snapshotting`, `altering`, `declaring`, row locks, `unique`,
+/// `room`, `flushing`, `compacting`, `disk.restoring`, the structure's, the log's; leaves: those within the other parts.
 pub struct Engine {
     pub options: StoreOptions,
     pub hash_key: [u8; 16],

@@ -1,7 +1,7 @@
 //! Whether a mount has a daemon.
 
 use super::locate::{self, MountEntry};
-use super::sockets::daemon_of;
+use super::serving::daemon_of;
 use crate::{ErrorKind, Result};
 
 /// Whether the daemon of a mount is gone. Kind `TimedOut` where it is there and does not answer: then the kernel would

@@ -5,4 +5,4 @@ pub mod held;
 pub mod locate;
 pub(super) mod open;
 pub(super) mod places;
-pub mod sockets;
+pub mod serving;

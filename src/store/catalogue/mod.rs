@@ -1,4 +1,4 @@
-//! What is declared: its changes, what was dropped and may come back, and the tables that tell of it.
+//! What is declared: its changes, what they refuse, and what was dropped and may come back.
 
 pub(super) mod attribute_times;
 pub(super) mod change;

@@ -13,6 +13,7 @@ use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, Va
 use crate::segment::{ExtentFacts, NewCell};
 use crate::store::engine::Engine;
 use crate::store::memory::memtable::{FamilyTable, Frozen, MemCell, Memtables};
+use crate::store::options::Background;
 use crate::visibility::{FlushMatcher, Verdict};
 
 /// All families whose cells are kept.
@@ -48,12 +49,25 @@ impl Engine {
     /// As [`Engine::flush_frozen`]; the caller holds `flushing`.
     pub fn flush_all(&self) -> Result<()> {
         while let Some(oldest) = self.tables().frozen.first().cloned() {
-            let flushed = self.with_reserve(|| self.flush_one(&oldest));
+            // Order: before the flush, during which the memtable is filled again.
+            self.make_spare_ahead();
+            let flushed = self.with_much_of_reserve(oldest.table.bytes(), || self.flush_one(&oldest));
             self.note_flush(&flushed);
             flushed.map_err(|e| self.told_full(e))?;
             self.retire_log(oldest.last);
         }
         Ok(())
+    }
+
+    /// Makes the next file of the log where a memtable was filled, so that no writer waits for that when the next one is.
+    fn make_spare_ahead(&self) {
+        let is_full = self.tables().frozen.iter().any(|frozen| frozen.table.bytes() >= self.options.memtable_bytes);
+        if self.options.background == Background::Off || !is_full || !self.log.needs_spare() {
+            return;
+        }
+        if let Err(e) = self.structure.next_number().and_then(|number| self.log.make_spare(number)) {
+            log::debug!("{e}; whoever needs it tries again");
+        }
     }
 
     fn flush_one(&self, frozen: &Frozen) -> Result<()> {

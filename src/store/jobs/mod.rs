@@ -1,4 +1,4 @@
-//! What goes on behind: flush, compaction, expiry, collection, and the threads that do it.
+//! What goes on behind: compaction, expiry, collection, and the threads that do it.
 
 pub(super) mod collect;
 pub(super) mod compact;

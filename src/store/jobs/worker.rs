@@ -94,8 +94,6 @@ fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
         if engine.log.poison().is_none() && !engine.tables().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
-            // Order: before the flush, during which the memtable is filled again.
-            engine.make_spare_ahead();
             let result = engine.flush_frozen();
             {
                 let mut state = engine.signals.state.lock();
@@ -182,17 +180,6 @@ impl Engine {
         }
         self.progress.note_synced(self.log.synced_record());
         synced
-    }
-
-    /// Makes the next file of the log where a memtable was filled, so that no writer waits for that when the next one is.
-    fn make_spare_ahead(&self) {
-        let is_full = self.tables().frozen.iter().any(|frozen| frozen.table.bytes() >= self.options.memtable_bytes);
-        if !is_full || !self.log.needs_spare() {
-            return;
-        }
-        if let Err(e) = self.structure.next_number().and_then(|number| self.log.make_spare(number)) {
-            log::debug!("{e}; whoever needs it tries again");
-        }
     }
 
     /// After a failed sync: what may not be on the disk is written once more, to a file of its own, if that is possible.

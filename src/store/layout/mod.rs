@@ -2,6 +2,7 @@
 
 pub(super) mod blob_names;
 pub(super) mod far;
+pub(super) mod give_back;
 pub(super) mod policy;
 pub(super) mod runs;
 pub(super) mod structure;

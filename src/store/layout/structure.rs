@@ -42,7 +42,7 @@ pub struct Structure {
     /// Lock 5: held while files are removed, so that who asks for it finds them gone.
     removing: Mutex<()>,
     /// The filesystem gives nothing back of a file but the file.
-    pub cannot_punch: AtomicBool,
+    pub(super) cannot_punch: AtomicBool,
     #[cfg(test)]
     broken: Option<crate::store::options::Broken>,
 }

@@ -36,7 +36,9 @@ pub fn take(env: &dyn Env, dir: &Path) -> Result<Box<dyn LockGuard>> {
 /// What to do about who has it.
 fn advice(pid: &str) -> String {
     match is_stopped(pid) {
-        true => format!("that is stopped by a signal: let it go on with `kill -CONT {pid}`, or end it"),
+        true => format!(
+            "that is stopped by a signal: let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`"
+        ),
         false => "unmount it or stop that process".to_owned(),
     }
 }

@@ -63,18 +63,24 @@ pub struct Known {
 }
 
 impl Known {
-    /// Up to where damage between a record and what stands `behind` may be of what was there; `None`: it is what a power
-    /// cut, or a kill, leaves.
-    fn lost_upto(&self, damage: &Damage, last: SeqNo, behind: &[Found]) -> Option<SeqNo> {
-        // A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what is around it.
-        let cannot_be_read = |found: &Found| found.as_ref().is_err_and(|damage| damage.unreadable.is_some());
-        let was_there = damage.unreadable.is_some()
-            || behind.iter().any(cannot_be_read)
-            || self.written == Written::ThisBoot && !damage.is_cut;
+    /// Up to where damage behind a record may be of what was there; `None`: it is what a power cut, or a kill, leaves.
+    fn lost_upto(&self, damage: &Damage, last: SeqNo) -> Option<SeqNo> {
+        let was_there = cannot_be_read(damage) || self.written == Written::ThisBoot && !damage.is_cut;
         let is_owed = last < self.owed;
         let upto = if was_there || self.written == Written::ThisBoot { SeqNo(u64::MAX) } else { self.owed };
         (was_there || is_owed).then_some(upto)
     }
+}
+
+/// A crash leaves nothing that cannot be read: it may have been acknowledged, and so may what is around it.
+fn cannot_be_read(damage: &Damage) -> bool {
+    damage.unreadable.is_some()
+}
+
+/// How many of what was found, from the end, reach back to the last that cannot be read; 0: there is none.
+fn reach_unreadable(found: &[Found]) -> usize {
+    let last = found.iter().rposition(|found| found.as_ref().is_err_and(cannot_be_read));
+    last.map_or(0, |at| found.len() - at)
 }
 
 /// Follows the files. `damaged`: numbers of files that make no sense.
@@ -82,6 +88,7 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
     let Known { covered, owed, greatest, .. } = known;
     let mut replay = Replay { last: covered, ..Replay::default() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
+    let reach: Vec<usize> = files.iter().map(|file| reach_unreadable(&file.found)).collect();
     let (mut met_unreadable, mut is_torn) = (false, false);
     'files: for (at, file) in files.into_iter().enumerate() {
         // One of which not even the header is known may be of a later start, and count.
@@ -106,6 +113,8 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
             let text = format!("{}: what was written before it is gone", file.path.display());
             replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false, is_open: false });
         }
+        let is_before_unreadable =
+            |left: usize| (1..=left).contains(&reach[at]) || reach[at + 1..].iter().any(|reach| *reach > 0);
         let mut all = file.found.into_iter();
         while let Some(found) = all.next() {
             if let Ok(record) = &found {
@@ -122,8 +131,14 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
                 // What follows is in a later file.
                 Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
                 Err(damage) => {
-                    met_unreadable |= damage.unreadable.is_some();
-                    let Some(most) = known.lost_upto(&damage, replay.last, all.as_slice()) else {
+                    let is_before_unreadable = is_before_unreadable(all.len());
+                    met_unreadable |= cannot_be_read(&damage) || is_before_unreadable;
+                    let most = if is_before_unreadable {
+                        Some(SeqNo(u64::MAX))
+                    } else {
+                        known.lost_upto(&damage, replay.last)
+                    };
+                    let Some(most) = most else {
                         tell_torn(&file.path, &damage, all);
                         is_torn = true;
                         continue 'files;
@@ -216,7 +231,7 @@ mod tests {
         let replay = follow(files(vec![unreadable()]), &[], known(SeqNo(1)));
         assert_eq!(replay.records.len(), 1);
         let lost: Vec<_> = replay.lost.iter().map(|loss| (loss.after.0, loss.upto.0, loss.is_named)).collect();
-        assert_eq!(lost, [(1, 4, false)]);
+        assert_eq!(lost, [(1, 2, false), (1, 4, false)]);
         // One that a power cut has torn as well says nothing.
         assert!(follow(files(vec![torn()]), &[], known(SeqNo(1))).lost.is_empty());
     }
@@ -232,6 +247,14 @@ mod tests {
             follow(files, &[], known).lost.len()
         };
         assert_eq!((lost(behind(Some(300))), lost(behind(None))), (2, 0));
+        // In the next file.
+        let next = |behind| {
+            let files =
+                vec![file(1, Some(0), vec![Ok(record(1)), Err(torn.clone())]), file(2, Some(2), vec![Err(behind)])];
+            follow(files, &[], known).lost.len()
+        };
+        // And the gap between them.
+        assert_eq!((next(behind(Some(300))), next(behind(None))), (3, 0));
     }
 
     #[test]

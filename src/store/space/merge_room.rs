@@ -25,7 +25,10 @@ impl Engine {
     /// Merges `runs`: with the reserve, if it does not go without and makes room in the end.
     pub fn with_room_to_merge<T>(&self, runs: &[Arc<Run>], mut merge: impl FnMut() -> Result<T>) -> Result<T> {
         let merged = match self.stays_for_snapshots(runs) {
-            false => self.with_reserve(merge),
+            false => {
+                let about = if self.disk.is_short() { self.slice_bytes(runs) } else { 0 };
+                self.with_much_of_reserve(about, merge)
+            }
             true if self.lacks_room_beside_snapshots(runs) => return Err(self.full_beside_snapshots()),
             true => merge(),
         };

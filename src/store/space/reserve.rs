@@ -1,5 +1,4 @@
-//! Room that is given back when the disk is full, so that deleting and compacting still work; and how large things are
-//! on a small disk.
+//! Room that is given back when the disk is full, so that deleting and compacting still work.
 //!
 //! Two files: `reserve` is for deletes, `reserve.last` for flushes and compactions alone, which make room in the end.
 
@@ -17,8 +16,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// A file of it, at least.
 const LEAST_PART: u64 = 4096;
-/// What opening a store, a flush and a compaction take of it first, and a delete.
-const FIRST_USED: u64 = 64 << 10;
+/// What opening a store, an edit and a compaction take of it first, at least, and a delete.
+pub const FIRST_USED: u64 = 64 << 10;
 const FIRST_FOR_DELETES: u64 = 16 << 10;
 
 /// So long a delete waits for what a compaction gives back.
@@ -96,14 +95,13 @@ pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result
 
 /// Gives back to the disk so many bytes of what is reserved; whether there were any.
 fn shorten(env: &dyn Env, store: &Path, by: Use, bytes: u64) -> bool {
-    by.paths(store).iter().any(|path| {
-        let Ok(file) = env.open(path) else { return false };
-        match file.len() {
-            // Whole blocks of the disk.
-            Ok(len) if len >= bytes + LEAST_PART => file.set_len((len - bytes) / LEAST_PART * LEAST_PART).is_ok(),
-            _ => env.remove(path).is_ok(),
-        }
-    })
+    let shortened = |path: &PathBuf| {
+        let file = env.open(path).ok()?;
+        let len = file.len().ok().filter(|len| *len >= bytes + LEAST_PART)?;
+        // Whole blocks of the disk.
+        file.set_len((len - bytes) / LEAST_PART * LEAST_PART).ok()
+    };
+    by.paths(store).iter().any(|path| shortened(path).is_some() || env.remove(path).is_ok())
 }
 
 /// Whether neither the disk nor what is reserved has room for opening a store.
@@ -116,7 +114,11 @@ pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
 impl Engine {
     /// Gives so many bytes of the reserve back to the disk, or what there is of them; whether there were any.
     fn release_reserve(&self, by: Use, bytes: u64) -> bool {
-        let released = shorten(&*self.options.env, &self.options.path, by, bytes);
+        let released = {
+            // Order: one at a time, or one that has looked before another has shortened it makes it longer, without room.
+            let _alone = self.disk.restoring.lock();
+            shorten(&*self.options.env, &self.options.path, by, bytes)
+        };
         if released {
             self.run_short();
         }
@@ -257,15 +259,21 @@ impl Engine {
         done
     }
 
-    /// Does what makes room in the end: with the reserve, if it does not without; no more of it than needed, for others
-    /// take the rest.
-    pub fn with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let (mut done, mut bytes) = (action(), FIRST_USED);
+    /// Does what makes room in the end: with the reserve, if it does not without.
+    pub fn with_reserve<T>(&self, action: impl FnMut() -> Result<T>) -> Result<T> {
+        self.with_much_of_reserve(FIRST_USED, action)
+    }
+
+    /// As [`Engine::with_reserve`], of what takes so many bytes, about; no more of it than needed, for others take the rest.
+    pub fn with_much_of_reserve<T>(&self, about: u64, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+        // It begins anew each time: few times.
+        let first = (about / 4).max(FIRST_USED);
+        let (mut done, mut bytes) = (action(), first);
         while is_full(&done) && self.release_reserve(Use::Maintenance, bytes) {
             done = action();
             bytes *= 2;
         }
-        if bytes > FIRST_USED && is_full(&done) {
+        if bytes > first && is_full(&done) {
             // Before others take it.
             self.try_to_restore();
         }
@@ -293,6 +301,28 @@ mod tests {
                 made.into_iter().for_each(|made| made.join().unwrap().unwrap());
             });
             assert!([deletes_path, last_path].iter().all(|path| path(dir.path()).exists()));
+        }
+    }
+
+    /// Else one that has looked before another has shortened it makes it longer again: without room, which counts as reserved.
+    #[test]
+    fn what_several_give_back_at_once_leaves_no_hole() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let options = StoreOptions { background: Background::Off, ..StoreOptions::new(dir.path()) };
+        let store = Store::open(options).unwrap();
+        let path = deletes_path(dir.path());
+        for _ in 0..200 {
+            std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+            std::thread::scope(|scope| {
+                for bytes in [16 << 10, 512 << 10, 32 << 10, 128 << 10] {
+                    let engine = &store.engine;
+                    scope.spawn(move || assert!(engine.release_reserve(Use::Deletes, bytes)));
+                }
+            });
+            let file = std::fs::metadata(&path).unwrap();
+            assert_eq!(file.len(), (1 << 20) - (688 << 10));
+            assert!(file.blocks() * 512 >= file.len(), "{} bytes of {}", file.blocks() * 512, file.len());
         }
     }
 

@@ -115,6 +115,7 @@ impl Engine {
             return true;
         }
         let _hurry = self.hurry.up();
+        // A round that has begun since is one more than is needed.
         self.wake(|state| state.make_room = true);
         self.disk.await_round(round, until)
     }

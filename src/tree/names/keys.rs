@@ -29,7 +29,7 @@ const MEMORY_MAX: usize = 1 << 20;
 
 /// Keys that are known without asking the store.
 pub struct KnownKeys {
-    pub(in crate::tree) recent: Mutex<LruCache<Vec<u8>, Vec<u8>>>,
+    recent: Mutex<LruCache<Vec<u8>, Vec<u8>>>,
     /// Keys that were written as key files.
     written: SpillMap,
 }
@@ -38,6 +38,18 @@ impl KnownKeys {
     pub fn new(spill_dir: &Path) -> Self {
         let recent = LruCache::new(NonZeroUsize::new(RECENT).unwrap_or(NonZeroUsize::MIN));
         Self { recent: recent.into(), written: SpillMap::new(spill_dir, MEMORY_MAX) }
+    }
+
+    /// The key of an entry that was met lately.
+    pub fn recent(&self, entry: &[u8]) -> Option<Vec<u8>> {
+        self.recent.lock().get(entry).cloned()
+    }
+
+    /// Remembers the shortened name of a row that was met.
+    pub fn note_row(&self, entry: Vec<u8>, name: &[u8], row: &[u8]) {
+        let mut recent = self.recent.lock();
+        recent.put(entry, row.to_vec());
+        recent.put(anywhere(name), row.to_vec());
     }
 
     /// Remembers the shortened name of a column that was met.
@@ -142,7 +154,7 @@ pub(in crate::tree) fn row_entry(table: &TableName, name: &[u8]) -> Vec<u8> {
 }
 
 /// A name stands for one key, whatever it is the name of.
-pub(in crate::tree) fn anywhere(name: &[u8]) -> Vec<u8> {
+fn anywhere(name: &[u8]) -> Vec<u8> {
     join_key(&[b"met", name])
 }
 

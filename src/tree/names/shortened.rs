@@ -1,7 +1,7 @@
 //! Keys of shortened names that are looked for in the store.
 
 use super::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
-use super::keys::{anywhere, column_entry, row_entry};
+use super::keys::{column_entry, row_entry};
 use crate::Result;
 use crate::backend::{HistoryFrom, RowListing, Versions};
 use crate::model::{Qualifier, RowKey, TableName, TimeRange};
@@ -21,8 +21,8 @@ impl Tree {
         name: &[u8],
     ) -> Result<Option<RowKey>> {
         let entry = row_entry(table, name);
-        if let Some(row) = self.keys.recent.lock().get(&entry) {
-            return Ok(Some(row.clone()));
+        if let Some(row) = self.keys.recent(&entry) {
+            return Ok(Some(row));
         }
         if let Some(row) = self.keys.written_row(table, name)? {
             return Ok(Some(row));
@@ -30,9 +30,7 @@ impl Tree {
         for prefix in prefixes {
             let named = |row: &RowKey| spelling.file_name(Level::Row, row, NAME_MAX) == name;
             if let Some(row) = self.search_rows(table, prefix, named)? {
-                let mut recent = self.keys.recent.lock();
-                recent.put(entry, row.clone());
-                recent.put(anywhere(name), row.clone());
+                self.keys.note_row(entry, name, &row);
                 return Ok(Some(row));
             }
         }
@@ -77,8 +75,8 @@ impl Tree {
         (prefixes, stem): (&[Vec<u8>], &[u8]),
         limit: usize,
     ) -> Result<Option<Qualifier>> {
-        if let Some(qualifier) = self.keys.recent.lock().get(&column_entry(family, stem)) {
-            return Ok(Some(qualifier.clone()));
+        if let Some(qualifier) = self.keys.recent(&column_entry(family, stem)) {
+            return Ok(Some(qualifier));
         }
         if let Some(qualifier) = self.keys.written_column(family, stem)? {
             return Ok(Some(qualifier));

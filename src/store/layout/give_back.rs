@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::runs::{Layout, Run, RunExtent};
+use super::structure::Structure;
 use crate::Result;
-use crate::store::layout::runs::{Layout, Run, RunExtent};
-use crate::store::layout::structure::Structure;
 
 impl Structure {
     /// Gives back to the disk what extents of `runs` have before the key from which on they count, if nobody else reads
