@@ -139,9 +139,6 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
             keeper.forget(&job.table)?;
         }
         tell(&mut output, json, &job, (tally, &compared))?;
-        if answer == Answer::No {
-            break;
-        }
     }
     output.finish()?;
     if answer == Answer::Yes {

@@ -122,7 +122,7 @@ pub fn puts(cells: impl Iterator<Item = Cell>) -> Vec<Mutation> {
     restored.into_iter().chain(plain).collect()
 }
 
-/// The tombstones as they were; none of none.
+/// The tombstones as they were, each by itself: one of a family takes the place of those before it in one Delete.
 pub fn deletes(cells: Vec<Cell>) -> Vec<Mutation> {
     let marker = |cell: Cell| {
         let Cell { family, qualifier, timestamp, kind, tags, .. } = cell;
@@ -133,10 +133,9 @@ pub fn deletes(cells: Vec<Cell>) -> Vec<Mutation> {
             CellKind::Tombstone(Tombstone::Family) => DeleteKind::Family { family },
             CellKind::Tombstone(Tombstone::FamilyVersion) => DeleteKind::FamilyVersion { family },
         };
-        Some(DeleteMarker { kind, time: Time::At(timestamp), erases: tags.erases })
+        Some(Mutation::Delete(vec![DeleteMarker { kind, time: Time::At(timestamp), erases: tags.erases }]))
     };
-    let markers: Vec<DeleteMarker> = cells.into_iter().filter_map(marker).collect();
-    if markers.is_empty() { Vec::new() } else { vec![Mutation::Delete(markers)] }
+    cells.into_iter().filter_map(marker).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Export and import: what the one writes the other reads, whatever is in it and wherever it stops.
 
+mod copied;
 mod full;
 mod lines;
 mod loaded;
