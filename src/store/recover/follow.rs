@@ -63,9 +63,10 @@ pub struct Known {
 }
 
 impl Known {
-    /// Up to where damage behind a record may be of what was there; `None`: it is what a power cut, or a kill, leaves.
+    /// Up to where damage behind a record, all of which can be read, may be of what was there; `None`: it is what a power
+    /// cut, or a kill, leaves.
     fn lost_upto(&self, damage: &Damage, last: SeqNo) -> Option<SeqNo> {
-        let was_there = cannot_be_read(damage) || self.written == Written::ThisBoot && !damage.is_cut;
+        let was_there = self.written == Written::ThisBoot && !damage.is_cut;
         let is_owed = last < self.owed;
         let upto = if was_there || self.written == Written::ThisBoot { SeqNo(u64::MAX) } else { self.owed };
         (was_there || is_owed).then_some(upto)
@@ -77,10 +78,22 @@ fn cannot_be_read(damage: &Damage) -> bool {
     damage.unreadable.is_some()
 }
 
-/// How many of what was found, from the end, reach back to the last that cannot be read; 0: there is none.
-fn reach_unreadable(found: &[Found]) -> usize {
-    let last = found.iter().rposition(|found| found.as_ref().is_err_and(cannot_be_read));
-    last.map_or(0, |at| found.len() - at)
+/// How many of what was found in each file, from the end, reach back to the last that cannot be read; 0: there is none.
+struct Unreadable(Vec<usize>);
+
+impl Unreadable {
+    fn of(files: &[Read]) -> Self {
+        let reach = |found: &[Found]| {
+            let last = found.iter().rposition(|found| found.as_ref().is_err_and(cannot_be_read));
+            last.map_or(0, |at| found.len() - at)
+        };
+        Self(files.iter().map(|file| reach(&file.found)).collect())
+    }
+
+    /// Whether something of it is among the `left` last of a file, or in a later one.
+    fn is_behind(&self, file: usize, left: usize) -> bool {
+        (1..=left).contains(&self.0[file]) || self.0[file + 1..].iter().any(|reach| *reach > 0)
+    }
 }
 
 /// Follows the files. `damaged`: numbers of files that make no sense.
@@ -88,7 +101,7 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
     let Known { covered, owed, greatest, .. } = known;
     let mut replay = Replay { last: covered, ..Replay::default() };
     let befores: Vec<Option<SeqNo>> = files.iter().map(|file| file.before).collect();
-    let reach: Vec<usize> = files.iter().map(|file| reach_unreadable(&file.found)).collect();
+    let unreadable = Unreadable::of(&files);
     let (mut met_unreadable, mut is_torn) = (false, false);
     'files: for (at, file) in files.into_iter().enumerate() {
         // One of which not even the header is known may be of a later start, and count.
@@ -113,14 +126,11 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
             let text = format!("{}: what was written before it is gone", file.path.display());
             replay.lost.push(Loss { after: replay.last, upto: before, text, is_named: false, is_open: false });
         }
-        let is_before_unreadable =
-            |left: usize| (1..=left).contains(&reach[at]) || reach[at + 1..].iter().any(|reach| *reach > 0);
         let mut all = file.found.into_iter();
         while let Some(found) = all.next() {
             if let Ok(record) = &found {
                 replay.close_loss(record.seq);
             }
-            let before_next = before_next(all.as_slice());
             match found {
                 Ok(record) if record.seq > takes_over => continue 'files,
                 Ok(record) if record.seq <= replay.last => {}
@@ -131,19 +141,15 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
                 // What follows is in a later file.
                 Err(_) if later.iter().any(|before| *before <= replay.last) => continue 'files,
                 Err(damage) => {
-                    let is_before_unreadable = is_before_unreadable(all.len());
-                    met_unreadable |= cannot_be_read(&damage) || is_before_unreadable;
-                    let most = if is_before_unreadable {
-                        Some(SeqNo(u64::MAX))
-                    } else {
-                        known.lost_upto(&damage, replay.last)
-                    };
+                    let is_near = cannot_be_read(&damage) || unreadable.is_behind(at, all.len());
+                    met_unreadable |= is_near;
+                    let most = if is_near { Some(SeqNo(u64::MAX)) } else { known.lost_upto(&damage, replay.last) };
                     let Some(most) = most else {
                         tell_torn(&file.path, &damage, all);
                         is_torn = true;
                         continue 'files;
                     };
-                    take_rest(&mut replay, &file.path, damage, most.min(before_next));
+                    take_rest(&mut replay, &file.path, damage, most.min(before_next(all.as_slice())));
                 }
             }
         }
