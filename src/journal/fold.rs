@@ -90,7 +90,8 @@ fn read_both(env: &dyn Env, paths: &[PathBuf; 2]) -> Result<([Partial; 2], Vec<P
     Ok((both.map(Result::unwrap_or_default), problems))
 }
 
-fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<Folded>> {
+/// What a file and its copy say; else, where neither has its beginning, the greatest edit of a whole record in them.
+fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<std::result::Result<Folded, Option<u64>>> {
     let paths = [path_of(dir, file, MAIN), path_of(dir, file, COPY)];
     let (read, unread) = read_both(env, &paths)?;
     let both = read.each_ref().map(|read| &read.bytes);
@@ -133,13 +134,12 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<Option<
         let text = format!("{}, offset {offset}: neither it nor its copy can be read", paths[0].display());
         return Err(Error::new(ErrorKind::Io, text));
     }
-    if let Some(folded) = &mut folded {
-        folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);
-        folded.problems.splice(..0, unread);
-        let behind = both.iter().filter_map(|bytes| last_behind(bytes, at, (store, file))).max();
-        folded.shown = folded.state.edit.max(behind.unwrap_or(0));
-    }
-    Ok(folded)
+    let behind = both.iter().filter_map(|bytes| last_behind(bytes, at, (store, file))).max();
+    let Some(mut folded) = folded else { return Ok(Err(behind)) };
+    folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);
+    folded.problems.splice(..0, unread);
+    folded.shown = folded.state.edit.max(behind.unwrap_or(0));
+    Ok(Ok(folded))
 }
 
 /// The greatest number of a whole record behind a place where none is.
@@ -158,16 +158,18 @@ fn is_begun(bytes: &[u8], record: &[u8]) -> bool {
 /// The fold that reaches furthest; `None`: there is no journal.
 pub(super) fn furthest(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<(Folded, Vec<u64>)>> {
     let found = numbers(env, dir)?;
-    let mut best: Option<Folded> = None;
+    let (mut best, mut shown): (Option<Folded>, u64) = (None, 0);
     for file in &found {
-        if let Some(folded) = fold(env, dir, store, *file)?
-            && best.as_ref().is_none_or(|best| folded.state.edit > best.state.edit)
-        {
-            best = Some(folded);
+        match fold(env, dir, store, *file)? {
+            Ok(folded) if best.as_ref().is_none_or(|best| folded.state.edit > best.state.edit) => best = Some(folded),
+            Ok(_) => {}
+            // One that was begun and never finished has none.
+            Err(behind) => shown = shown.max(behind.unwrap_or(0)),
         }
     }
     match best {
         Some(mut best) => {
+            best.shown = best.shown.max(shown);
             if has_aside(env, dir)? {
                 best.shown = u64::MAX;
             }

@@ -308,6 +308,31 @@ fn edits_behind_one_that_both_files_have_lost_show_that_it_was_there() {
     assert!(env.exists(&path("edits.damaged")).unwrap() && env.exists(&path("copy.damaged")).unwrap());
 }
 
+/// Else an older one, whose removal a power cut took back, counts without a word.
+#[test]
+fn edits_of_a_file_whose_beginnings_are_both_damaged_show_that_they_were_there() {
+    let env = SimEnv::new();
+    let mut opened = open(&env);
+    let path = |number: u64, name: &str| Path::new(DIR).join(format!("{number:08}.{name}"));
+    opened.state = opened.journal.commit(&opened.state, &covered(1)).unwrap();
+    drop(opened);
+    let older = ["edits", "copy"].map(|name| (path(1, name), env.read_file(&path(1, name)).unwrap()));
+    env.damage(&path(1, "copy"), |bytes| bytes[25] ^= 1).unwrap();
+    let mut opened = open(&env);
+    for n in 2..5 {
+        opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+    }
+    let last = opened.state.edit;
+    drop(opened);
+    for (path, bytes) in &older {
+        env.create_new(path).unwrap().write_at(bytes, 0).unwrap();
+    }
+    ["edits", "copy"].iter().for_each(|name| env.damage(&path(2, name), |bytes| bytes[25] ^= 1).unwrap());
+    let again = open(&env);
+    assert_eq!((again.state.covered, again.shown), (SeqNo(1), last));
+    assert!(env.exists(&path(2, "edits.damaged")).unwrap() && env.exists(&path(2, "copy.damaged")).unwrap());
+}
+
 /// A disk that stays full refuses the cut, too: who waits for room would wait for ever.
 #[test]
 fn a_journal_that_takes_no_more_says_so_whatever_the_cause_was() {
