@@ -27,6 +27,7 @@ use self::pace::Pace;
 use self::proving::Proving;
 use self::row_locks::RowLocks;
 use self::signals::{SignalState, Signals};
+use self::sizes::Sizes;
 use self::subscribers::Subscribers;
 use self::tracks::Tracks;
 use self::values::Values;
@@ -39,6 +40,7 @@ use super::layout::structure::Structure;
 use super::memory::memtable::{Frozen, Memtable, Memtables};
 use super::options::{Background, StoreOptions};
 use crate::backend::Versions;
+use crate::blob::Blobs;
 use crate::format::key;
 use crate::log::Log;
 use crate::model::{Catalogue, FamilyId, FamilySchema, SeqNo, TableName, TableSchema, TableState, Timestamp};
@@ -109,7 +111,70 @@ pub struct Engine {
     pub idle: Mutex<Option<(SeqNo, crate::env::sync::Instant)>>,
 }
 
+/// What an engine is made of.
+pub struct Given {
+    pub options: StoreOptions,
+    pub hash_key: [u8; 16],
+    pub log: Log,
+    pub blobs: Arc<Blobs>,
+    pub structure: Arc<Structure>,
+    pub progress: Arc<Progress>,
+    pub met: Arc<Met>,
+    pub sizes: Sizes,
+    pub catalogue: Arc<Catalogue>,
+    pub parts: Parts,
+    /// See [`Snapshot::doubt`].
+    pub doubt: Option<SeqNo>,
+    /// The last number that is seen.
+    pub read_point: SeqNo,
+    /// None where nothing is written.
+    pub row_locks: RowLocks,
+    pub unique: Vec<Mutex<()>>,
+    pub state: SignalState,
+    pub clock: Clock,
+}
+
 impl Engine {
+    /// Nothing goes on yet, and nobody is told.
+    pub fn new(given: Given) -> Self {
+        Self {
+            options: given.options,
+            hash_key: given.hash_key,
+            log: given.log,
+            values: Values::new(given.blobs),
+            structure: given.structure,
+            progress: given.progress,
+            catalogue: ArcSwap::new(given.catalogue),
+            altering: Mutex::new(()),
+            declaring: RwLock::new(()),
+            parts: ArcSwap::from_pointee(given.parts),
+            doubt: given.doubt,
+            read_point: AtomicU64::new(given.read_point.0),
+            looks: Arc::default(),
+            tracks: Tracks::default(),
+            row_locks: given.row_locks,
+            unique: given.unique,
+            proving: Proving::default(),
+            indexing: Mutex::new(()),
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            hurry: Hurry::default(),
+            room: Mutex::new(()),
+            room_made: Condvar::new(),
+            signals: Signals { state: Mutex::new(given.state), ..Signals::default() },
+            clock: given.clock,
+            met: given.met,
+            disk: DiskRoom::new(given.sizes),
+            subscribers: Subscribers::default(),
+            followers: Followers::default(),
+            drafted: AtomicU64::new(0),
+            loading: AtomicU64::new(0),
+            snapshotting: Mutex::new(()),
+            retired: Mutex::default(),
+            idle: Mutex::default(),
+        }
+    }
+
     /// The pace of work that somebody waits for.
     pub fn full_pace(&self) -> Pace<'_> {
         Pace::new(&self.signals, &self.hurry, 100)

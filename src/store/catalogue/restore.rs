@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tables::{insert_table, new_family_id};
-use crate::model::{Catalogue, FamilyRules, FamilySchema, TableName, Timestamp};
+use crate::model::{Catalogue, FamilySchema, TableName};
 use crate::store::engine::known_table;
 use crate::{Error, ErrorKind, Result};
 
@@ -15,20 +15,7 @@ pub fn restore_family(catalogue: &mut Catalogue, table: &TableName, name: &str) 
     }
     let id = new_family_id(catalogue);
     catalogue.restored.insert(id);
-    let family = FamilySchema {
-        name: name.to_owned(),
-        id,
-        attributes: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        rules: FamilyRules::default(),
-        complete: None,
-        made_at: Timestamp::ZERO,
-        back_at: None,
-        lives: Vec::new(),
-        constraints: BTreeMap::new(),
-    };
-    schema.declare(family);
+    schema.declare(FamilySchema { id, ..FamilySchema::new(name, BTreeMap::new()) });
     insert_table(catalogue, schema)
 }
 

@@ -2,32 +2,24 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use crate::env::sync::{Condvar, Mutex, RwLock};
+use crate::env::sync::Mutex;
 use crate::store::engine::clock::Clock;
-use crate::store::engine::followers::Followers;
 use crate::store::engine::row_locks::RowLocks;
-use crate::store::engine::subscribers::Subscribers;
-use crate::store::engine::tracks::Tracks;
-use arc_swap::ArcSwap;
 
 use super::{identity, lock};
 use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
 use crate::journal::{Found, Journal, SnapshotRecord, State};
 use crate::log::Log;
-use crate::model::{Catalogue, Timestamp};
+use crate::model::{Catalogue, SeqNo, Timestamp};
 use crate::store::catalogue::change;
 use crate::store::catalogue::index_states::doubt_others;
 use crate::store::catalogue::tables::families_of;
-use crate::store::engine::disk_room::DiskRoom;
-use crate::store::engine::hurry::Hurry;
-use crate::store::engine::proving::Proving;
-use crate::store::engine::signals::{SignalState, Signals};
+use crate::store::engine::signals::SignalState;
 use crate::store::engine::sizes::Sizes;
-use crate::store::engine::values::Values;
-use crate::store::engine::{Engine, Parts};
+use crate::store::engine::{Engine, Given, Parts};
 use crate::store::health::boot;
 use crate::store::health::damage::{Damages, Met};
 use crate::store::health::progress::Progress;
@@ -194,42 +186,24 @@ impl Made {
         let Recovered { memtable, log, last, doubt } = recovered;
         let tables = Memtables { active: Arc::new(memtable), frozen: Vec::new() };
         let parts = Parts { tables: Arc::new(tables), layout: structure.layout() };
-        let engine = Engine {
+        let engine = Engine::new(Given {
             hash_key,
             log,
-            values: Values::new(blobs),
-            catalogue: ArcSwap::new(Arc::clone(&parts.layout.state.catalogue)),
-            altering: Mutex::new(()),
-            declaring: RwLock::new(()),
-            parts: ArcSwap::from_pointee(parts),
+            blobs,
+            catalogue: Arc::clone(&parts.layout.state.catalogue),
+            parts,
             doubt,
-            read_point: AtomicU64::new(last.0),
-            looks: Arc::default(),
-            tracks: Tracks::default(),
+            read_point: last,
             row_locks: RowLocks::new(),
             unique: (0..unique::STRIPES).map(|_| Mutex::new(())).collect(),
-            proving: Proving::default(),
-            indexing: Mutex::new(()),
-            flushing: Mutex::new(()),
-            compacting: Mutex::new(()),
-            hurry: Hurry::default(),
-            room: Mutex::new(()),
-            room_made: Condvar::new(),
-            signals: Signals { state: Mutex::new(state), ..Signals::default() },
+            state,
             structure,
             progress,
             met,
-            disk: DiskRoom::new(sizes),
-            subscribers: Subscribers::default(),
-            followers: Followers::default(),
-            loading: AtomicU64::new(0),
-            drafted: AtomicU64::new(0),
-            snapshotting: Mutex::new(()),
-            retired: Mutex::default(),
-            idle: Mutex::default(),
+            sizes,
             clock: Clock::default(),
             options,
-        };
+        });
         engine.take_tracks();
         engine
     }
@@ -258,43 +232,24 @@ pub struct Reading {
 pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
     let Reading { catalogue, layout, stopped_at } = reading;
     let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
-    let parts = Parts { tables: Arc::default(), layout };
-    let engine = Engine {
+    let engine = Engine::new(Given {
         hash_key: parent.hash_key,
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
-        values: Values::new(Arc::clone(&parent.values.blobs)),
+        blobs: Arc::clone(&parent.values.blobs),
         structure: Arc::clone(&parent.structure),
         progress: Arc::new(Progress::of_snapshot()),
-        catalogue: ArcSwap::from_pointee(catalogue),
-        altering: Mutex::new(()),
-        declaring: RwLock::new(()),
-        parts: ArcSwap::from_pointee(parts),
+        catalogue: Arc::new(catalogue),
+        parts: Parts { tables: Arc::default(), layout },
         doubt: None,
-        read_point: AtomicU64::new(u64::MAX),
-        looks: Arc::default(),
-        tracks: Tracks::default(),
+        read_point: SeqNo(u64::MAX),
         row_locks: RowLocks::default(),
         unique: Vec::new(),
-        proving: Proving::default(),
-        indexing: Mutex::new(()),
-        flushing: Mutex::new(()),
-        compacting: Mutex::new(()),
-        hurry: Hurry::default(),
-        room: Mutex::new(()),
-        room_made: Condvar::new(),
-        signals: Signals::default(),
+        state: SignalState::default(),
         met: Arc::clone(&parent.met),
-        disk: DiskRoom::new(parent.disk.sizes),
-        subscribers: Subscribers::default(),
-        followers: Followers::default(),
-        loading: AtomicU64::new(0),
-        drafted: AtomicU64::new(0),
-        snapshotting: Mutex::new(()),
-        retired: Mutex::default(),
-        idle: Mutex::default(),
+        sizes: parent.disk.sizes,
         clock: Clock::stopped(stopped_at),
         options,
-    };
+    });
     engine.take_tracks();
     engine
 }
