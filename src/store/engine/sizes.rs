@@ -5,11 +5,11 @@ use crate::store::options::StoreOptions;
 const MIB: u64 = 1 << 20;
 
 /// The least that is reserved for flushes and compactions, and for deletes, and its part of what is stored.
-const LAST: (u64, u64) = (256 << 10, 16);
+const LAST: (u64, u64) = (384 << 10, 16);
 const DELETES: (u64, u64) = (64 << 10, 64);
 /// A disk that others cannot fill faster than the reserve grows, bytes: on smaller ones it is whole from the start.
 const LARGE: u64 = 4 << 30;
-/// A compaction's slice on a full disk, at least.
+/// A compaction's slice on a full disk, at least; what ends it may have as much again, and three quarters of [`LAST`] hold it.
 pub const LEAST_SLICE: u64 = MIB / 8;
 
 /// What is kept free of a disk, bytes.

@@ -25,10 +25,7 @@ impl Engine {
     /// Merges `runs`: with the reserve, if it does not go without and makes room in the end.
     pub fn with_room_to_merge<T>(&self, runs: &[Arc<Run>], mut merge: impl FnMut() -> Result<T>) -> Result<T> {
         let merged = match self.stays_for_snapshots(runs) {
-            false => {
-                let about = if self.disk.is_short() { self.slice_bytes(runs) } else { 0 };
-                self.with_much_of_reserve(about, merge)
-            }
+            false => self.merge_with_reserve(merge),
             true if self.lacks_room_beside_snapshots(runs) => return Err(self.full_beside_snapshots()),
             true => merge(),
         };

@@ -51,6 +51,9 @@ impl Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Deletes,
+    /// What makes room only in the end: it leaves deletes their part.
+    Merges,
+    /// Flushes, edits, and what opening a store needs.
     Maintenance,
 }
 
@@ -59,6 +62,7 @@ impl Use {
     fn paths(self, store: &Path) -> Vec<PathBuf> {
         match self {
             Self::Deletes => vec![deletes_path(store)],
+            Self::Merges => vec![last_path(store)],
             Self::Maintenance => paths(store).into(),
         }
     }
@@ -211,8 +215,8 @@ impl Engine {
         }
         let env = &self.options.env;
         let free = env.disk_space(&self.options.path).map_or(0, |space| space.usable);
-        let reserved: u64 = paths(&self.options.path).iter().map(|path| self.len_of(path)).sum();
-        whole.min(((free + reserved) / 2).max(LEAST_SLICE))
+        let reserved = self.len_of(&last_path(&self.options.path));
+        whole.min(((free + reserved) / 4).max(LEAST_SLICE))
     }
 
     /// Bytes of a file; 0 if there is none.
@@ -274,6 +278,24 @@ impl Engine {
             bytes *= 2;
         }
         if bytes > first && is_full(&done) {
+            // Before others take it.
+            self.try_to_restore();
+        }
+        done
+    }
+
+    /// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
+    /// nothing: where it was not enough others take it, and would take what flushes need.
+    pub fn merge_with_reserve<T>(&self, mut merge: impl FnMut() -> Result<T>) -> Result<T> {
+        let [(path, wanted), _] = self.wanted_reserve();
+        let reserved = self.len_of(&path);
+        let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
+        let (mut done, mut released, mut bytes) = (merge(), 0, (reserved / 4).max(FIRST_USED));
+        while is_full(&done) && released < most && self.release_reserve(Use::Merges, bytes) {
+            done = merge();
+            (released, bytes) = (released + bytes, bytes * 2);
+        }
+        if released > 0 && is_full(&done) {
             // Before others take it.
             self.try_to_restore();
         }

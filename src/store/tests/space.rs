@@ -121,6 +121,33 @@ fn who_takes_what_is_given_back_gets_little_of_the_reserve() {
     assert!((1..before / 2).contains(&lost), "{lost} of {before} bytes are gone");
 }
 
+/// Else the first compaction gives all of it to whoever writes faster than it does, and nothing can be deleted.
+#[test]
+fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
+    let (env, disk) = (SimEnv::new(), 300 << 20);
+    env.set_space(Some(disk));
+    let store = open(&env);
+    create(&store, FILES);
+    let row = |n: usize| format!("r{n:04}");
+    (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
+    store.flush(None).unwrap();
+    store.engine.restore_reserve().unwrap();
+    for round in 0..10 {
+        env.fill_disk(disk);
+        // What is given back is taken before it is used.
+        let merged = store.engine.merge_with_reserve(|| {
+            env.fill_disk(disk);
+            Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
+        });
+        assert_eq!(merged.unwrap_err().kind, ErrorKind::NoSpace);
+        (0..20).for_each(|n| unlink(&store, &row(round * 20 + n), "q"));
+        env.fill_disk(disk);
+        store.flush(None).unwrap();
+    }
+    drop(store);
+    assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 1800);
+}
+
 /// Else others take a fifth of it with each open of a store on a full disk.
 #[test]
 fn opening_takes_no_more_of_the_reserve_than_it_needs() {
