@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::engine::Engine;
 use crate::backend::{Change, ChangesPage, ChangesQuery, Committed};
 use crate::env::EnvFile;
-use crate::log::{Becomes, FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
+use crate::log::{FoundCell, HEADER, Record, Tail, Walk, header_of, list_past, past_path};
 use crate::model::{Catalogue, FamilyId, SeqNo, TableName};
 use crate::{Error, ErrorKind, Result};
 
@@ -19,10 +19,6 @@ const PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of the log that a page looks at, about.
 const LOOK_BYTES: u64 = 16 << 20;
 
-/// So long after a follower's last look it is taken to be gone.
-const FOLLOWED_MS: u64 = 60_000;
-/// Bytes of the log's past that are kept for followers where the setting keeps none.
-const FOLLOWED_BYTES: u64 = 128 << 20;
 /// How often a page is begun anew because a file of it went meanwhile.
 const TRIES: usize = 8;
 
@@ -88,206 +84,171 @@ fn bytes_of(committed: &Committed) -> u64 {
     committed.changes.iter().map(|change| of(change) as u64 + 64).sum()
 }
 
-impl Engine {
-    /// See [`crate::backend::Backend::changes`].
-    pub fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
-        self.followers.note_asked(self.now());
-        for _ in 0..TRIES {
-            if let Some(page) = self.changes_now(query)? {
-                return Ok(page);
-            }
+/// See [`crate::backend::Backend::changes`].
+pub fn changes(engine: &Engine, query: &ChangesQuery) -> Result<ChangesPage> {
+    engine.followers.note_asked(engine.now());
+    for _ in 0..TRIES {
+        if let Some(page) = changes_now(engine, query)? {
+            return Ok(page);
         }
-        let dir = self.options.path.join("log");
-        Err(Error::new(ErrorKind::Corrupt, format!("{}: files of the log are gone; run `cellfs check`", dir.display())))
     }
+    let dir = engine.options.path.join("log");
+    Err(Error::new(ErrorKind::Corrupt, format!("{}: files of the log are gone; run `cellfs check`", dir.display())))
+}
 
-    /// `None`: a file that it needs is covered meanwhile, and nobody wants to keep it.
-    fn changes_now(&self, query: &ChangesQuery) -> Result<Option<ChangesPage>> {
-        // Order: before the files are looked at, so that they have all up to it.
-        let limit = self.log.synced_record();
-        let sources = self.sources()?;
-        let gone = sources.first().map_or(self.log.written(), |first| first.before);
-        let names = Names::new(query, &self.catalogue.load());
-        let after = query.after.max(gone);
-        let mut page = ChangesPage { upto: after, gone, ..ChangesPage::default() };
-        let (mut at, mut offset) = self.place_of(&sources, after);
-        let (mut looked, mut given) = (0, 0);
-        while let Some(source) = sources.get(at) {
-            let Some(mut tail) = self.tail_of(source, offset)? else { return Ok(None) };
-            let mut is_over = false;
-            while let Some(record) = self.next_of(&mut tail, source, page.upto)? {
-                // A bulk load, whose cells are in no record: told by itself.
-                let is_load = record.cells.is_empty();
-                let is_full = given >= PAGE_BYTES
-                    || looked + tail.offset - offset >= LOOK_BYTES
-                    || is_load && !page.committed.is_empty();
-                if record.seq > limit || is_full {
-                    (tail.offset, is_over, page.is_last) = (record.offset, true, !is_full);
-                    break;
+/// `None`: a file that it needs is covered meanwhile, and nobody wants to keep it.
+fn changes_now(engine: &Engine, query: &ChangesQuery) -> Result<Option<ChangesPage>> {
+    // Order: before the files are looked at, so that they have all up to it.
+    let limit = engine.log.synced_record();
+    let sources = sources(engine)?;
+    let gone = sources.first().map_or(engine.log.written(), |first| first.before);
+    let names = Names::new(query, &engine.catalogue.load());
+    let after = query.after.max(gone);
+    let mut page = ChangesPage { upto: after, gone, ..ChangesPage::default() };
+    let (mut at, mut offset) = place_of(engine, &sources, after);
+    let (mut looked, mut given) = (0, 0);
+    while let Some(source) = sources.get(at) {
+        let Some(mut tail) = tail_of(engine, source, offset)? else { return Ok(None) };
+        let mut is_over = false;
+        while let Some(record) = next_of(engine, &mut tail, source, page.upto)? {
+            // A bulk load, whose cells are in no record: told by itself.
+            let is_load = record.cells.is_empty();
+            let is_full = given >= PAGE_BYTES
+                || looked + tail.offset - offset >= LOOK_BYTES
+                || is_load && !page.committed.is_empty();
+            if record.seq > limit || is_full {
+                (tail.offset, is_over, page.is_last) = (record.offset, true, !is_full);
+                break;
+            }
+            if record.seq > page.upto {
+                page.upto = record.seq;
+                if is_load {
+                    page.gone = record.seq;
                 }
-                if record.seq > page.upto {
-                    page.upto = record.seq;
-                    if is_load {
-                        page.gone = record.seq;
-                    }
-                    if let Some(committed) = names.committed(record) {
-                        given += bytes_of(&committed);
-                        page.committed.push(committed);
-                    }
+                if let Some(committed) = names.committed(record) {
+                    given += bytes_of(&committed);
+                    page.committed.push(committed);
                 }
             }
-            self.followers.note_place(page.upto, (source.number, tail.offset));
-            if is_over {
-                return Ok(Some(page));
-            }
-            looked += tail.offset - offset;
-            (at, offset) = (at + 1, HEADER);
         }
-        page.is_last = true;
-        Ok(Some(page))
+        engine.followers.note_place(page.upto, (source.number, tail.offset));
+        if is_over {
+            return Ok(Some(page));
+        }
+        looked += tail.offset - offset;
+        (at, offset) = (at + 1, HEADER);
     }
+    page.is_last = true;
+    Ok(Some(page))
+}
 
-    /// All files of the log and of its past, in the order of their records.
-    fn sources(&self) -> Result<Vec<Source>> {
-        let dir = self.options.path.join("log");
-        // Order: what is retired meanwhile is found under one name or the other.
-        let written = self.log.written_files();
-        let past = list_past(&*self.options.env, &dir)?.into_iter();
-        let past = past.map(|number| (number, past_path(&dir, number), None));
-        let mut all: Vec<_> = past.chain(written.into_iter().map(|file| (file.number, file.path, file.end))).collect();
-        all.sort_by_key(|(number, ..)| *number);
-        all.dedup_by_key(|(number, ..)| *number);
-        let mut sources = Vec::with_capacity(all.len());
-        for (number, path, end) in all {
-            match self.before(number, &path)? {
-                Some(before) => sources.push(Source { number, path, end, before, upto: SeqNo(u64::MAX) }),
-                // What it had is gone, and with it all that was before.
-                None => sources.clear(),
-            }
-        }
-        let mut upto = SeqNo(u64::MAX);
-        for source in sources.iter_mut().rev() {
-            source.upto = upto;
-            upto = upto.min(source.before);
-        }
-        // A power cut may bring back one whose records are in a later file.
-        sources.retain(|source| source.before < source.upto);
-        Ok(sources)
-    }
-
-    /// The number that a file's records come after; `None`: the file, or its head, is gone.
-    fn before(&self, number: u64, path: &Path) -> Result<Option<SeqNo>> {
-        if let Some(before) = self.followers.before(number) {
-            return Ok(Some(before));
-        }
-        let Some(file) = self.open_source(number, path)? else { return Ok(None) };
-        let before = match header_of(&*file, number, self.structure.store())? {
-            Some(header) => Some(header.before),
-            // A power cut has left records without it.
-            None => self.walk_file(&*file, number, None)?.map(|walk| walk.header.before),
-        };
-        if let Some(before) = before {
-            self.followers.note_before(number, before);
-        }
-        Ok(before)
-    }
-
-    /// A file of the log under the name that it has now; `None`: under none.
-    fn open_source(&self, number: u64, path: &Path) -> Result<Option<Arc<dyn EnvFile>>> {
-        let (env, past) = (&*self.options.env, past_path(&self.options.path.join("log"), number));
-        for path in [path, &past] {
-            match env.open(path) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                opened => return opened.map(Some).map_err(|e| Error::io(format!("open {}", path.display()), &e)),
-            }
-        }
-        Ok(None)
-    }
-
-    /// The records of a file from an offset on; `None`: it is gone.
-    fn tail_of(&self, source: &Source, offset: u64) -> Result<Option<Tail>> {
-        let Some(file) = self.open_source(source.number, &source.path)? else { return Ok(None) };
-        let len = || file.len().map_err(|e| Error::io(format!("measure {}", source.path.display()), &e));
-        let end = source.end.map_or_else(len, Ok)?;
-        Ok(Some(Tail::new(file, source.number, *self.structure.store(), offset, end)))
-    }
-
-    /// The next record of a file that counts; `upto`: what was looked at by now.
-    fn next_of(&self, tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
-        match tail.next_record() {
-            Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
-            // What a crash has left behind what counts.
-            Err(e) if e.kind == ErrorKind::Corrupt && !self.has_more(source, upto)? => Ok(None),
-            Err(e) => Err(e),
+/// All files of the log and of its past, in the order of their records.
+fn sources(engine: &Engine) -> Result<Vec<Source>> {
+    let dir = engine.options.path.join("log");
+    // Order: what is retired meanwhile is found under one name or the other.
+    let written = engine.log.written_files();
+    let past = list_past(&*engine.options.env, &dir)?.into_iter();
+    let past = past.map(|number| (number, past_path(&dir, number), None));
+    let mut all: Vec<_> = past.chain(written.into_iter().map(|file| (file.number, file.path, file.end))).collect();
+    all.sort_by_key(|(number, ..)| *number);
+    all.dedup_by_key(|(number, ..)| *number);
+    let mut sources = Vec::with_capacity(all.len());
+    for (number, path, end) in all {
+        match before(engine, number, &path)? {
+            Some(before) => sources.push(Source { number, path, end, before, upto: SeqNo(u64::MAX) }),
+            // What it had is gone, and with it all that was before.
+            None => sources.clear(),
         }
     }
-
-    /// Whether a file, which is damaged, has a record that counts behind a number, whole or not. Not every number has one.
-    fn has_more(&self, source: &Source, upto: SeqNo) -> Result<bool> {
-        if upto.max(source.before) >= source.upto {
-            return Ok(false);
-        }
-        let Some(file) = self.open_source(source.number, &source.path)? else { return Ok(true) };
-        let Some(mut walk) = self.walk_file(&*file, source.number, source.end)? else { return Ok(true) };
-        let mut numbers = std::iter::from_fn(|| walk.next_found()).map(|found| match found {
-            Ok(record) => Some(record.seq),
-            Err(damage) => damage.seq,
-        });
-        // What nobody can tell the number of is torn: of what was synced a head is left.
-        Ok(numbers.any(|seq| seq.is_some_and(|seq| upto < seq && seq <= source.upto)))
+    let mut upto = SeqNo(u64::MAX);
+    for source in sources.iter_mut().rev() {
+        source.upto = upto;
+        upto = upto.min(source.before);
     }
+    // A power cut may bring back one whose records are in a later file.
+    sources.retain(|source| source.before < source.upto);
+    Ok(sources)
+}
 
-    /// All that can be read of a file. Memory: a file of the log.
-    fn walk_file(&self, file: &dyn EnvFile, number: u64, end: Option<u64>) -> Result<Option<Walk<'_>>> {
-        let failed = |e: std::io::Error| Error::io(format!("read log file {number}"), &e);
-        let len = end.map_or_else(|| file.len().map_err(failed), Ok)?;
-        let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
-        file.read_at(&mut bytes, 0).map_err(failed)?;
-        Walk::of(bytes, number, self.structure.store())
+/// The number that a file's records come after; `None`: the file, or its head, is gone.
+fn before(engine: &Engine, number: u64, path: &Path) -> Result<Option<SeqNo>> {
+    if let Some(before) = engine.followers.before(number) {
+        return Ok(Some(before));
     }
-
-    /// The file, and the offset in it, from which on all records after a number are.
-    fn place_of(&self, sources: &[Source], after: SeqNo) -> (usize, u64) {
-        let known = self.followers.place_of(after).and_then(|(number, offset)| {
-            let at = sources.iter().position(|source| source.number == number)?;
-            sources[at].end.is_none_or(|end| offset <= end).then_some((at, offset))
-        });
-        known.unwrap_or_else(|| {
-            let at = sources.iter().rposition(|source| source.before <= after);
-            (at.unwrap_or(0), HEADER)
-        })
+    let Some(file) = open_source(engine, number, path)? else { return Ok(None) };
+    let before = match header_of(&*file, number, engine.structure.store())? {
+        Some(header) => Some(header.before),
+        // A power cut has left records without it.
+        None => walk_file(engine, &*file, number, None)?.map(|walk| walk.header.before),
+    };
+    if let Some(before) = before {
+        engine.followers.note_before(number, before);
     }
+    Ok(before)
+}
 
-    /// Bytes of the log's past that are kept.
-    pub fn retained(&self) -> u64 {
-        let set = self.catalogue.load().settings.changes_retain();
-        let asked = self.followers.last_asked_ms(self.now());
-        if set == 0 && asked < FOLLOWED_MS { FOLLOWED_BYTES } else { set }
-    }
-
-    /// Removes what of the log is covered and no longer kept.
-    pub fn retire_log(&self, covered: SeqNo) {
-        let most = self.retained();
-        let becomes = if most > 0 { Becomes::Past } else { Becomes::Gone };
-        if becomes == Becomes::Past {
-            self.followers.note_kept();
-        }
-        self.log.remove_covered(covered, becomes);
-        self.prune_past(most);
-    }
-
-    /// Removes what was kept for followers, once they have left.
-    pub fn release_past(&self) {
-        if self.followers.may_keep() && self.retained() == 0 {
-            self.followers.note_released();
-            self.prune_past(0);
+/// A file of the log under the name that it has now; `None`: under none.
+fn open_source(engine: &Engine, number: u64, path: &Path) -> Result<Option<Arc<dyn EnvFile>>> {
+    let (env, past) = (&*engine.options.env, past_path(&engine.options.path.join("log"), number));
+    for path in [path, &past] {
+        match env.open(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            opened => return opened.map(Some).map_err(|e| Error::io(format!("open {}", path.display()), &e)),
         }
     }
+    Ok(None)
+}
 
-    /// Removes the oldest of the log's past until it takes no more than so many bytes.
-    pub fn prune_past(&self, most: u64) {
-        if let Err(e) = crate::log::prune(&*self.options.env, &self.options.path.join("log"), most) {
-            log::warn!("{e}; it is tried again");
-        }
+/// The records of a file from an offset on; `None`: it is gone.
+fn tail_of(engine: &Engine, source: &Source, offset: u64) -> Result<Option<Tail>> {
+    let Some(file) = open_source(engine, source.number, &source.path)? else { return Ok(None) };
+    let len = || file.len().map_err(|e| Error::io(format!("measure {}", source.path.display()), &e));
+    let end = source.end.map_or_else(len, Ok)?;
+    Ok(Some(Tail::new(file, source.number, *engine.structure.store(), offset, end)))
+}
+
+/// The next record of a file that counts; `upto`: what was looked at by now.
+fn next_of(engine: &Engine, tail: &mut Tail, source: &Source, upto: SeqNo) -> Result<Option<Record>> {
+    match tail.next_record() {
+        Ok(record) => Ok(record.filter(|record| record.seq <= source.upto)),
+        // What a crash has left behind what counts.
+        Err(e) if e.kind == ErrorKind::Corrupt && !has_more(engine, source, upto)? => Ok(None),
+        Err(e) => Err(e),
     }
+}
+
+/// Whether a file, which is damaged, has a record that counts behind a number, whole or not. Not every number has one.
+fn has_more(engine: &Engine, source: &Source, upto: SeqNo) -> Result<bool> {
+    if upto.max(source.before) >= source.upto {
+        return Ok(false);
+    }
+    let Some(file) = open_source(engine, source.number, &source.path)? else { return Ok(true) };
+    let Some(mut walk) = walk_file(engine, &*file, source.number, source.end)? else { return Ok(true) };
+    let mut numbers = std::iter::from_fn(|| walk.next_found()).map(|found| match found {
+        Ok(record) => Some(record.seq),
+        Err(damage) => damage.seq,
+    });
+    // What nobody can tell the number of is torn: of what was synced a head is left.
+    Ok(numbers.any(|seq| seq.is_some_and(|seq| upto < seq && seq <= source.upto)))
+}
+
+/// All that can be read of a file. Memory: a file of the log.
+fn walk_file<'e>(engine: &'e Engine, file: &dyn EnvFile, number: u64, end: Option<u64>) -> Result<Option<Walk<'e>>> {
+    let failed = |e: std::io::Error| Error::io(format!("read log file {number}"), &e);
+    let len = end.map_or_else(|| file.len().map_err(failed), Ok)?;
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+    file.read_at(&mut bytes, 0).map_err(failed)?;
+    Walk::of(bytes, number, engine.structure.store())
+}
+
+/// The file, and the offset in it, from which on all records after a number are.
+fn place_of(engine: &Engine, sources: &[Source], after: SeqNo) -> (usize, u64) {
+    let known = engine.followers.place_of(after).and_then(|(number, offset)| {
+        let at = sources.iter().position(|source| source.number == number)?;
+        sources[at].end.is_none_or(|end| offset <= end).then_some((at, offset))
+    });
+    known.unwrap_or_else(|| {
+        let at = sources.iter().rposition(|source| source.before <= after);
+        (at.unwrap_or(0), HEADER)
+    })
 }

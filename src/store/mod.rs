@@ -18,6 +18,7 @@ mod options;
 mod plan;
 mod read;
 mod recover;
+mod scan;
 mod secondary;
 mod serve;
 mod snapshot;
@@ -28,6 +29,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use crate::store::extents::flush;
+use crate::store::recover::rescue;
+use crate::store::snapshot::snapshots;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,7 +104,7 @@ impl Store {
         match opening::open(options.clone()) {
             Ok((engine, lock)) => {
                 let engine = Arc::new(engine);
-                engine.begin_reserve();
+                reserve::begin_reserve(&engine);
                 Ok(Self::with(engine, Access::Full, Some(lock)))
             }
             Err(e) if e.kind != ErrorKind::NoSpace => Err(e),
@@ -133,7 +137,7 @@ impl Store {
         if let Some(store) = kept.get(name) {
             return Ok(Arc::clone(store));
         }
-        let engine = self.engine.open_kept(name)?;
+        let engine = snapshots::open_kept(&self.engine, name)?;
         let store = Arc::new(Self::with(engine, Access::Snapshot(name.to_owned()), None));
         kept.put(name.to_owned(), Arc::clone(&store));
         Ok(store)
@@ -220,13 +224,13 @@ impl Store {
             self.seal_at_end()?;
             self.engine.log.drop_spare();
         }
-        self.engine.sync_log()
+        rescue::sync_log(&self.engine)
     }
 
     /// The file of large values that is written gets its table; without one, as on a full disk, it is read through by the
     /// next open. What has to be on the disk is synced all the same.
     fn seal_at_end(&self) -> Result<()> {
-        match self.engine.with_reserve(|| self.engine.values.blobs.seal()) {
+        match reserve::with_reserve(&self.engine, || self.engine.values.blobs.seal()) {
             Err(e) if e.kind != ErrorKind::Poisoned => {
                 log::warn!("at the end: {e}; the next open reads through it");
                 Ok(())
@@ -242,7 +246,7 @@ impl Store {
         if held < FLUSHED_AT_END {
             return;
         }
-        if let Err(e) = self.engine.flush() {
+        if let Err(e) = flush::flush(&self.engine) {
             log::warn!("flush at the end: {e}; the log has it all");
         }
     }
@@ -258,7 +262,7 @@ impl Drop for Store {
             self.flush_at_end();
         }
         // Without `close` nobody waits for the answer.
-        if let Err(e) = self.engine.sync_log() {
+        if let Err(e) = rescue::sync_log(&self.engine) {
             log::error!("the last sync of the store: {e}");
         }
     }

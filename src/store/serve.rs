@@ -16,6 +16,34 @@ use crate::model::{
     Durability, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, Scan, TableName, TakePiece,
     TimeRange, Timestamp,
 };
+use crate::store::catalogue::change::alter;
+use crate::store::check;
+use crate::store::extents::flush;
+use crate::store::feed;
+use crate::store::jobs::build;
+use crate::store::jobs::compact;
+use crate::store::jobs::expire;
+use crate::store::jobs::purge_deleted;
+use crate::store::jobs::worker;
+use crate::store::read::columns::list_columns;
+use crate::store::read::count;
+use crate::store::read::draw;
+use crate::store::read::get;
+use crate::store::read::history::list_around;
+use crate::store::read::history::list_history;
+use crate::store::read::lookup;
+use crate::store::read::lookup::filled;
+use crate::store::read::point;
+use crate::store::read::stats;
+use crate::store::recover::rescue;
+use crate::store::scan;
+use crate::store::snapshot::bring_back;
+use crate::store::snapshot::snapshots;
+use crate::store::space::room;
+use crate::store::write::apply;
+use crate::store::write::many;
+use crate::store::write::relocate;
+use crate::store::write::rename;
 use crate::{Error, ErrorKind, Result};
 
 impl Store {
@@ -88,28 +116,28 @@ impl Backend for Store {
 
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
         system::check_change(&change)?;
-        self.changeable()?.alter(change, origin)
+        alter(self.changeable()?, change, origin)
     }
 
     fn check(&self, tell: &mut dyn FnMut(CheckEvent) -> Result<()>) -> Result<CheckSummary> {
-        self.engine.check(tell)
+        check::check_open(&self.engine, tell)
     }
 
     fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
         let before = self.engine.catalogue.load_full();
-        self.noted_pieces(take, |take| self.of(&get.table).get_pieces(get, take))?;
+        self.noted_pieces(take, |take| get::get_pieces(self.of(&get.table), get, take))?;
         if self.engine.is_stored(&before, &get.table) { Ok(()) } else { Err(replaced(&get.table)) }
     }
 
     fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
         let before = self.engine.catalogue.load_full();
-        self.noted_pieces(take, |take| self.of(&scan.table).scan_pieces(scan, take))?;
+        self.noted_pieces(take, |take| scan::scan_pieces(self.of(&scan.table), scan, take))?;
         if self.engine.is_stored(&before, &scan.table) { Ok(()) } else { Err(replaced(&scan.table)) }
     }
 
     fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
         let (before, table) = (self.engine.catalogue.load_full(), scan.table.clone());
-        let mut rows = self.of(&table).scan(scan)?;
+        let mut rows = scan::scan(self.of(&table), scan)?;
         let mut is_over = false;
         Ok(Box::new(std::iter::from_fn(move || {
             let next = rows.next();
@@ -119,11 +147,11 @@ impl Backend for Store {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
-        self.engine.noted(self.changeable_in(&mutations.table)?.mutate(mutations, condition))
+        self.engine.noted(apply::mutate(self.changeable_in(&mutations.table)?, mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
-        self.engine.noted(self.changeable_in(&rows.table)?.mutate_rows(rows))
+        self.engine.noted(many::mutate_rows(self.changeable_in(&rows.table)?, rows))
     }
 
     fn bulk_load(&self, table: &TableName) -> Result<Option<Box<dyn BulkLoad>>> {
@@ -144,30 +172,33 @@ impl Backend for Store {
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.steady(&column.table, || self.of(&column.table).newest(column, range))
+        self.steady(&column.table, || point::newest(self.of(&column.table), column, range))
     }
 
     fn read_value(&self, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
         let engine = if system::holds(cell) { self.system.engine(&self.engine.catalogue) } else { &self.engine };
-        self.engine.noted(engine.read_value(cell, offset, len))
+        self.engine.noted(lookup::read_value(engine, cell, offset, len))
     }
 
     fn filled(&self, cell: &CellInfo) -> Result<u64> {
-        self.engine.filled(cell)
+        filled(&self.engine, cell)
     }
 
     fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
-        self.steady(&listing.table, || self.of(&listing.table).list_rows(listing))
+        self.steady(&listing.table, || point::list_rows(self.of(&listing.table), listing))
     }
 
     fn count_rows(&self, scan: &Scan) -> Result<Option<u64>> {
-        self.steady(&scan.table, || self.of(&scan.table).count_rows(scan))
+        self.steady(&scan.table, || count::count_rows(self.of(&scan.table), scan))
     }
 
     fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
-        self.engine.noted(
-            self.changeable_in(&from.table).and(self.changeable_in(&to.table))?.rename_directory(from, to, origin),
-        )
+        self.engine.noted(relocate::rename_directory(
+            self.changeable_in(&from.table).and(self.changeable_in(&to.table))?,
+            from,
+            to,
+            origin,
+        ))
     }
 
     fn leave(&self, directory: &Directory) -> Result<()> {
@@ -176,7 +207,7 @@ impl Backend for Store {
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {
-        self.steady(table, || self.of(table).list_families(table, row, range, which))
+        self.steady(table, || point::list_families(self.of(table), table, row, range, which))
     }
 
     fn list_history(
@@ -187,7 +218,7 @@ impl Backend for Store {
         from: Option<&HistoryFrom>,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.steady(table, || self.of(table).list_history((table, row, family), from, limit))
+        self.steady(table, || list_history(self.of(table), (table, row, family), from, limit))
     }
 
     fn list_columns(
@@ -199,7 +230,7 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        self.steady(table, || self.of(table).list_columns((table, row, family), after, range, limit))
+        self.steady(table, || list_columns(self.of(table), (table, row, family), after, range, limit))
     }
 
     fn list_versions(
@@ -209,7 +240,7 @@ impl Backend for Store {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<CellInfo>> {
-        self.steady(&column.table, || self.of(&column.table).list_versions(column, which, before, limit))
+        self.steady(&column.table, || point::list_versions(self.of(&column.table), column, which, before, limit))
     }
 
     fn last_columns(
@@ -219,25 +250,26 @@ impl Backend for Store {
         range: TimeRange,
         limit: usize,
     ) -> Result<Option<Vec<Qualifier>>> {
-        self.steady(table, || self.of(table).last_columns((table, row, family), before, range, limit)).map(Some)
+        self.steady(table, || point::last_columns(self.of(table), (table, row, family), before, range, limit)).map(Some)
     }
 
     fn draw_piece(&self, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
-        self.steady(table, || self.of(table).draw_piece(table, range, number))
+        self.steady(table, || draw::draw_piece(self.of(table), table, range, number))
     }
 
     fn may_expire(&self, table: &TableName) -> Result<bool> {
-        Ok(self.of(table).may_expire(table))
+        Ok(expire::may_expire(self.of(table), table))
     }
 
     fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        self.steady(&column.table, || self.of(&column.table).list_around(column, timestamp, count))
+        self.steady(&column.table, || list_around(self.of(&column.table), column, timestamp, count))
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        self.engine.noted(
-            self.changeable_in(&rename.from.table).and(self.changeable_in(&rename.to.table))?.rename_cell(rename),
-        )
+        self.engine.noted(rename::rename_cell(
+            self.changeable_in(&rename.from.table).and(self.changeable_in(&rename.to.table))?,
+            rename,
+        ))
     }
 
     fn set_attributes(
@@ -247,12 +279,12 @@ impl Backend for Store {
         change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
-        self.engine.noted(self.changeable_in(&column.table)?.set_attributes(column, cell, change, origin))
+        self.engine.noted(rename::set_attributes(self.changeable_in(&column.table)?, column, cell, change, origin))
     }
 
     fn sync(&self) -> Result<()> {
         match self.access {
-            Access::Full => self.engine.sync_log(),
+            Access::Full => rescue::sync_log(&self.engine),
             Access::Snapshot(_) | Access::Reading(_) => Ok(()),
         }
     }
@@ -262,10 +294,10 @@ impl Backend for Store {
             super::engine::known_table(&self.of(name).catalogue.load(), name)?;
         }
         let engine = self.changeable()?;
-        engine.flush()?;
+        flush::flush(engine)?;
         // No thread does it.
-        if engine.options.background == Background::Off && engine.has_to_build() {
-            engine.build_indexes()?;
+        if engine.options.background == Background::Off && build::has_to_build(engine) {
+            build::build_indexes(engine)?;
         }
         Ok(())
     }
@@ -275,24 +307,24 @@ impl Backend for Store {
         if table.is_system() {
             return super::engine::known_table(&self.of(table).catalogue.load(), table).map(drop);
         }
-        self.changeable()?.compact(table, family, kind)
+        compact::compact(self.changeable()?, table, family, kind)
     }
 
     fn purge(&self, scope: &PurgeScope) -> Result<()> {
-        self.changeable_in(&scope.table)?.purge_deleted(scope)
+        purge_deleted::purge_deleted(self.changeable_in(&scope.table)?, scope)
     }
 
     fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        self.engine.snapshots()
+        snapshots::snapshots(&self.engine)
     }
 
     fn create_snapshot(&self, name: &str, table: Option<&TableName>) -> Result<()> {
         table.map_or(Ok(()), system::check)?;
-        self.changeable()?.create_snapshot(name, table)
+        snapshots::create_snapshot(self.changeable()?, name, table)
     }
 
     fn delete_snapshot(&self, name: &str) -> Result<()> {
-        let deleted = self.changeable()?.delete_snapshot(name);
+        let deleted = snapshots::delete_snapshot(self.changeable()?, name);
         self.kept.lock().pop(name);
         deleted
     }
@@ -306,23 +338,25 @@ impl Backend for Store {
 
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
         let engine = self.changeable()?;
-        let restored = engine.restore_tables(restoration, origin);
-        restored.map_err(|e| if e.kind == ErrorKind::Io { engine.of_snapshot(&restoration.snapshot, e) } else { e })
+        let restored = bring_back::restore_tables(engine, restoration, origin);
+        restored.map_err(|e| {
+            if e.kind == ErrorKind::Io { snapshots::of_snapshot(engine, &restoration.snapshot, e) } else { e }
+        })
     }
 
     fn status(&self) -> Result<Status> {
         let reads_alone = self.no_changes().map(|why| why.refusal(&self.engine.options.path).message);
-        Ok(Status { reads_alone, ..self.engine.status()? })
+        Ok(Status { reads_alone, ..worker::status(&self.engine)? })
     }
 
     fn table_numbers(&self, table: &TableName) -> Result<Vec<FamilyNumbers>> {
-        self.of(table).table_numbers(table)
+        stats::table_numbers(self.of(table), table)
     }
 
     fn changes(&self, query: &ChangesQuery) -> Result<ChangesPage> {
         query.table.as_ref().map_or(Ok(()), system::check)?;
         match self.access {
-            super::Access::Full => self.engine.changes(query),
+            super::Access::Full => feed::changes(&self.engine, query),
             _ => Err(Error::new(
                 ErrorKind::Unsupported,
                 "changes are followed in the store itself, while it is written to",
@@ -331,11 +365,11 @@ impl Backend for Store {
     }
 
     fn table_columns(&self, table: &TableName) -> Result<Vec<FamilyColumns>> {
-        self.of(table).table_columns(table)
+        stats::table_columns(self.of(table), table)
     }
 
     fn columns_page(&self, page: &ColumnsPage) -> Result<Vec<ColumnNumbers>> {
-        self.steady(&page.table, || self.of(&page.table).columns_page(page))
+        self.steady(&page.table, || stats::columns_page(self.of(&page.table), page))
     }
 
     fn value_limit(&self) -> u64 {
@@ -348,8 +382,8 @@ impl Backend for Store {
 
     fn check_room(&self) -> Result<()> {
         self.engine.log.check_poison()?;
-        self.engine.await_room(true);
-        self.engine.check_reserve(0)
+        room::await_room(&self.engine, true);
+        room::check_reserve(&self.engine, 0)
     }
 
     fn now(&self) -> Timestamp {
@@ -357,7 +391,7 @@ impl Backend for Store {
     }
 
     fn moment(&self, table: &TableName) -> Result<Timestamp> {
-        self.of(table).moment(table)
+        point::moment(self.of(table), table)
     }
 
     fn hash_key(&self) -> [u8; 16] {

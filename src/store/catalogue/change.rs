@@ -10,14 +10,17 @@ use super::restore::{restore_family, unset_for_restore};
 use super::tables::{check_new_name, insert_table, new_family_id, new_table_id, no_namespace, truncate};
 use super::{attribute_times, complete, dropped};
 use crate::backend::Event;
-use crate::journal::{CatalogueDelta, Edit, Item, Unsaved};
+use crate::journal::{CatalogueDelta, Edit, Item};
 use crate::model::declared::attributes::namespace_property;
 use crate::model::{
     Catalogue, CatalogueChange, FamilyId, NamespaceSchema, Origin, TableName, TableSchema, TableState, Timestamp,
     check_namespace,
 };
+use crate::store::catalogue::prove;
+use crate::store::engine::edits;
 use crate::store::engine::{Engine, known_table};
 use crate::store::layout::runs::Layout;
+use crate::store::space::room;
 use crate::{Error, ErrorKind, Result};
 
 /// Namespaces that always exist.
@@ -222,89 +225,66 @@ fn is_made(catalogue: &Catalogue, change: &CatalogueChange) -> bool {
     }
 }
 
-impl Engine {
-    /// Checks, applies, makes durable and publishes a change.
-    pub fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
-        if is_made(&self.catalogue.load(), &change) {
-            self.await_room(true);
-            self.check_reserve(0)?;
-        }
-        let proven = self.prove(&change)?;
-        let changed = self.change_catalogue(|catalogue, now| {
-            Proven::covers(proven.as_ref(), catalogue, &change)?;
-            apply(catalogue, change, origin, now)
-        });
-        changed.map_err(|e| self.told_full(e))
+/// Checks, applies, makes durable and publishes a change.
+pub fn alter(engine: &Engine, change: CatalogueChange, origin: Origin) -> Result<()> {
+    if is_made(&engine.catalogue.load(), &change) {
+        room::await_room(engine, true);
+        room::check_reserve(engine, 0)?;
     }
+    let proven = prove::prove(engine, &change)?;
+    let changed = change_catalogue(engine, |catalogue, now| {
+        Proven::covers(proven.as_ref(), catalogue, &change)?;
+        apply(catalogue, change, origin, now)
+    });
+    changed.map_err(|e| room::told_full(engine, e))
+}
 
-    /// A change that may or may not be found at the next start: nothing more is acknowledged that could depend on it.
-    pub fn unsaved(&self, Unsaved { error, is_unknown }: Unsaved) -> Error {
-        if !is_unknown {
-            return error;
-        }
+/// As [`alter`], of a change that gives the events it causes.
+pub fn change_catalogue(
+    engine: &Engine,
+    change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>,
+) -> Result<()> {
+    change_with(engine, |catalogue, now| Ok((change(catalogue, now)?, Vec::new())))
+}
+
+/// As [`change_catalogue`], with other parts of the same edit.
+pub fn change_with(
+    engine: &Engine,
+    change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<(Vec<Event>, Vec<Item>)>,
+) -> Result<()> {
+    let events = {
+        let _one = engine.turns.alter();
+        engine.log.check_poison()?;
+        let (before, now) = (engine.catalogue.load_full(), engine.now());
+        let mut catalogue = (*before).clone();
+        let (events, items) = change(&mut catalogue, now)?;
+        attribute_times::note(&before, &mut catalogue, now);
+        complete::note(&before, &mut catalogue, now, &|family| complete::may_be_full(engine, family));
         #[cfg(test)]
-        if self.breaks(crate::store::options::Broken::ForgetsUnknown) {
-            return error;
-        }
-        let reason = format!("{error}; nothing is acknowledged before");
-        self.log.set_poison(reason.clone());
-        Error::new(ErrorKind::Poisoned, reason)
-    }
-
-    /// As [`Engine::alter`], of a change that gives the events it causes.
-    pub fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<Vec<Event>>) -> Result<()> {
-        self.change_with(|catalogue, now| Ok((change(catalogue, now)?, Vec::new())))
-    }
-
-    /// As [`Engine::change_catalogue`], with other parts of the same edit.
-    pub fn change_with(
-        &self,
-        change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<(Vec<Event>, Vec<Item>)>,
-    ) -> Result<()> {
-        let events = {
-            let _one = self.altering.lock();
-            self.log.check_poison()?;
-            let (before, now) = (self.catalogue.load_full(), self.now());
-            let mut catalogue = (*before).clone();
-            let (events, items) = change(&mut catalogue, now)?;
-            attribute_times::note(&before, &mut catalogue, now);
-            complete::note(&before, &mut catalogue, now, &|family| self.may_be_full(family));
-            #[cfg(test)]
-            let is_awaited = !self.breaks(crate::store::options::Broken::WritesUndeclared);
-            #[cfg(not(test))]
-            let is_awaited = true;
-            // Order: those that write by the old one are done before the answer; and before the journal is locked, which
-            // they may need for a file of large values.
-            let _writers = is_awaited.then(|| self.declaring.write());
-            let told = events_of_system(&before, &catalogue);
-            let changed = self.change(
-                |layout| Ok(edit_of(layout, &before, &catalogue, items)),
-                |layout| {
-                    self.take_runs(layout);
-                    // Order: new families can be read before anyone hears of them, old ones until nobody does.
-                    self.show(&Arc::new(layout.with_gone(&self.layout())), |_| None);
-                    self.catalogue.store(Arc::clone(&layout.state.catalogue));
-                    self.show(layout, |_| None);
-                },
-            );
-            changed?;
-            [events, told].concat()
-        };
-        self.wake(|state| (state.compact, state.index) = (true, true));
-        self.subscribers.announce(&events);
-        Ok(())
-    }
-
-    /// As [`crate::store::layout::structure::Structure::commit`]; an outcome that is not known ends all acknowledgements.
-    pub fn change<T>(
-        &self,
-        edit: impl FnOnce(&Layout) -> Result<Edit>,
-        publish: impl FnOnce(&Arc<Layout>) -> T,
-    ) -> Result<T> {
-        let done = self.structure.commit(edit, publish).map_err(|unsaved| self.unsaved(unsaved));
-        self.structure.collect();
-        done
-    }
+        let is_awaited = !engine.breaks(crate::store::options::Broken::WritesUndeclared);
+        #[cfg(not(test))]
+        let is_awaited = true;
+        // Order: those that write by the old one are done before the answer; and before the journal is locked, which
+        // they may need for a file of large values.
+        let _writers = is_awaited.then(|| engine.turns.declare());
+        let told = events_of_system(&before, &catalogue);
+        let changed = edits::commit(
+            engine,
+            |layout| Ok(edit_of(layout, &before, &catalogue, items)),
+            |layout| {
+                engine.tracks.take_runs(layout);
+                // Order: new families can be read before anyone hears of them, old ones until nobody does.
+                engine.show(&Arc::new(layout.with_gone(&engine.layout())), |_| None);
+                engine.catalogue.store(Arc::clone(&layout.state.catalogue));
+                engine.show(layout, |_| None);
+            },
+        );
+        changed?;
+        [events, told].concat()
+    };
+    engine.wake(|state| (state.compact, state.index) = (true, true));
+    engine.subscribers.announce(&events);
+    Ok(())
 }
 
 /// The edit of a change of the catalogue: what belongs to nothing that is kept goes with it.

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::Result;
-use crate::backend::PurgeScope;
 use crate::model::{Catalogue, Complete, FamilyId, FamilyRules, FamilySchema, KeepDeleted, Timestamp};
 use crate::store::engine::Engine;
+use crate::store::read::stats;
 
 /// Notes of families whose rules keep more since a change. `was_full`: whether one of the family's columns may have had
 /// as many versions as it kept.
@@ -51,25 +50,10 @@ fn lack(
     [versions, ttl, deleted, purged].into_iter().fold(None, Complete::later)
 }
 
-impl Engine {
-    /// Whether a column of a family may have as many versions as are kept, by the numbers of each qualifier.
-    pub fn may_be_full(&self, family: &FamilySchema) -> bool {
-        let versions = u64::from(family.rules.versions);
-        // What cannot be read may be anything.
-        let columns = self.family_columns(family).ok().flatten();
-        columns.is_none_or(|columns| columns.iter().any(|column| column.cells >= versions))
-    }
-
-    /// Notes that what families kept is purged; before it goes.
-    pub fn note_purge(&self, scope: &PurgeScope) -> Result<()> {
-        self.change_catalogue(|catalogue, now| {
-            let families = catalogue.tables.get_mut(&scope.table).into_iter().flat_map(|table| &mut table.families);
-            for (_, family) in families.filter(|(name, _)| scope.family.as_ref().is_none_or(|of| of == *name)) {
-                let because = "`cellfs purge` took what was kept until then".to_owned();
-                family.complete = Complete::later(family.complete.take(), Some(Complete { from: now, because }));
-            }
-            catalogue.version += 1;
-            Ok(Vec::new())
-        })
-    }
+/// Whether a column of a family may have as many versions as are kept, by the numbers of each qualifier.
+pub fn may_be_full(engine: &Engine, family: &FamilySchema) -> bool {
+    let versions = u64::from(family.rules.versions);
+    // What cannot be read may be anything.
+    let columns = stats::family_columns(engine, family).ok().flatten();
+    columns.is_none_or(|columns| columns.iter().any(|column| column.cells >= versions))
 }

@@ -3,11 +3,8 @@
 use super::index_states::family_is_back;
 use super::prove::check_required;
 use super::tables::{check_new_name, insert_table, truncate};
-use crate::model::{
-    Catalogue, CatalogueChange, Dropped, DroppedThing, FamilySchema, NamespaceSchema, Origin, TableId, TableName,
-    Timestamp,
-};
-use crate::store::engine::{Engine, known_table};
+use crate::model::{Catalogue, Dropped, DroppedThing, FamilySchema, NamespaceSchema, TableId, TableName, Timestamp};
+use crate::store::engine::known_table;
 use crate::{Error, ErrorKind, Result};
 
 /// How long what was dropped is kept where PURGE_DELETED_AFTER is not set: 30 days.
@@ -215,7 +212,7 @@ pub fn forget(catalogue: &mut Catalogue, now: Timestamp) {
     forget_namespaces(catalogue);
 }
 
-fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
+pub fn is_due(dropped: &Dropped, now: Timestamp) -> bool {
     dropped.until.is_some_and(|until| until <= now)
 }
 
@@ -228,16 +225,5 @@ pub fn rename_namespace(catalogue: &mut Catalogue, from: &str, to: &str) {
         {
             table.name.namespace = to.into();
         }
-    }
-}
-
-impl Engine {
-    /// What was dropped and whose time has passed goes for good.
-    pub fn forget_dropped(&self) -> Result<()> {
-        let now = self.now();
-        if !self.catalogue.load().dropped.iter().any(|dropped| is_due(dropped, now)) {
-            return Ok(());
-        }
-        self.alter(CatalogueChange::ForgetDropped, Origin::default())
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::tables::new_family_id;
-use crate::model::{Catalogue, DroppedThing, FamilyId, IndexSchema, IndexState, TableSchema};
+use crate::model::{Catalogue, FamilyId, IndexSchema, IndexState, TableSchema};
 use crate::query::parse;
-use crate::store::engine::Engine;
 use crate::{Error, ErrorKind, Result};
 
 /// Most indexes of a table: each makes every put of its column one entry dearer.
@@ -72,33 +71,7 @@ pub fn doubt_others(table: &mut TableSchema, complete: &BTreeSet<FamilyId>) {
     }
 }
 
-impl Engine {
-    /// Some entries may be lost: all indexes get other ones, and are built anew.
-    pub fn doubt_indexes(&self) -> Result<()> {
-        let catalogue = self.catalogue.load_full();
-        let has_indexes = |table: &TableSchema| !table.indexes.is_empty();
-        let dropped = |of: &crate::model::Dropped| matches!(&of.what, DroppedThing::Table(table) if has_indexes(table));
-        if !catalogue.tables.values().any(has_indexes) && !catalogue.dropped.iter().any(dropped) {
-            return Ok(());
-        }
-        self.change_catalogue(|catalogue, _| {
-            let mut tables = std::mem::take(&mut catalogue.tables);
-            tables.values_mut().for_each(|table| renew(catalogue, table));
-            catalogue.tables = tables;
-            let mut dropped = std::mem::take(&mut catalogue.dropped);
-            for one in &mut dropped {
-                if let DroppedThing::Table(table) = &mut one.what {
-                    renew(catalogue, table);
-                }
-            }
-            catalogue.dropped = dropped;
-            catalogue.version += 1;
-            Ok(Vec::new())
-        })
-    }
-}
-
-fn renew(catalogue: &mut Catalogue, table: &mut TableSchema) {
+pub fn renew(catalogue: &mut Catalogue, table: &mut TableSchema) {
     for index in table.indexes.values_mut() {
         index.entries.id = new_family_id(catalogue);
         index.state = IndexState::Building;

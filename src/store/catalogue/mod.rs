@@ -9,3 +9,4 @@ pub(super) mod index_states;
 pub(super) mod prove;
 pub(super) mod restore;
 pub(super) mod tables;
+pub(super) mod upkeep;

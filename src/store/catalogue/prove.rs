@@ -13,6 +13,7 @@ use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::engine::proving::Proof;
 use crate::store::layout::far::FAR;
+use crate::store::secondary::constraint;
 use crate::{Error, ErrorKind, Result};
 
 /// Rows after which a new snapshot is taken, so that memtables and files can go.
@@ -90,74 +91,78 @@ pub fn check_required(old: &TableSchema, new: &TableSchema) -> Result<()> {
     Ok(())
 }
 
-impl Engine {
-    /// Judges what is stored by the constraints that a change adds; `None`: it adds none to what may have data.
-    ///
-    /// `Refused`: what breaks them, the first few.
-    pub fn prove(&self, change: &CatalogueChange) -> Result<Option<Proven<'_>>> {
-        if added(&self.catalogue.load(), change).is_empty() {
-            return Ok(None);
-        }
-        let one = self.proving.one();
-        let catalogue = self.catalogue.load_full();
-        let constraints = added(&catalogue, change);
-        let Some(table) = altered(&catalogue, change).and_then(|new| catalogue.tables.get(&new.name)) else {
-            return Ok(None);
-        };
-        constraints.iter().try_for_each(|(_, constraint)| constraint.rule().map(drop))?;
-        let proven = Proven { engine: self, proof: self.proving.begin(constraints), _one: one };
-        // Order: those that write without knowing of it are done before anything is read.
-        drop(self.declaring.write());
-        let mut told = Vec::new();
-        for family in table.families.values().filter(|family| proven.proof.is_of(family.id)) {
-            self.broken_stored(table, family, &proven.proof, &mut told)?;
-        }
-        if !told.is_empty() {
-            return Err(refused(table, &told));
-        }
-        proven.proof.begin_refusing();
-        // Order: those that only note it are done before that is looked at.
-        drop(self.declaring.write());
-        match proven.proof.take_broken() {
-            Some(e) => Err(refused(table, &[e.message])),
-            None => Ok(Some(proven)),
-        }
+/// Judges what is stored by the constraints that a change adds; `None`: it adds none to what may have data.
+///
+/// `Refused`: what breaks them, the first few.
+pub fn prove<'e>(engine: &'e Engine, change: &CatalogueChange) -> Result<Option<Proven<'e>>> {
+    if added(&engine.catalogue.load(), change).is_empty() {
+        return Ok(None);
     }
+    let one = engine.proving.one();
+    let catalogue = engine.catalogue.load_full();
+    let constraints = added(&catalogue, change);
+    let Some(table) = altered(&catalogue, change).and_then(|new| catalogue.tables.get(&new.name)) else {
+        return Ok(None);
+    };
+    constraints.iter().try_for_each(|(_, constraint)| constraint.rule().map(drop))?;
+    let proven = Proven { engine, proof: engine.proving.begin(constraints), _one: one };
+    // Order: those that write without knowing of it are done before anything is read.
+    drop(engine.turns.declare());
+    let mut told = Vec::new();
+    for family in table.families.values().filter(|family| proven.proof.is_of(family.id)) {
+        broken_stored(engine, table, family, &proven.proof, &mut told)?;
+    }
+    if !told.is_empty() {
+        return Err(refused(table, &told));
+    }
+    proven.proof.begin_refusing();
+    // Order: those that only note it are done before that is looked at.
+    drop(engine.turns.declare());
+    match proven.proof.take_broken() {
+        Some(e) => Err(refused(table, &[e.message])),
+        None => Ok(Some(proven)),
+    }
+}
 
-    /// Walks over what is stored of a family, and tells the first cells that break a constraint.
-    fn broken_stored(
-        &self,
-        table: &TableSchema,
-        family: &FamilySchema,
-        proof: &Proof,
-        told: &mut Vec<String>,
-    ) -> Result<()> {
-        let constraints: Vec<&ConstraintSchema> = proof.of(family.id).collect();
-        let mut from = Vec::new();
-        loop {
-            self.go_on()?;
-            let snapshot = self.snapshot();
-            let mut cursor = Cursor::new(&snapshot, family.id, &from, FAR, 1024)?;
-            for _ in 0..ROWS {
-                let Some(key) = cursor.key() else { return Ok(()) };
-                let prefix = key::row_prefix_len(key).map(|len| key[..len].to_vec());
-                let Some((prefix, row)) = prefix.and_then(|prefix| key::row_of(&prefix).map(|row| (prefix, row)))
-                else {
-                    return Err(Error::new(ErrorKind::Corrupt, "a stored cell has a key that is none"));
-                };
-                self.broken_in(&snapshot, (table, family), (&row, &mut cursor), &constraints, &mut |what| {
+/// Walks over what is stored of a family, and tells the first cells that break a constraint.
+fn broken_stored(
+    engine: &Engine,
+    table: &TableSchema,
+    family: &FamilySchema,
+    proof: &Proof,
+    told: &mut Vec<String>,
+) -> Result<()> {
+    let constraints: Vec<&ConstraintSchema> = proof.of(family.id).collect();
+    let mut from = Vec::new();
+    loop {
+        engine.go_on()?;
+        let snapshot = engine.snapshot();
+        let mut cursor = Cursor::new(&snapshot, family.id, &from, FAR, 1024)?;
+        for _ in 0..ROWS {
+            let Some(key) = cursor.key() else { return Ok(()) };
+            let prefix = key::row_prefix_len(key).map(|len| key[..len].to_vec());
+            let Some((prefix, row)) = prefix.and_then(|prefix| key::row_of(&prefix).map(|row| (prefix, row))) else {
+                return Err(Error::new(ErrorKind::Corrupt, "a stored cell has a key that is none"));
+            };
+            constraint::broken_in(
+                engine,
+                &snapshot,
+                (table, family),
+                (&row, &mut cursor),
+                &constraints,
+                &mut |what| {
                     told.push(what);
                     told.len() < TOLD
-                })?;
-                if told.len() >= TOLD {
-                    return Ok(());
-                }
-                cursor.seek(&key::prefix_end(&prefix))?;
+                },
+            )?;
+            if told.len() >= TOLD {
+                return Ok(());
             }
-            match cursor.key() {
-                Some(key) => from = key.to_vec(),
-                None => return Ok(()),
-            }
+            cursor.seek(&key::prefix_end(&prefix))?;
+        }
+        match cursor.key() {
+            Some(key) => from = key.to_vec(),
+            None => return Ok(()),
         }
     }
 }

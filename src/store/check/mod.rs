@@ -7,6 +7,7 @@ mod repair;
 mod rewrite;
 mod walk;
 
+use crate::store::jobs::collect;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -256,54 +257,52 @@ fn tell_lost(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path) -> Result<()>
     Ok(())
 }
 
-impl Engine {
-    /// Checks the open store, as of now.
-    pub fn check(&self, tell: &mut Tell<'_>) -> Result<CheckSummary> {
-        let (env, dir) = (&self.options.env, &self.options.path);
-        let mut first = FirstDamage::default();
-        let summary = {
-            let mut tell = |event: CheckEvent| {
-                first.look(&event);
-                tell(event)
-            };
-            let mut checker = Checker::new(&mut tell);
-            tell_lost(&mut checker, &**env, dir)?;
-            // Memtables and files are held, so that nothing goes while it is looked at. Order: the memtables first: what
-            // is flushed in between is in both.
-            let snapshot = self.snapshot();
-            let tables = Arc::clone(&snapshot.tables);
-            let (state, files) = self.structure.held();
-            checker.name_by(&state);
-            checker.expect(&files);
-            checker.segments(self.structure.directory(), &files)?;
-            let mut live = Chunks::default();
-            for file in &files {
-                add_needed(&mut live, file, &state);
-            }
-            let kept = kept_families(&state);
-            for table in tables.all() {
-                // A large value whose lists cannot be read is told by the chunk.
-                match self.add_memory(&mut live, table, &|id| kept.contains(&id)) {
-                    Err(e) if e.kind == crate::ErrorKind::Corrupt => {}
-                    added => added?,
-                }
-            }
-            checker.blobs(&dir.join("blobs"), &self.values.blobs, &live)?;
-            let (names, chunks) = (checker.names.clone(), checker.chunks.keys().copied().collect());
-            let mut needing = Needing::new(&self.values.blobs, &names, chunks);
-            needing.extents(&state, &|number| Some(self.structure.file(number)))?;
-            needing.memory(&tables, &kept)?;
-            checker.large(&needing, &lost::chunks(&**env, dir)?)?;
-            let covered = || self.layout().state.covered;
-            checker.entries(&snapshot, &self.values.blobs)?;
-            checker.open_log(&**env, self.structure.store(), &self.log, &covered)?;
-            checker.summary
+/// Checks the open store, as of now.
+pub fn check_open(engine: &Engine, tell: &mut Tell<'_>) -> Result<CheckSummary> {
+    let (env, dir) = (&engine.options.env, &engine.options.path);
+    let mut first = FirstDamage::default();
+    let summary = {
+        let mut tell = |event: CheckEvent| {
+            first.look(&event);
+            tell(event)
         };
-        // Order: whoever is told of the end finds in the status what it has found.
-        self.met.checked(first.note(&**env, dir, summary.damages));
-        tell(CheckEvent::End(summary))?;
-        Ok(summary)
-    }
+        let mut checker = Checker::new(&mut tell);
+        tell_lost(&mut checker, &**env, dir)?;
+        // Memtables and files are held, so that nothing goes while it is looked at. Order: the memtables first: what
+        // is flushed in between is in both.
+        let snapshot = engine.snapshot();
+        let tables = Arc::clone(&snapshot.tables);
+        let (state, files) = engine.structure.held();
+        checker.name_by(&state);
+        checker.expect(&files);
+        checker.segments(engine.structure.directory(), &files)?;
+        let mut live = Chunks::default();
+        for file in &files {
+            add_needed(&mut live, file, &state);
+        }
+        let kept = kept_families(&state);
+        for table in tables.all() {
+            // A large value whose lists cannot be read is told by the chunk.
+            match collect::add_memory(engine, &mut live, table, &|id| kept.contains(&id)) {
+                Err(e) if e.kind == crate::ErrorKind::Corrupt => {}
+                added => added?,
+            }
+        }
+        checker.blobs(&dir.join("blobs"), &engine.values.blobs, &live)?;
+        let (names, chunks) = (checker.names.clone(), checker.chunks.keys().copied().collect());
+        let mut needing = Needing::new(&engine.values.blobs, &names, chunks);
+        needing.extents(&state, &|number| Some(engine.structure.file(number)))?;
+        needing.memory(&tables, &kept)?;
+        checker.large(&needing, &lost::chunks(&**env, dir)?)?;
+        let covered = || engine.layout().state.covered;
+        checker.entries(&snapshot, &engine.values.blobs)?;
+        checker.open_log(&**env, engine.structure.store(), &engine.log, &covered)?;
+        checker.summary
+    };
+    // Order: whoever is told of the end finds in the status what it has found.
+    engine.met.checked(first.note(&**env, dir, summary.damages));
+    tell(CheckEvent::End(summary))?;
+    Ok(summary)
 }
 
 /// A finding that is damage.

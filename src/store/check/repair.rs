@@ -11,12 +11,15 @@ use super::{Looked, Tell};
 use crate::env::Env;
 use crate::model::{CheckEvent, CheckSummary};
 use crate::segment::Segment;
+use crate::store::catalogue::upkeep;
 use crate::store::engine::Engine;
+use crate::store::extents::flush;
 use crate::store::health::damage::FirstDamage;
 use crate::store::health::lost;
 use crate::store::jobs::collect::kept_families;
 use crate::store::open::{identity, lock, opening};
 use crate::store::options::StoreOptions;
+use crate::store::recover::rescue;
 use crate::{Error, ErrorKind, Result};
 
 /// What a repair did.
@@ -58,7 +61,7 @@ pub fn repair(options: StoreOptions, tell: &mut Tell<'_>) -> Result<Repaired> {
     let chunks = looked.chunks.clone();
     mend(&engine, looked, &mut repaired)?;
     repaired.cells = engine.layout().cells();
-    engine.sync_log()?;
+    rescue::sync_log(&engine)?;
     drop(engine);
     let aside = logs_aside(&*env, &dir)?;
     repaired.done.extend(aside.difference(&before).map(|name| {
@@ -116,9 +119,9 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
         return Ok(());
     }
     let before = engine.layout().state.files();
-    engine.flush()?;
+    flush::flush(engine)?;
     // A file of the log of which no cell is left has filled no memtable that could cover it.
-    engine.cover_log()?;
+    flush::cover_log(engine)?;
     // What the log has lost stands there as cells without values.
     let mut flushed = engine.layout().state.files();
     flushed.retain(|number| !before.contains(number));
@@ -132,7 +135,7 @@ fn mend(engine: &Engine, looked: Looked, repaired: &mut Repaired) -> Result<()> 
     }
     repaired.done.extend(rewrite(engine, &lost)?);
     // Entries may be among what is lost, and nothing would tell.
-    engine.doubt_indexes()
+    upkeep::doubt_indexes(engine)
 }
 
 fn has_lost_values(segment: &Segment) -> Result<bool> {

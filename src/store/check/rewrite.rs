@@ -11,6 +11,7 @@ use crate::journal::{Edit, Item, Reference, State};
 use crate::model::{FamilyId, Tags, ValueBytes, to_string_binary};
 use crate::segment::{Extent, ExtentFacts, ExtentOptions, NewCell, Reading, StoredValue};
 use crate::store::engine::Engine;
+use crate::store::engine::edits;
 use crate::store::extents::writing::{Made, Output};
 use crate::{ErrorKind, Result, error};
 
@@ -87,7 +88,7 @@ fn rewrite_file(engine: &Engine, number: u64, names: &Names) -> Result<Vec<Strin
         let now = extents.iter().map(|(file, facts)| Reference { file: *file, extent: facts.number, ..was }).collect();
         edit.items.push(Item::Repaired { was, now });
     }
-    let committed = engine.change(|_| Ok(edit), |layout| engine.show(layout, |_| None));
+    let committed = edits::commit(engine, |_| Ok(edit), |layout| engine.show(layout, |_| None));
     committed.inspect_err(|_| made.values().for_each(|made| made.give_up(engine)))?;
     if readable.is_some() {
         aside = engine.structure.set_aside(number)?;

@@ -1,9 +1,10 @@
 //! The cell at which a cursor stands.
 
+use std::sync::LazyLock;
+
 use crate::model::{FamilyId, Tags, ValueRef};
 use crate::segment::{CellRef, StoredValue};
 use crate::store::memory::memtable::MemCell;
-use std::sync::LazyLock;
 
 /// Longest value that a cell carries with it.
 pub const HERE: u64 = 512;

@@ -1,4 +1,4 @@
-//! Locks of rows, which share them by hash.
+//! Locks of rows, and of values that are to be unique, which share them by hash.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
@@ -8,10 +8,12 @@ use rustc_hash::FxBuildHasher;
 use crate::env::sync::{Mutex, MutexGuard};
 use crate::model::TableSchema;
 
-/// So many.
+/// So many for rows,
 const STRIPES: usize = 1024;
+/// and for values.
+const OF_VALUES: usize = 256;
 
-/// See the module. Of a store that takes no changes there are none.
+/// Locks of rows. Of a store that takes no changes there are none.
 #[derive(Default)]
 pub struct RowLocks(Vec<Mutex<()>>);
 
@@ -44,4 +46,21 @@ impl RowLocks {
 
 fn stripe(table: &TableSchema, row: &[u8]) -> usize {
     FxBuildHasher.hash_one((table.id.0, row)) as usize % STRIPES
+}
+
+/// Locks of values that are to be unique. Of a store that takes no changes there are none.
+#[derive(Default)]
+pub struct ValueLocks(Vec<Mutex<()>>);
+
+impl ValueLocks {
+    pub fn new() -> Self {
+        Self((0..OF_VALUES).map(|_| Mutex::new(())).collect())
+    }
+
+    /// The locks of values by their hashes.
+    pub fn lock_many(&self, hashes: impl Iterator<Item = u64>) -> Vec<MutexGuard<'_, ()>> {
+        // Order: ascending, as in [`RowLocks::lock_two`].
+        let stripes: BTreeSet<usize> = hashes.map(|hash| hash as usize % OF_VALUES).collect();
+        stripes.into_iter().map(|stripe| self.0[stripe].lock()).collect()
+    }
 }

@@ -1,6 +1,11 @@
 //! Flush: the oldest frozen memtable becomes extents of a segment, as far as the rules of visibility keep its cells.
 
-use std::sync::atomic::Ordering;
+use crate::store::engine::changes::past;
+use crate::store::engine::edits;
+use crate::store::recover::rescue;
+use crate::store::space::backlog;
+use crate::store::space::reserve;
+use crate::store::space::room;
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +13,6 @@ use super::writing::{Output, options_of};
 use crate::Result;
 use crate::format::key;
 use crate::journal::{Edit, Item, Reference};
-use crate::log::LogCell;
 use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, ValueRef};
 use crate::segment::{ExtentFacts, NewCell};
 use crate::store::engine::Engine;
@@ -21,136 +25,119 @@ pub fn families_by_id(catalogue: &Catalogue) -> FxHashMap<FamilyId, FamilySchema
     catalogue.stored_families().map(|family| (family.id, family.clone())).collect()
 }
 
-impl Engine {
-    /// Moves everything that was written before the call into extents.
-    pub fn flush(&self) -> Result<()> {
-        self.freeze()?;
-        let flushed = self.flush_frozen();
-        self.wake(|state| state.compact = true);
-        flushed
-    }
+/// Moves everything that was written before the call into extents.
+pub fn flush(engine: &Engine) -> Result<()> {
+    backlog::freeze(engine)?;
+    let flushed = flush_frozen(engine);
+    engine.wake(|state| state.compact = true);
+    flushed
+}
 
-    /// Flushes what is frozen, oldest first.
-    pub fn flush_frozen(&self) -> Result<()> {
-        let _one = self.flushing.lock();
-        self.flush_all()
-    }
+/// Flushes what is frozen, oldest first.
+pub fn flush_frozen(engine: &Engine) -> Result<()> {
+    let _one = engine.turns.flush();
+    flush_all(engine)
+}
 
-    /// Once all memtables are flushed and nobody writes: what the log has is in extents, or is lost for good.
-    pub fn cover_log(&self) -> Result<()> {
-        let (tables, last) = (self.tables(), self.log.written());
-        if tables.active.is_empty() && tables.frozen.is_empty() {
-            self.change(|_| Ok(Item::Covered(last).into()), |layout| self.show(layout, |_| None))?;
-            self.retire_log(last);
+/// Once all memtables are flushed and nobody writes: what the log has is in extents, or is lost for good.
+pub fn cover_log(engine: &Engine) -> Result<()> {
+    let (tables, last) = (engine.tables(), engine.log.written());
+    if tables.active.is_empty() && tables.frozen.is_empty() {
+        edits::commit(engine, |_| Ok(Item::Covered(last).into()), |layout| engine.show(layout, |_| None))?;
+        past::retire_log(engine, last);
+    }
+    Ok(())
+}
+
+/// As [`flush_frozen`]; the caller holds `flushing`.
+pub fn flush_all(engine: &Engine) -> Result<()> {
+    while let Some(oldest) = engine.tables().frozen.first().cloned() {
+        // Order: before the flush, during which the memtable is filled again.
+        make_spare_ahead(engine);
+        let flushed = reserve::with_much_of_reserve(engine, oldest.table.bytes(), || flush_one(engine, &oldest));
+        room::note_flush(engine, &flushed);
+        flushed.map_err(|e| room::told_full(engine, e))?;
+        past::retire_log(engine, oldest.last);
+    }
+    Ok(())
+}
+
+/// Makes the next file of the log where a memtable was filled, so that no writer waits for that when the next one is.
+fn make_spare_ahead(engine: &Engine) {
+    let is_full = engine.tables().frozen.iter().any(|frozen| frozen.table.bytes() >= engine.options.memtable_bytes);
+    if engine.options.background == Background::Off || !is_full || !engine.log.needs_spare() {
+        return;
+    }
+    if let Err(e) = engine.structure.next_number().and_then(|number| engine.log.make_spare(number)) {
+        log::debug!("{e}; whoever needs it tries again");
+    }
+}
+
+fn flush_one(engine: &Engine, frozen: &Frozen) -> Result<()> {
+    engine.log.check_poison()?;
+    #[cfg(test)]
+    if engine.breaks(crate::store::options::Broken::FreesLogFirst) {
+        engine.log.remove_covered(frozen.last, crate::log::Becomes::Gone);
+    }
+    if past::retained(engine) > 0 {
+        // Order: followers read of the log what nobody else needs of it any more.
+        rescue::sync_to(engine, frozen.last)?;
+    }
+    // Order: chunks before the extents that refer to them.
+    engine.values.blobs.sync()?;
+    let layer = engine.layout().state.layer + 1;
+    let families = families_by_id(&engine.catalogue.load());
+    let mut output = Output::new(engine);
+    let written = write_extents(engine, frozen, &families, layer, &mut output);
+    let made = written.and_then(|()| output.finish())?;
+    let committed = edits::commit(
+        engine,
+        |layout| {
+            let kept = families_by_id(&layout.state.catalogue);
+            let facts = made.extents.iter().filter(|(_, facts)| kept.contains_key(&facts.family));
+            let mut edit = Edit::default();
+            edit.items.extend(facts.map(|(file, facts)| add(*file, facts, facts.family)));
+            Ok(edit.with(Item::Covered(frozen.last)).with(Item::Layer(layer)).with(Item::Flushed))
+        },
+        |layout| {
+            // Order: in one step, so that no view lacks a memtable and its extents.
+            engine.show(layout, |tables| {
+                let mut tables: Memtables = tables.clone();
+                tables.frozen.retain(|other| !std::sync::Arc::ptr_eq(&other.table, &frozen.table));
+                Some(tables)
+            });
+        },
+    );
+    committed.inspect_err(|_| made.give_up(engine))?;
+    engine.views.retire(&frozen.table);
+    engine.backlog.note_less();
+    Ok(())
+}
+
+fn write_extents(
+    engine: &Engine,
+    frozen: &Frozen,
+    families: &FxHashMap<FamilyId, FamilySchema>,
+    layer: u32,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    for (id, table) in frozen.table.families() {
+        // What is of no family that is kept goes with its memtable.
+        if let Some(family) = families.get(&id) {
+            output.begin(options_of(family, (layer, layer), engine.now(), false))?;
+            write_family(engine, family, &table, output)?;
+            output.end()?;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// As [`Engine::flush_frozen`]; the caller holds `flushing`.
-    pub fn flush_all(&self) -> Result<()> {
-        while let Some(oldest) = self.tables().frozen.first().cloned() {
-            // Order: before the flush, during which the memtable is filled again.
-            self.make_spare_ahead();
-            let flushed = self.with_much_of_reserve(oldest.table.bytes(), || self.flush_one(&oldest));
-            self.note_flush(&flushed);
-            flushed.map_err(|e| self.told_full(e))?;
-            self.retire_log(oldest.last);
-        }
-        Ok(())
-    }
-
-    /// Makes the next file of the log where a memtable was filled, so that no writer waits for that when the next one is.
-    fn make_spare_ahead(&self) {
-        let is_full = self.tables().frozen.iter().any(|frozen| frozen.table.bytes() >= self.options.memtable_bytes);
-        if self.options.background == Background::Off || !is_full || !self.log.needs_spare() {
-            return;
-        }
-        if let Err(e) = self.structure.next_number().and_then(|number| self.log.make_spare(number)) {
-            log::debug!("{e}; whoever needs it tries again");
-        }
-    }
-
-    fn flush_one(&self, frozen: &Frozen) -> Result<()> {
-        self.log.check_poison()?;
-        #[cfg(test)]
-        if self.breaks(crate::store::options::Broken::FreesLogFirst) {
-            self.log.remove_covered(frozen.last, crate::log::Becomes::Gone);
-        }
-        if self.retained() > 0 {
-            // Order: followers read of the log what nobody else needs of it any more.
-            self.sync_to(frozen.last)?;
-        }
-        // Order: chunks before the extents that refer to them.
-        self.values.blobs.sync()?;
-        let layer = self.layout().state.layer + 1;
-        let families = families_by_id(&self.catalogue.load());
-        let mut output = Output::new(self);
-        let written = self.write_extents(frozen, &families, layer, &mut output);
-        let made = written.and_then(|()| output.finish())?;
-        let committed = self.change(
-            |layout| {
-                let kept = families_by_id(&layout.state.catalogue);
-                let facts = made.extents.iter().filter(|(_, facts)| kept.contains_key(&facts.family));
-                let mut edit = Edit::default();
-                edit.items.extend(facts.map(|(file, facts)| add(*file, facts, facts.family)));
-                Ok(edit.with(Item::Covered(frozen.last)).with(Item::Layer(layer)).with(Item::Flushed))
-            },
-            |layout| {
-                // Order: in one step, so that no view lacks a memtable and its extents.
-                self.show(layout, |tables| {
-                    let mut tables: Memtables = tables.clone();
-                    tables.frozen.retain(|other| !std::sync::Arc::ptr_eq(&other.table, &frozen.table));
-                    Some(tables)
-                });
-            },
-        );
-        committed.inspect_err(|_| made.give_up(self))?;
-        self.retired.lock().push(std::sync::Arc::downgrade(&frozen.table));
-        let _room = self.room.lock();
-        self.room_made.notify_all();
-        Ok(())
-    }
-
-    fn write_extents(
-        &self,
-        frozen: &Frozen,
-        families: &FxHashMap<FamilyId, FamilySchema>,
-        layer: u32,
-        output: &mut Output<'_>,
-    ) -> Result<()> {
-        for (id, table) in frozen.table.families() {
-            // What is of no family that is kept goes with its memtable.
-            if let Some(family) = families.get(&id) {
-                output.begin(options_of(family, (layer, layer), self.now(), false))?;
-                self.write_family(family, &table, output)?;
-                output.end()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_family(&self, family: &FamilySchema, table: &FamilyTable, output: &mut Output<'_>) -> Result<()> {
-        let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now: self.now() };
-        table.all(|cell| {
-            let keeps = family.rules.new_version_behavior || judge.judge(cell, family) == Verdict::Keep;
-            if keeps { output.add(&new_cell(cell)) } else { Ok(()) }
-        })
-    }
-
-    /// Takes the sequence of reads of a family's track.
-    pub fn note_cell(&self, cell: &LogCell<'_>) {
-        self.tracks.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
-        self.tracks.with(cell.family, |track| {
-            track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
-            if cell.tags.ttl_ms.is_some() {
-                track.expiring.store(true, Ordering::Release);
-            }
-            if cell.kind.is_family_tombstone() {
-                track.latest_tombstone.fetch_max(cell.timestamp.0, Ordering::AcqRel);
-                track.family_tombstones.store(true, Ordering::Release);
-            }
-        });
-    }
+fn write_family(engine: &Engine, family: &FamilySchema, table: &FamilyTable, output: &mut Output<'_>) -> Result<()> {
+    let mut judge = RowJudge { prefix: Vec::new(), matcher: None, now: engine.now() };
+    table.all(|cell| {
+        let keeps = family.rules.new_version_behavior || judge.judge(cell, family) == Verdict::Keep;
+        if keeps { output.add(&new_cell(cell)) } else { Ok(()) }
+    })
 }
 
 /// An extent counts as one of a family.

@@ -13,6 +13,8 @@ use crate::journal::{Edit, Item};
 use crate::model::{CellKind, FamilySchema, SeqNo, Tags, ValueBytes};
 use crate::segment::NewCell;
 use crate::store::engine::Engine;
+use crate::store::engine::edits;
+use crate::store::recover::rescue;
 
 /// Bytes of keys, values and places that are stored in one step.
 const FULL: usize = 8 << 20;
@@ -172,41 +174,40 @@ impl Gathered {
     }
 }
 
-impl Engine {
-    /// Stores cells, which are sorted, as extents, with a number that `number` gives them and that is on the disk; `false`:
-    /// `takes` refuses them. They count with the edit that names the extents.
-    pub fn store_gathered(
-        &self,
-        cells: &Gathered,
-        number: &dyn Fn() -> Result<SeqNo>,
-        takes: &dyn Fn() -> bool,
-    ) -> Result<bool> {
-        let _one = self.flushing.lock();
-        self.log.check_poison()?;
-        if !takes() {
-            return Ok(false);
-        }
-        let seq = number()?;
-        // Order: the number is on the disk before a cell that has it, or another would be given it after a crash.
-        self.sync_to(seq)?;
-        let layer = self.layout().state.layer + 1;
-        let made = cells.write_extents(self, seq, layer)?;
-        // Order: nothing is declared between the last look and the edit.
-        let declared = self.declaring.read();
-        if !takes() {
-            made.give_up(self);
-            return Ok(false);
-        }
-        cells.note(self);
-        let committed = self.change(
-            |_| {
-                let items = made.extents.iter().map(|(file, facts)| add(*file, facts, facts.family)).collect();
-                Ok(Edit { items }.with(Item::Layer(layer)))
-            },
-            |layout| self.show(layout, |_| None),
-        );
-        drop(declared);
-        committed.inspect_err(|_| made.give_up(self))?;
-        Ok(true)
+/// Stores cells, which are sorted, as extents, with a number that `number` gives them and that is on the disk; `false`:
+/// `takes` refuses them. They count with the edit that names the extents.
+pub fn store_gathered(
+    engine: &Engine,
+    cells: &Gathered,
+    number: &dyn Fn() -> Result<SeqNo>,
+    takes: &dyn Fn() -> bool,
+) -> Result<bool> {
+    let _one = engine.turns.flush();
+    engine.log.check_poison()?;
+    if !takes() {
+        return Ok(false);
     }
+    let seq = number()?;
+    // Order: the number is on the disk before a cell that has it, or another would be given it after a crash.
+    rescue::sync_to(engine, seq)?;
+    let layer = engine.layout().state.layer + 1;
+    let made = cells.write_extents(engine, seq, layer)?;
+    // Order: nothing is declared between the last look and the edit.
+    let declared = engine.turns.as_declared();
+    if !takes() {
+        made.give_up(engine);
+        return Ok(false);
+    }
+    cells.note(engine);
+    let committed = edits::commit(
+        engine,
+        |_| {
+            let items = made.extents.iter().map(|(file, facts)| add(*file, facts, facts.family)).collect();
+            Ok(Edit { items }.with(Item::Layer(layer)))
+        },
+        |layout| engine.show(layout, |_| None),
+    );
+    drop(declared);
+    committed.inspect_err(|_| made.give_up(engine))?;
+    Ok(true)
 }

@@ -14,133 +14,128 @@ use crate::blob::Root;
 use crate::journal::{Edit, Item, State};
 use crate::model::{FamilyId, ValueBytes};
 use crate::store::engine::Engine;
+use crate::store::engine::edits;
 use crate::store::layout::runs::File;
 use crate::store::memory::memtable::Memtable;
+use crate::store::space::reserve;
 
 /// Chunks by blob and number.
 pub type Chunks = FxHashSet<(u64, u32)>;
 
-impl Engine {
-    /// Judges all chunks that were there when it was called.
-    pub fn collect_blobs(&self) -> Result<()> {
-        let blobs = &self.values.blobs;
-        if blobs.numbers().is_empty() || self.log.poison().is_some() {
-            return Ok(());
+/// Judges all chunks that were there when it was called.
+pub fn collect_blobs(engine: &Engine) -> Result<()> {
+    let blobs = &engine.values.blobs;
+    if blobs.numbers().is_empty() || engine.log.poison().is_some() {
+        return Ok(());
+    }
+    // Order: the mark before what is live is gathered: what is made meanwhile is not judged.
+    let mark = blobs.mark();
+    let Some(live) = live_chunks(engine)? else { return Ok(()) };
+    let collected = blobs.collect(&|blob, chunk| live.contains(&(blob, chunk)), mark)?;
+    log::debug!("{collected:?}, {} chunks are live", live.len());
+    if collected.files_gone.is_empty() {
+        return Ok(());
+    }
+    let mut edit = Edit::default();
+    edit.items.extend(collected.files_gone.iter().map(|file| Item::BlobGone { file: *file }));
+    // It makes room.
+    reserve::with_reserve(engine, || edits::commit(engine, |_| Ok(edit.clone()), |_| ()))?;
+    for number in collected.files_gone {
+        let path = blobs.path(number);
+        blobs.forget(number);
+        if let Err(e) = engine.options.env.remove(&path) {
+            log::warn!("remove {}: {e}; it goes at the next start", path.display());
         }
-        // Order: the mark before what is live is gathered: what is made meanwhile is not judged.
-        let mark = blobs.mark();
-        let Some(live) = self.live_chunks()? else { return Ok(()) };
-        let collected = blobs.collect(&|blob, chunk| live.contains(&(blob, chunk)), mark)?;
-        log::debug!("{collected:?}, {} chunks are live", live.len());
-        if collected.files_gone.is_empty() {
-            return Ok(());
+    }
+    Ok(())
+}
+
+/// As [`collect_blobs`], once an open: files do not say what of them was given back before.
+pub fn judge_blobs(engine: &Engine) -> Result<()> {
+    let mut judged = engine.values.judged.lock();
+    if std::mem::replace(&mut *judged, true) { Ok(()) } else { collect_blobs(engine) }
+}
+
+/// `None`: damage hides what is live.
+pub fn live_chunks(engine: &Engine) -> Result<Option<Chunks>> {
+    let mut live = Chunks::default();
+    // Order: memtables and extents of one moment first. What is copied later was there then, or is held by a reader.
+    let parts = Arc::clone(&engine.views.now());
+    let of_parts = parts.layout.extents().map(|extent| Arc::clone(&extent.file));
+    let mut looked = FxHashSet::default();
+    for file in of_parts.chain(engine.structure.held().1).chain(engine.structure.lingering()) {
+        if looked.insert(file.number) && !add_file(&mut live, &file) {
+            log::warn!("no room of large values is given back: segment {} does not say what it has", file.number);
+            return Ok(None);
         }
-        let mut edit = Edit::default();
-        edit.items.extend(collected.files_gone.iter().map(|file| Item::BlobGone { file: *file }));
-        // It makes room.
-        self.with_reserve(|| self.change(|_| Ok(edit.clone()), |_| ()))?;
-        for number in collected.files_gone {
-            let path = blobs.path(number);
-            blobs.forget(number);
-            if let Err(e) = self.options.env.remove(&path) {
-                log::warn!("remove {}: {e}; it goes at the next start", path.display());
-            }
-        }
+    }
+    for table in parts.tables.all() {
+        add_memory(engine, &mut live, table, &|_| true)?;
+    }
+    for table in engine.views.retired() {
+        add_memory(engine, &mut live, &table, &|_| true)?;
+    }
+    // Order: last: what has come to be held since was still somewhere above.
+    for root in engine.values.blobs.held() {
+        add_root(engine, &mut live, &root)?;
+    }
+    Ok(Some(live))
+}
+
+/// Tells no longer of damage of what nothing refers to any more.
+pub fn forget_damage(engine: &Engine) {
+    if !engine.met.is_any() {
+        return;
+    }
+    let (_, files) = engine.structure.held();
+    let segments: Vec<_> = files.iter().map(|file| engine.structure.path(file.number)).collect();
+    let blobs = &engine.values.blobs;
+    let paths: Vec<_> = blobs.numbers().into_iter().map(|number| (number, blobs.path(number))).collect();
+    // What a dropped table had may share its segment with others, and lie there until that is compacted.
+    let needed = OnceCell::new();
+    let is_gone = |blob: u64, chunk: u32| {
+        let is_dead = blobs.dead(blob).get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1);
+        let needed = || needed.get_or_init(|| needed_chunks(engine)).as_ref();
+        is_dead || needed().is_some_and(|needed: &Chunks| !needed.contains(&(blob, chunk)))
+    };
+    engine.met.forget_gone(&*engine.options.env, &|path, chunk| match paths.iter().find(|(_, blob)| blob == path) {
+        Some((number, _)) => chunk.is_some_and(|chunk| is_gone(*number, chunk)),
+        None => !segments.iter().any(|segment| segment == path),
+    });
+}
+
+/// The chunks that a read of now or of a snapshot may need, of cells in the log too; `None`: damage hides which.
+pub fn needed_chunks(engine: &Engine) -> Option<Chunks> {
+    let mut needed = Chunks::default();
+    let tables = engine.tables();
+    let (state, files) = engine.structure.held();
+    if !files.iter().all(|file| add_needed(&mut needed, file, &state)) {
+        return None;
+    }
+    let kept = kept_families(&state);
+    let added = tables.all().try_for_each(|table| add_memory(engine, &mut needed, table, &|id| kept.contains(&id)));
+    added.is_ok().then_some(needed)
+}
+
+/// Adds what cells in memory lead to, of some families.
+pub fn add_memory(engine: &Engine, live: &mut Chunks, table: &Memtable, of: &dyn Fn(FamilyId) -> bool) -> Result<()> {
+    for (_, family) in table.families().into_iter().filter(|(id, _)| of(*id)) {
+        family.all(|cell| match cell.value() {
+            ValueBytes::Root { bytes, .. } => match Root::decode(bytes) {
+                Some(root) => add_root(engine, live, &root),
+                None => Ok(()),
+            },
+            ValueBytes::Bytes(_) => Ok(()),
+        })?;
+    }
+    Ok(())
+}
+
+fn add_root(engine: &Engine, live: &mut Chunks, root: &Root) -> Result<()> {
+    engine.values.blobs.each_chunk(root, &mut |blob, chunk| {
+        live.insert((blob, chunk));
         Ok(())
-    }
-
-    /// As [`Engine::collect_blobs`], once an open: files do not say what of them was given back before.
-    pub fn judge_blobs(&self) -> Result<()> {
-        let mut judged = self.values.judged.lock();
-        if std::mem::replace(&mut *judged, true) { Ok(()) } else { self.collect_blobs() }
-    }
-
-    /// `None`: damage hides what is live.
-    pub fn live_chunks(&self) -> Result<Option<Chunks>> {
-        let mut live = Chunks::default();
-        // Order: memtables and extents of one moment first. What is copied later was there then, or is held by a reader.
-        let parts = self.parts.load_full();
-        let of_parts = parts.layout.extents().map(|extent| Arc::clone(&extent.file));
-        let mut looked = FxHashSet::default();
-        for file in of_parts.chain(self.structure.held().1).chain(self.structure.lingering()) {
-            if looked.insert(file.number) && !add_file(&mut live, &file) {
-                log::warn!("no room of large values is given back: segment {} does not say what it has", file.number);
-                return Ok(None);
-            }
-        }
-        for table in parts.tables.all() {
-            self.add_memory(&mut live, table, &|_| true)?;
-        }
-        let retired: Vec<_> = {
-            let mut retired = self.retired.lock();
-            retired.retain(|table| table.strong_count() > 0);
-            retired.iter().filter_map(std::sync::Weak::upgrade).collect()
-        };
-        for table in retired {
-            self.add_memory(&mut live, &table, &|_| true)?;
-        }
-        // Order: last: what has come to be held since was still somewhere above.
-        for root in self.values.blobs.held() {
-            self.add_root(&mut live, &root)?;
-        }
-        Ok(Some(live))
-    }
-
-    /// Tells no longer of damage of what nothing refers to any more.
-    pub fn forget_damage(&self) {
-        if !self.met.is_any() {
-            return;
-        }
-        let (_, files) = self.structure.held();
-        let segments: Vec<_> = files.iter().map(|file| self.structure.path(file.number)).collect();
-        let blobs = &self.values.blobs;
-        let paths: Vec<_> = blobs.numbers().into_iter().map(|number| (number, blobs.path(number))).collect();
-        // What a dropped table had may share its segment with others, and lie there until that is compacted.
-        let needed = OnceCell::new();
-        let is_gone = |blob: u64, chunk: u32| {
-            let is_dead = blobs.dead(blob).get(chunk as usize / 64).is_some_and(|word| word >> (chunk % 64) & 1 == 1);
-            let needed = || needed.get_or_init(|| self.needed_chunks()).as_ref();
-            is_dead || needed().is_some_and(|needed: &Chunks| !needed.contains(&(blob, chunk)))
-        };
-        self.met.forget_gone(&*self.options.env, &|path, chunk| match paths.iter().find(|(_, blob)| blob == path) {
-            Some((number, _)) => chunk.is_some_and(|chunk| is_gone(*number, chunk)),
-            None => !segments.iter().any(|segment| segment == path),
-        });
-    }
-
-    /// The chunks that a read of now or of a snapshot may need, of cells in the log too; `None`: damage hides which.
-    pub fn needed_chunks(&self) -> Option<Chunks> {
-        let mut needed = Chunks::default();
-        let tables = self.tables();
-        let (state, files) = self.structure.held();
-        if !files.iter().all(|file| add_needed(&mut needed, file, &state)) {
-            return None;
-        }
-        let kept = kept_families(&state);
-        let added = tables.all().try_for_each(|table| self.add_memory(&mut needed, table, &|id| kept.contains(&id)));
-        added.is_ok().then_some(needed)
-    }
-
-    /// Adds what cells in memory lead to, of some families.
-    pub fn add_memory(&self, live: &mut Chunks, table: &Memtable, of: &dyn Fn(FamilyId) -> bool) -> Result<()> {
-        for (_, family) in table.families().into_iter().filter(|(id, _)| of(*id)) {
-            family.all(|cell| match cell.value() {
-                ValueBytes::Root { bytes, .. } => match Root::decode(bytes) {
-                    Some(root) => self.add_root(live, &root),
-                    None => Ok(()),
-                },
-                ValueBytes::Bytes(_) => Ok(()),
-            })?;
-        }
-        Ok(())
-    }
-
-    fn add_root(&self, live: &mut Chunks, root: &Root) -> Result<()> {
-        self.values.blobs.each_chunk(root, &mut |blob, chunk| {
-            live.insert((blob, chunk));
-            Ok(())
-        })
-    }
+    })
 }
 
 /// Families whose cells are kept.

@@ -7,222 +7,230 @@ use crate::backend::{CompactionKind, CompactionProgress, Event};
 use crate::journal::{Edit, Item};
 use crate::model::{FamilyRules, FamilySchema, Generation, Origin, TableName, Timestamp};
 use crate::segment::Sketch;
-use crate::store::engine::pace::Pace;
+use crate::store::catalogue::upkeep;
+use crate::store::engine::background::pace::Pace;
+use crate::store::engine::edits;
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::extents::flush::{add, families_by_id};
 use crate::store::extents::writing::{Output, options_of};
+use crate::store::jobs::collect;
+use crate::store::jobs::expire;
 use crate::store::layout::policy::{Choice, FamilyStats, Layer, Settings, choose};
 use crate::store::layout::runs::{Run, RunExtent, Runs};
 use crate::store::secondary::stale::Stale;
+use crate::store::space::merge_room;
+use crate::store::space::reserve;
 use crate::{ErrorKind, Result};
 
-impl Engine {
-    /// Compacts a family, or all of a table; at full speed.
-    pub fn compact(&self, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
-        self.log.check_poison()?;
-        let _hurry = self.hurry.up();
-        self.wake(|_| ());
-        let catalogue = self.catalogue.load_full();
-        let schema = known_table(&catalogue, table)?;
-        let families: Vec<&FamilySchema> = match name {
-            Some(name) => vec![family(schema, name)?],
-            None => schema.stored_families().collect(),
-        };
-        families.into_iter().try_for_each(|family| self.compact_family(table, family, kind))?;
-        self.structure.collect();
-        self.collect_blobs()
-    }
+/// Compacts a family, or all of a table; at full speed.
+pub fn compact(engine: &Engine, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
+    engine.log.check_poison()?;
+    let _hurry = engine.hurry.up();
+    engine.wake(|_| ());
+    let catalogue = engine.catalogue.load_full();
+    let schema = known_table(&catalogue, table)?;
+    let families: Vec<&FamilySchema> = match name {
+        Some(name) => vec![family(schema, name)?],
+        None => schema.stored_families().collect(),
+    };
+    families.into_iter().try_for_each(|family| compact_family(engine, table, family, kind))?;
+    engine.structure.collect();
+    collect::collect_blobs(engine)
+}
 
-    /// Compacts a family at full speed.
-    pub fn compact_family(&self, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
-        let _one = self.compacting.lock();
-        let runs = self.requested(family, kind);
-        let mut rules = family.rules.clone();
-        if self.disk.is_short() {
-            // Room is worth more than what is kept beside VERSIONS.
-            rules.keep_versions_for_ms = 0;
-        }
-        self.merge_runs(table, family, &rules, (kind, runs, Scope::default()), &mut self.full_pace())
+/// Compacts a family at full speed.
+pub fn compact_family(engine: &Engine, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
+    let _one = engine.turns.compact();
+    let runs = requested(engine, family, kind);
+    let mut rules = family.rules.clone();
+    if engine.disk.is_short() {
+        // Room is worth more than what is kept beside VERSIONS.
+        rules.keep_versions_for_ms = 0;
     }
+    merge_runs(engine, table, family, &rules, (kind, runs, Scope::default()), &mut engine.full_pace())
+}
 
-    /// The runs that a compaction on request takes; none: there is nothing to do.
-    pub fn requested(&self, family: &FamilySchema, kind: CompactionKind) -> Vec<Arc<Run>> {
-        let layout = self.layout();
-        let Some(runs) = layout.runs(family.id).map(|runs| &runs.runs) else { return Vec::new() };
-        let first = match kind {
-            CompactionKind::Major => 0,
-            CompactionKind::Minor if family.rules.new_version_behavior => return Vec::new(),
-            // All but the oldest, three at most; one alone has nothing to be merged with.
-            CompactionKind::Minor if runs.len() < 3 => return Vec::new(),
-            CompactionKind::Minor => 1.max(runs.len() - 3),
-        };
-        runs[first..].to_vec()
-    }
+/// The runs that a compaction on request takes; none: there is nothing to do.
+pub fn requested(engine: &Engine, family: &FamilySchema, kind: CompactionKind) -> Vec<Arc<Run>> {
+    let layout = engine.layout();
+    let Some(runs) = layout.runs(family.id).map(|runs| &runs.runs) else { return Vec::new() };
+    let first = match kind {
+        CompactionKind::Major => 0,
+        CompactionKind::Minor if family.rules.new_version_behavior => return Vec::new(),
+        // All but the oldest, three at most; one alone has nothing to be merged with.
+        CompactionKind::Minor if runs.len() < 3 => return Vec::new(),
+        CompactionKind::Minor => 1.max(runs.len() - 3),
+    };
+    runs[first..].to_vec()
+}
 
-    /// Makes one run of several. The caller holds `compacting`.
-    ///
-    /// New-version families go in slices, each an edit of its own, so that only a slice needs room beside what is there.
-    /// In classic families it matters which runs a tombstone was merged with: there it is all or nothing.
-    pub fn merge_runs(
-        &self,
-        table: &TableName,
-        family: &FamilySchema,
-        rules: &FamilyRules,
-        (kind, runs, scope): (CompactionKind, Vec<Arc<Run>>, Scope),
-        pace: &mut Pace<'_>,
-    ) -> Result<()> {
-        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
-        let newest = runs.iter().map(|run| run.last_layer).max();
-        let layers = (first.first_layer, newest.unwrap_or(last.last_layer));
-        let all: u64 = runs.iter().map(|run| run.sum(|facts| facts.cells)).sum();
-        let mut looked = 0;
-        let say = |percent| {
-            let progress = CompactionProgress { table: table.clone(), family: family.name.clone(), kind, percent };
-            self.signals.state.lock().compaction = Some(progress);
-        };
-        say(0);
-        let earliest_put = earliest_put(&runs);
-        // Order: after the runs were chosen, see there.
-        let stale = Stale::of(self, &self.catalogue.load(), family.id).filter(|_| kind == CompactionKind::Major);
-        let mut merge = Merge { family, rules, kind, layers, earliest_put, runs, now: self.now(), scope, stale };
-        let uncovered = loop {
-            let slice = self.merge_slice(&merge, pace, &mut |cells| {
-                looked += cells;
-                say((looked * 100 / all.max(1)).min(99) as u8);
-            });
-            match slice.inspect_err(|_| self.signals.state.lock().compaction = None)? {
-                Slice::Next(from) => merge.runs = merge.runs.iter().filter_map(|run| run.trimmed(&from)).collect(),
-                Slice::Last(uncovered) => break Some(uncovered),
-                Slice::GaveUp => break None,
-            }
-            // What has been read goes, if nobody else reads it.
-            self.structure.collect();
-            self.structure.give_back(&merge.runs)?;
-            self.try_to_restore();
-        };
-        self.signals.state.lock().compaction = None;
-        if let Some(uncovered) = uncovered {
-            self.announce_uncovered(table, family, uncovered);
-        }
-        Ok(())
-    }
-
-    /// The next slice of a merge, and the edit by which it counts.
-    fn merge_slice(&self, merge: &Merge<'_>, pace: &mut Pace<'_>, progress: &mut dyn FnMut(u64)) -> Result<Slice> {
-        let in_slices = merge.rules.new_version_behavior || merge.stale.is_some();
-        let merged = self.with_room_to_merge(&merge.runs, || {
-            let bytes = if in_slices { self.slice_bytes(&merge.runs) } else { u64::MAX };
-            self.values.blobs.sync()?;
-            let mut output = Output::new(self);
-            let is_major = merge.kind == CompactionKind::Major;
-            output.begin(options_of(merge.family, merge.layers, self.now(), is_major))?;
-            let mut walk = Walk::new(merge, &mut output);
-            let ended = walk.run(bytes, pace, progress)?;
-            let uncovered = std::mem::replace(&mut walk.uncovered, Uncovered::TooMany);
-            output.end()?;
-            match ended {
-                Ended::Stopped => Ok(None),
-                Ended::Whole => Ok(Some((output.finish()?, Slice::Last(uncovered)))),
-                Ended::Before(key) => Ok(Some((output.finish()?, Slice::Next(key)))),
-            }
+/// Makes one run of several. The caller holds `compacting`.
+///
+/// New-version families go in slices, each an edit of its own, so that only a slice needs room beside what is there.
+/// In classic families it matters which runs a tombstone was merged with: there it is all or nothing.
+pub fn merge_runs(
+    engine: &Engine,
+    table: &TableName,
+    family: &FamilySchema,
+    rules: &FamilyRules,
+    (kind, runs, scope): (CompactionKind, Vec<Arc<Run>>, Scope),
+    pace: &mut Pace<'_>,
+) -> Result<()> {
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+    let newest = runs.iter().map(|run| run.last_layer).max();
+    let layers = (first.first_layer, newest.unwrap_or(last.last_layer));
+    let all: u64 = runs.iter().map(|run| run.sum(|facts| facts.cells)).sum();
+    let mut looked = 0;
+    let say = |percent| {
+        let progress = CompactionProgress { table: table.clone(), family: family.name.clone(), kind, percent };
+        engine.signals.state.lock().compaction = Some(progress);
+    };
+    say(0);
+    let earliest_put = earliest_put(&runs);
+    // Order: after the runs were chosen, see there.
+    let stale = Stale::of(engine, &engine.catalogue.load(), family.id).filter(|_| kind == CompactionKind::Major);
+    let mut merge = Merge { family, rules, kind, layers, earliest_put, runs, now: engine.now(), scope, stale };
+    let uncovered = loop {
+        let slice = merge_slice(engine, &merge, pace, &mut |cells| {
+            looked += cells;
+            say((looked * 100 / all.max(1)).min(99) as u8);
         });
-        let Some((made, slice)) = merged? else { return Ok(Slice::GaveUp) };
-        let committed = self.with_reserve(|| {
-            let mut edit = Edit::default();
-            edit.items.extend(made.extents.iter().map(|(file, facts)| add(*file, facts, merge.family.id)));
-            edit.items.extend(merge.runs.iter().flat_map(|run| &run.extents).filter_map(|extent| slice.upon(extent)));
-            if matches!(slice, Slice::Last(_)) {
-                edit.items.push(Item::Compacted);
-            }
-            self.change(|_| Ok(edit), |layout| self.show(layout, |_| None))
-        });
-        match committed {
-            // What was merged is gone: its table was dropped, truncated or replaced meanwhile.
-            Err(e) if e.kind == ErrorKind::Busy => {
-                made.give_up(self);
-                Ok(Slice::GaveUp)
-            }
-            other => other.inspect_err(|_| made.give_up(self)).map(|()| slice),
+        match slice.inspect_err(|_| engine.signals.state.lock().compaction = None)? {
+            Slice::Next(from) => merge.runs = merge.runs.iter().filter_map(|run| run.trimmed(&from)).collect(),
+            Slice::Last(uncovered) => break Some(uncovered),
+            Slice::GaveUp => break None,
         }
+        // What has been read goes, if nobody else reads it.
+        engine.structure.collect();
+        engine.structure.give_back(&merge.runs)?;
+        reserve::try_to_restore(engine);
+    };
+    engine.signals.state.lock().compaction = None;
+    if let Some(uncovered) = uncovered {
+        announce_uncovered(engine, table, family, uncovered);
     }
+    Ok(())
+}
 
-    /// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
-    /// nothing else that a compaction does can be seen in a plain read.
-    fn announce_uncovered(&self, table: &TableName, family: &FamilySchema, uncovered: Uncovered) {
-        let origin = Origin(0);
-        let table = table.clone();
-        let events: Vec<Event> = match uncovered {
-            Uncovered::TooMany => vec![Event::Table { table, origin }],
-            Uncovered::Rows(rows) => {
-                let of_family =
-                    |row| Event::Row { table: table.clone(), row, family: Some(family.name.clone()), origin };
-                rows.into_iter().map(of_family).collect()
-            }
-        };
-        self.subscribers.announce(&events);
-    }
-
-    /// What goes without a compaction: dropped tables whose time has passed, what has expired, large values that
-    /// nothing refers to.
-    pub fn tidy(&self, pace: &mut Pace<'_>) -> Result<()> {
-        self.forget_dropped()?;
-        self.expire_runs()?;
-        if pace.go_on() {
-            self.collect_blobs()?;
+/// The next slice of a merge, and the edit by which it counts.
+fn merge_slice(
+    engine: &Engine,
+    merge: &Merge<'_>,
+    pace: &mut Pace<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Slice> {
+    let in_slices = merge.rules.new_version_behavior || merge.stale.is_some();
+    let merged = merge_room::with_room_to_merge(engine, &merge.runs, || {
+        let bytes = if in_slices { reserve::slice_bytes(engine, &merge.runs) } else { u64::MAX };
+        engine.values.blobs.sync()?;
+        let mut output = Output::new(engine);
+        let is_major = merge.kind == CompactionKind::Major;
+        output.begin(options_of(merge.family, merge.layers, engine.now(), is_major))?;
+        let mut walk = Walk::new(merge, &mut output);
+        let ended = walk.run(bytes, pace, progress)?;
+        let uncovered = std::mem::replace(&mut walk.uncovered, Uncovered::TooMany);
+        output.end()?;
+        match ended {
+            Ended::Stopped => Ok(None),
+            Ended::Whole => Ok(Some((output.finish()?, Slice::Last(uncovered)))),
+            Ended::Before(key) => Ok(Some((output.finish()?, Slice::Next(key)))),
         }
-        Ok(())
+    });
+    let Some((made, slice)) = merged? else { return Ok(Slice::GaveUp) };
+    let committed = reserve::with_reserve(engine, || {
+        let mut edit = Edit::default();
+        edit.items.extend(made.extents.iter().map(|(file, facts)| add(*file, facts, merge.family.id)));
+        edit.items.extend(merge.runs.iter().flat_map(|run| &run.extents).filter_map(|extent| slice.upon(extent)));
+        if matches!(slice, Slice::Last(_)) {
+            edit.items.push(Item::Compacted);
+        }
+        edits::commit(engine, |_| Ok(edit), |layout| engine.show(layout, |_| None))
+    });
+    match committed {
+        // What was merged is gone: its table was dropped, truncated or replaced meanwhile.
+        Err(e) if e.kind == ErrorKind::Busy => {
+            made.give_up(engine);
+            Ok(Slice::GaveUp)
+        }
+        other => other.inspect_err(|_| made.give_up(engine)).map(|()| slice),
     }
+}
 
-    /// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, and what
-    /// brings back much room.
-    pub fn compact_as_needed(&self) -> Result<()> {
-        let mut pace = self.background_pace();
-        self.tidy(&mut pace)?;
-        let catalogue = self.catalogue.load_full();
-        let mut again = true;
-        while std::mem::take(&mut again) {
-            for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-                for family in table.stored_families() {
-                    let settings = Settings::of(table, family)?;
-                    let _one = self.compacting.lock();
-                    if let Some((kind, runs)) = self.due(family, &settings) {
-                        let what = (kind, runs, Scope::default());
-                        self.merge_runs(&table.name, family, &family.rules, what, &mut pace)?;
-                        again = true;
-                    }
-                    if !pace.go_on() {
-                        return Ok(());
-                    }
+/// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
+/// nothing else that a compaction does can be seen in a plain read.
+fn announce_uncovered(engine: &Engine, table: &TableName, family: &FamilySchema, uncovered: Uncovered) {
+    let origin = Origin(0);
+    let table = table.clone();
+    let events: Vec<Event> = match uncovered {
+        Uncovered::TooMany => vec![Event::Table { table, origin }],
+        Uncovered::Rows(rows) => {
+            let of_family = |row| Event::Row { table: table.clone(), row, family: Some(family.name.clone()), origin };
+            rows.into_iter().map(of_family).collect()
+        }
+    };
+    engine.subscribers.announce(&events);
+}
+
+/// What goes without a compaction: dropped tables whose time has passed, what has expired, large values that
+/// nothing refers to.
+pub fn tidy(engine: &Engine, pace: &mut Pace<'_>) -> Result<()> {
+    upkeep::forget_dropped(engine)?;
+    expire::expire_runs(engine)?;
+    if pace.go_on() {
+        collect::collect_blobs(engine)?;
+    }
+    Ok(())
+}
+
+/// What the background does by itself: dropped families, what has expired, what is due by HBase's rules, and what
+/// brings back much room.
+pub fn compact_as_needed(engine: &Engine) -> Result<()> {
+    let mut pace = engine.background_pace();
+    tidy(engine, &mut pace)?;
+    let catalogue = engine.catalogue.load_full();
+    let mut again = true;
+    while std::mem::take(&mut again) {
+        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+            for family in table.stored_families() {
+                let settings = Settings::of(table, family)?;
+                let _one = engine.turns.compact();
+                if let Some((kind, runs)) = due(engine, family, &settings) {
+                    let what = (kind, runs, Scope::default());
+                    merge_runs(engine, &table.name, family, &family.rules, what, &mut pace)?;
+                    again = true;
+                }
+                if !pace.go_on() {
+                    return Ok(());
                 }
             }
         }
-        // What was read until now is let go.
-        self.structure.collect();
-        self.collect_blobs()
     }
+    // What was read until now is let go.
+    engine.structure.collect();
+    collect::collect_blobs(engine)
+}
 
-    /// What is to be compacted of a family now.
-    fn due(&self, family: &FamilySchema, settings: &Settings) -> Option<(CompactionKind, Vec<Arc<Run>>)> {
-        let layout = self.layout();
-        // It may have been dropped meanwhile.
-        families_by_id(&layout.state.catalogue).get(&family.id)?;
-        let runs = layout.runs(family.id)?;
-        if runs.runs.iter().any(|run| run.is_damaged) || self.lacks_room_beside_snapshots(&runs.runs) {
-            return None;
+/// What is to be compacted of a family now.
+fn due(engine: &Engine, family: &FamilySchema, settings: &Settings) -> Option<(CompactionKind, Vec<Arc<Run>>)> {
+    let layout = engine.layout();
+    // It may have been dropped meanwhile.
+    families_by_id(&layout.state.catalogue).get(&family.id)?;
+    let runs = layout.runs(family.id)?;
+    if runs.runs.iter().any(|run| run.is_damaged) || merge_room::lacks_room_beside_snapshots(engine, &runs.runs) {
+        return None;
+    }
+    if runs.is_half_merged() {
+        return Some((CompactionKind::Major, runs.runs.clone()));
+    }
+    let chosen = |wanted: &dyn Fn(&Run) -> bool| runs.runs.iter().filter(|run| wanted(run)).cloned().collect();
+    let stats = FamilyStats { superseded: superseded(runs, &family.rules), ..stats_of(runs) };
+    match choose(family.id, &stats, &family.rules, settings, engine.now()) {
+        Choice::Nothing => None,
+        Choice::Minor { after, upto } => {
+            let inside = |run: &Run| run.last_layer > after.0 && run.last_layer <= upto.0;
+            Some((CompactionKind::Minor, chosen(&inside)))
         }
-        if runs.is_half_merged() {
-            return Some((CompactionKind::Major, runs.runs.clone()));
-        }
-        let chosen = |wanted: &dyn Fn(&Run) -> bool| runs.runs.iter().filter(|run| wanted(run)).cloned().collect();
-        let stats = FamilyStats { superseded: superseded(runs, &family.rules), ..stats_of(runs) };
-        match choose(family.id, &stats, &family.rules, settings, self.now()) {
-            Choice::Nothing => None,
-            Choice::Minor { after, upto } => {
-                let inside = |run: &Run| run.last_layer > after.0 && run.last_layer <= upto.0;
-                Some((CompactionKind::Minor, chosen(&inside)))
-            }
-            Choice::Major => Some((CompactionKind::Major, chosen(&|_| true))),
-        }
+        Choice::Major => Some((CompactionKind::Major, chosen(&|_| true))),
     }
 }
 

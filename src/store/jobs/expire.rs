@@ -5,62 +5,50 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::backend::Event;
 use crate::journal::{Edit, Item};
-use crate::model::{FamilyRules, Origin, TableName, TableSchema, Timestamp};
+use crate::model::{FamilyRules, TableName, Timestamp};
 use crate::segment::ExtentFacts;
 use crate::store::engine::Engine;
+use crate::store::engine::edits;
 use crate::store::layout::runs::{Run, Runs};
-use crate::store::plan::planned::Planned;
 use crate::visibility::past_family_ttl;
 use crate::{ErrorKind, Result};
 
-impl Engine {
-    /// Drops runs in which everything has expired.
-    pub fn expire_runs(&self) -> Result<()> {
-        let _one = self.compacting.lock();
-        let (layout, now) = (self.layout(), self.now());
-        #[cfg(test)]
-        let now = if self.breaks(crate::store::options::Broken::ExpiresEarly) { Timestamp(now.0 + 1_500) } else { now };
-        let mut edit = Edit::default();
-        let catalogue = self.catalogue.load_full();
-        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            for family in table.families.values() {
-                let Some(runs) = layout.runs(family.id) else { continue };
-                for run in expired(runs, &family.rules, now) {
-                    edit.items.extend(run.extents.iter().map(|extent| Item::Remove(extent.reference)));
-                }
-            }
-        }
-        if edit.items.is_empty() {
-            return Ok(());
-        }
-        let count = edit.items.len() as u64;
-        match self.change(|_| Ok(edit), |layout| self.show(layout, |_| None)) {
-            Err(e) if e.kind == ErrorKind::Busy => Ok(()),
-            other => {
-                other?;
-                self.signals.state.lock().expired_segments += count;
-                Ok(())
+/// Drops runs in which everything has expired.
+pub fn expire_runs(engine: &Engine) -> Result<()> {
+    let _one = engine.turns.compact();
+    let (layout, now) = (engine.layout(), engine.now());
+    #[cfg(test)]
+    let now = if engine.breaks(crate::store::options::Broken::ExpiresEarly) { Timestamp(now.0 + 1_500) } else { now };
+    let mut edit = Edit::default();
+    let catalogue = engine.catalogue.load_full();
+    for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
+        for family in table.families.values() {
+            let Some(runs) = layout.runs(family.id) else { continue };
+            for run in expired(runs, &family.rules, now) {
+                edit.items.extend(run.extents.iter().map(|extent| Item::Remove(extent.reference)));
             }
         }
     }
-
-    /// Whether any cell of a table may expire.
-    pub fn may_expire(&self, table: &TableName) -> bool {
-        let catalogue = self.catalogue.load();
-        let mut families = catalogue.tables.get(table).into_iter().flat_map(|table| table.families.values());
-        families.any(|f| f.rules.ttl_ms.is_some() || self.tracks.of(f.id).expiring.load(Ordering::Acquire))
+    if edit.items.is_empty() {
+        return Ok(());
     }
-
-    /// What is told once the first cells with a TTL of their own have come to a family: names of its directories
-    /// may not be kept for good any more. Before they are written.
-    pub fn first_ttl(&self, table: &TableSchema, cells: &[Planned<'_>]) -> Option<Event> {
-        let is_first = |cell: &Planned<'_>| {
-            cell.tags.ttl_ms.is_some() && !self.tracks.of(cell.family.id).expiring.load(Ordering::Acquire)
-        };
-        cells.iter().any(is_first).then(|| Event::Table { table: table.name.clone(), origin: Origin(0) })
+    let count = edit.items.len() as u64;
+    match edits::commit(engine, |_| Ok(edit), |layout| engine.show(layout, |_| None)) {
+        Err(e) if e.kind == ErrorKind::Busy => Ok(()),
+        other => {
+            other?;
+            engine.signals.state.lock().expired_segments += count;
+            Ok(())
+        }
     }
+}
+
+/// Whether any cell of a table may expire.
+pub fn may_expire(engine: &Engine, table: &TableName) -> bool {
+    let catalogue = engine.catalogue.load();
+    let mut families = catalogue.tables.get(table).into_iter().flat_map(|table| table.families.values());
+    families.any(|f| f.rules.ttl_ms.is_some() || engine.tracks.of(f.id).expiring.load(Ordering::Acquire))
 }
 
 /// The runs that are past as a whole.

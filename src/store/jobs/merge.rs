@@ -16,7 +16,7 @@ use crate::segment::{NewCell, StoredValue};
 use crate::store::cursor::lent::Lent;
 use crate::store::cursor::lent::no_tags;
 use crate::store::cursor::walk::Cursor;
-use crate::store::engine::pace::Pace;
+use crate::store::engine::background::pace::Pace;
 use crate::store::extents::flush::judged;
 use crate::store::extents::writing::Output;
 use crate::store::layout::runs::Run;

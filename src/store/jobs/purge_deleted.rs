@@ -4,42 +4,46 @@ use super::merge::Scope;
 use crate::Result;
 use crate::backend::{CompactionKind, Event, PurgeScope};
 use crate::model::{FamilyRules, FamilySchema, KeepDeleted, Origin};
+use crate::store::catalogue::upkeep;
 use crate::store::engine::{Engine, family, known_table};
+use crate::store::extents::flush;
+use crate::store::jobs::collect;
+use crate::store::jobs::compact;
+use crate::store::space::reserve;
+use crate::store::space::room;
 
-impl Engine {
-    /// See [`crate::backend::Backend::purge`].
-    pub fn purge_deleted(&self, scope: &PurgeScope) -> Result<()> {
-        let _hurry = self.hurry.up();
-        self.wake(|_| ());
-        self.with_reserve(|| self.note_purge(scope)).map_err(|e| self.told_full(e))?;
-        self.flush()?;
-        let catalogue = self.catalogue.load_full();
-        let table = known_table(&catalogue, &scope.table)?;
-        let mut families: Vec<(&FamilySchema, Scope)> = match &scope.family {
-            Some(name) => vec![family(table, name)?],
-            None => table.families.values().collect(),
-        }
-        .into_iter()
-        .map(|family| (family, Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() }))
-        .collect();
-        // Order: behind the cells that they are of: what nothing needs any more goes, whichever row it is of.
-        families.extend(table.indexes.values().map(|index| (&index.entries, Scope::default())));
-        for (family, within) in families {
-            let _one = self.compacting.lock();
-            let rules = keeping_nothing(&family.rules);
-            let runs = self.requested(family, CompactionKind::Major);
-            let what = (CompactionKind::Major, runs, within);
-            self.merge_runs(&scope.table, family, &rules, what, &mut self.full_pace())?;
-        }
-        self.subscribers.announce(&[purged(scope)]);
-        // Order: the files first that nothing refers to: what they lead to counts as live as long as they are there.
-        self.structure.collect();
-        self.collect_blobs()?;
-        if self.disk.is_short() {
-            self.restore_reserve()?;
-        }
-        Ok(())
+/// See [`crate::backend::Backend::purge`].
+pub fn purge_deleted(engine: &Engine, scope: &PurgeScope) -> Result<()> {
+    let _hurry = engine.hurry.up();
+    engine.wake(|_| ());
+    reserve::with_reserve(engine, || upkeep::note_purge(engine, scope)).map_err(|e| room::told_full(engine, e))?;
+    flush::flush(engine)?;
+    let catalogue = engine.catalogue.load_full();
+    let table = known_table(&catalogue, &scope.table)?;
+    let mut families: Vec<(&FamilySchema, Scope)> = match &scope.family {
+        Some(name) => vec![family(table, name)?],
+        None => table.families.values().collect(),
     }
+    .into_iter()
+    .map(|family| (family, Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() }))
+    .collect();
+    // Order: behind the cells that they are of: what nothing needs any more goes, whichever row it is of.
+    families.extend(table.indexes.values().map(|index| (&index.entries, Scope::default())));
+    for (family, within) in families {
+        let _one = engine.turns.compact();
+        let rules = keeping_nothing(&family.rules);
+        let runs = compact::requested(engine, family, CompactionKind::Major);
+        let what = (CompactionKind::Major, runs, within);
+        compact::merge_runs(engine, &scope.table, family, &rules, what, &mut engine.full_pace())?;
+    }
+    engine.subscribers.announce(&[purged(scope)]);
+    // Order: the files first that nothing refers to: what they lead to counts as live as long as they are there.
+    engine.structure.collect();
+    collect::collect_blobs(engine)?;
+    if engine.disk.is_short() {
+        reserve::restore_reserve(engine)?;
+    }
+    Ok(())
 }
 
 fn keeping_nothing(rules: &FamilyRules) -> FamilyRules {

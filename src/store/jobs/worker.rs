@@ -9,8 +9,19 @@ use crate::backend::{CompactionKind, CompactionProgress, Status};
 use crate::env::sync::{self, Handle, Instant};
 use crate::model::SeqNo;
 use crate::store::engine::Engine;
-use crate::store::engine::signals::SignalState;
+use crate::store::engine::background::signals::SignalState;
+use crate::store::engine::changes::past;
+use crate::store::extents::flush;
+use crate::store::jobs::build;
+use crate::store::jobs::collect;
+use crate::store::jobs::compact;
+use crate::store::jobs::make_room;
+use crate::store::jobs::prefetch;
 use crate::store::options::Background;
+use crate::store::read::stats;
+use crate::store::recover::rescue;
+use crate::store::space::level;
+use crate::store::space::reserve;
 
 /// What nobody has added to for so long,
 const IDLE: Duration = Duration::from_secs(30);
@@ -34,8 +45,8 @@ impl Workers {
             workers.spawn("cellfs-flush", flush_loop);
             workers.spawn("cellfs-compact", compact_loop);
             workers.spawn("cellfs-index", index_loop);
-            if engine.has_to_prefetch() {
-                workers.spawn("cellfs-prefetch", |engine| note(engine, "prefetch", engine.prefetch()));
+            if prefetch::has_to_prefetch(engine) {
+                workers.spawn("cellfs-prefetch", |engine| note(engine, "prefetch", prefetch::prefetch(engine)));
             }
         }
         workers
@@ -75,17 +86,19 @@ fn wait(engine: &Engine, time: Duration, mut ready: impl FnMut(&mut SignalState)
 }
 
 fn sync_loop(engine: &Engine) {
+    // The last number that was written, and since when.
+    let mut idle = None;
     while wait(engine, engine.options.sync_interval, |_| false) {
         if engine.log.poison().is_none() {
-            note(engine, "sync the log", engine.sync_log());
-            note(engine, "flush what has been idle", engine.flush_idle());
+            note(engine, "sync the log", rescue::sync_log(engine));
+            note(engine, "flush what has been idle", flush_idle(engine, &mut idle));
             if engine.structure.collect() > 0 {
                 // What those files led to is nobody's any more, perhaps.
                 engine.wake(|state| state.compact = true);
             }
-            note(engine, "keep a reserve", engine.restore_reserve());
-            engine.release_past();
-            engine.notice_others();
+            note(engine, "keep a reserve", reserve::restore_reserve(engine));
+            past::release_past(engine);
+            level::notice_others(engine);
         }
     }
 }
@@ -94,7 +107,7 @@ fn flush_loop(engine: &Engine) {
     while wait(engine, LOOK, |state| std::mem::take(&mut state.flush)) {
         if engine.log.poison().is_none() && !engine.tables().frozen.is_empty() {
             engine.signals.state.lock().flushing = true;
-            let result = engine.flush_frozen();
+            let result = flush::flush_frozen(engine);
             {
                 let mut state = engine.signals.state.lock();
                 state.flushing = false;
@@ -111,12 +124,12 @@ fn flush_loop(engine: &Engine) {
 }
 
 fn compact_loop(engine: &Engine) {
-    note(engine, "find what is dead of large values", engine.judge_blobs());
+    note(engine, "find what is dead of large values", collect::judge_blobs(engine));
     while wait(engine, LOOK, |state| state.make_room || std::mem::take(&mut state.compact)) {
         if std::mem::take(&mut engine.signals.state.lock().make_room) {
-            engine.make_disk_room();
+            make_room::make_disk_room(engine);
         } else if engine.log.poison().is_none() {
-            note(engine, "compact", engine.compact_as_needed());
+            note(engine, "compact", compact::compact_as_needed(engine));
         }
     }
 }
@@ -125,9 +138,9 @@ fn index_loop(engine: &Engine) {
     // What was stopped in between goes on at once.
     let mut has_begun = false;
     while wait(engine, LOOK, |state| !std::mem::replace(&mut has_begun, true) | std::mem::take(&mut state.index)) {
-        if engine.log.poison().is_none() && engine.has_to_build() {
+        if engine.log.poison().is_none() && build::has_to_build(engine) {
             // What fails is told there, and tried again with the next look.
-            let _ = engine.build_indexes();
+            let _ = build::build_indexes(engine);
         }
     }
 }
@@ -163,90 +176,60 @@ fn note(engine: &Engine, what: &str, result: Result<()>) {
     engine.signals.state.lock().last_error = Some(text);
 }
 
-impl Engine {
-    /// Everything that was written is on the disk when this returns.
-    pub fn sync_log(&self) -> Result<()> {
-        self.log.check_poison()?;
-        self.sync_to(self.log.written())
+/// What is in memory and was not added to for a while becomes extents, if it is worth a file.
+fn flush_idle(engine: &Engine, idle: &mut Option<(SeqNo, Instant)>) -> Result<()> {
+    let tables = engine.tables();
+    let now = (engine.log.written(), Instant::now());
+    let (seq, since) = idle.get_or_insert(now);
+    if *seq != now.0 {
+        *idle = Some(now);
+        return Ok(());
     }
+    let is_due = since.elapsed() >= IDLE && tables.active.bytes() >= IDLE_BYTES;
+    if is_due { flush::flush(engine) } else { Ok(()) }
+}
 
-    /// As [`Engine::sync_log`], of what was written up to a number.
-    pub fn sync_to(&self, seq: SeqNo) -> Result<()> {
-        let before = self.log.poison().is_some();
-        // Order: chunks before the records that lead to them.
-        let synced = self.log.sync_to(seq, &|| self.values.blobs.sync());
-        if synced.is_err() && !before {
-            self.rescue();
-        }
-        self.progress.note_synced(self.log.synced_record());
-        synced
+/// Numbers about the store.
+pub fn status(engine: &Engine) -> Result<Status> {
+    if engine.options.background == Background::On {
+        level::notice_others(engine);
+        note(engine, "find what is dead of large values", collect::judge_blobs(engine));
     }
-
-    /// After a failed sync: what may not be on the disk is written once more, to a file of its own, if that is possible.
-    fn rescue(&self) {
-        match crate::store::recover::rescue::rescue(self) {
-            Ok(records) => log::warn!("{records} records that were not on the disk are in a new file of the log now"),
-            Err(e) => log::error!("what was not on the disk could not be written elsewhere: {e}"),
-        }
-    }
-
-    /// What is in memory and was not added to for a while becomes extents, if it is worth a file.
-    fn flush_idle(&self) -> Result<()> {
-        let tables = self.tables();
-        let now = (self.log.written(), Instant::now());
-        let mut idle = self.idle.lock();
-        let (seq, since) = idle.get_or_insert(now);
-        if *seq != now.0 {
-            *idle = Some(now);
-            return Ok(());
-        }
-        let is_due = since.elapsed() >= IDLE && tables.active.bytes() >= IDLE_BYTES;
-        drop(idle);
-        if is_due { self.flush() } else { Ok(()) }
-    }
-
-    /// Numbers about the store.
-    pub fn status(&self) -> Result<Status> {
-        if self.options.background == Background::On {
-            self.notice_others();
-            note(self, "find what is dead of large values", self.judge_blobs());
-        }
-        let disk = self.options.env.disk_space(&self.options.path).unwrap_or_default();
-        let (tables, layout) = (self.tables(), self.structure.layout());
-        let memtable_cells: u64 = tables.all().map(|t| t.len()).sum();
-        let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
-        let (segment_bytes, segments) = self.structure.bytes();
-        let blobs = self.values.blobs.stats();
-        let kept = blobs.bytes.saturating_sub(blobs.punched) + self.log.bytes();
-        self.forget_damage();
-        let state = self.signals.state.lock();
-        Ok(Status {
-            cells: self.stored_cells(&layout, &tables),
-            segments,
-            segment_bytes: segment_bytes + kept,
-            live_bytes: self.live_bytes(&layout).min(segment_bytes) + kept,
-            index_bytes: 0,
-            memtable_cells,
-            memtable_bytes,
-            last_seq: self.log.written().0,
-            checkpoint_seq: layout.state.covered.0,
-            synced_seq: self.log.synced().0,
-            flushes: layout.state.flushes,
-            compactions: layout.state.compactions,
-            activity: activity(&state),
-            reads_alone: None,
-            compaction: state.compaction.clone(),
-            poisoned: self.log.poison(),
-            last_error: joined(joined(state.last_error.clone(), state.unbuilt.clone()), self.met.sentence()),
-            cells_read: self.looks.load(std::sync::atomic::Ordering::Relaxed),
-            damaged_reads: self.met.count(),
-            expired_segments: state.expired_segments,
-            disk_total: disk.total,
-            disk_free: disk.free,
-            disk_available: disk.available,
-            disk_writable: self.room_for_writes(disk.available),
-        })
-    }
+    let disk = engine.options.env.disk_space(&engine.options.path).unwrap_or_default();
+    let (tables, layout) = (engine.tables(), engine.structure.layout());
+    let memtable_cells: u64 = tables.all().map(|t| t.len()).sum();
+    let memtable_bytes = tables.all().map(|t| t.bytes()).sum();
+    let (segment_bytes, segments) = engine.structure.bytes();
+    let blobs = engine.values.blobs.stats();
+    let kept = blobs.bytes.saturating_sub(blobs.punched) + engine.log.bytes();
+    collect::forget_damage(engine);
+    let state = engine.signals.state.lock();
+    Ok(Status {
+        cells: stats::stored_cells(engine, &layout, &tables),
+        segments,
+        segment_bytes: segment_bytes + kept,
+        live_bytes: layout.live_bytes().min(segment_bytes) + kept,
+        index_bytes: 0,
+        memtable_cells,
+        memtable_bytes,
+        last_seq: engine.log.written().0,
+        checkpoint_seq: layout.state.covered.0,
+        synced_seq: engine.log.synced().0,
+        flushes: layout.state.flushes,
+        compactions: layout.state.compactions,
+        activity: activity(&state),
+        reads_alone: None,
+        compaction: state.compaction.clone(),
+        poisoned: engine.log.poison(),
+        last_error: joined(joined(state.last_error.clone(), state.unbuilt.clone()), engine.met.sentence()),
+        cells_read: engine.views.looks(),
+        damaged_reads: engine.met.count(),
+        expired_segments: state.expired_segments,
+        disk_total: disk.total,
+        disk_free: disk.free,
+        disk_available: disk.available,
+        disk_writable: reserve::room_for_writes(engine, disk.available),
+    })
 }
 
 #[cfg(test)]
@@ -261,7 +244,7 @@ mod tests {
     fn what_has_failed_is_told_until_the_same_is_done() {
         let env = Arc::new(crate::env::SimEnv::new());
         let store = Store::open(StoreOptions { env, background: Background::Off, ..StoreOptions::new("/s") }).unwrap();
-        let told = || store.engine.status().unwrap().last_error;
+        let told = || status(&store.engine).unwrap().last_error;
         note(&store.engine, "flush", Err(Error::new(ErrorKind::NoSpace, "no room")));
         note(&store.engine, "flush what has been idle", Ok(()));
         assert_eq!(told().as_deref(), Some("flush: no room"));

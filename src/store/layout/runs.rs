@@ -214,6 +214,16 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Bytes of extents that reads can reach, about: without what newer versions hide.
+    pub fn live_bytes(&self) -> u64 {
+        let of = |facts: &ExtentFacts| {
+            let all = (facts.key_bytes + facts.value_bytes).max(1);
+            let hidden = u128::from(facts.superseded_bytes) * u128::from(facts.stored_bytes) / u128::from(all);
+            facts.stored_bytes.saturating_sub(u64::try_from(hidden).unwrap_or(u64::MAX))
+        };
+        self.extents().filter_map(|extent| extent.facts()).map(of).sum()
+    }
+
     /// What counts of `families` by `counted`; `open` gives the files.
     pub fn new<'s>(
         state: &Arc<State>,

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use crate::env::sync::Mutex;
 use crate::store::engine::clock::Clock;
-use crate::store::engine::row_locks::RowLocks;
+use crate::store::engine::row_locks::{RowLocks, ValueLocks};
+use crate::store::secondary::entry;
 
 use super::{identity, lock};
 use crate::blob::{BlobState, Blobs};
@@ -17,12 +16,16 @@ use crate::model::{Catalogue, SeqNo, Timestamp};
 use crate::store::catalogue::change;
 use crate::store::catalogue::index_states::doubt_others;
 use crate::store::catalogue::tables::families_of;
-use crate::store::engine::signals::SignalState;
+use crate::store::engine::background::chores::Chores;
+use crate::store::engine::background::signals::SignalState;
 use crate::store::engine::sizes::Sizes;
-use crate::store::engine::{Engine, Given, Parts};
+use crate::store::engine::views::{Parts, Views};
+use crate::store::engine::{Engine, Given};
+use crate::store::extents::flush;
 use crate::store::health::boot;
 use crate::store::health::damage::{Damages, Met};
 use crate::store::health::progress::Progress;
+use crate::store::jobs::make_room;
 use crate::store::layout::blob_names::BlobNames;
 use crate::store::layout::runs::Layout;
 use crate::store::layout::structure::{Structure, numbers};
@@ -31,8 +34,6 @@ use crate::store::options::{Background, StoreOptions};
 use crate::store::recover::recovery;
 use crate::store::recover::recovery::Recovered;
 use crate::store::recover::write_again::write_again;
-use crate::store::secondary::build::complete_entries;
-use crate::store::secondary::unique;
 use crate::store::space::reserve;
 use crate::{Error, ErrorKind, Result};
 
@@ -186,16 +187,16 @@ impl Made {
         let Recovered { memtable, log, last, doubt } = recovered;
         let tables = Memtables { active: Arc::new(memtable), frozen: Vec::new() };
         let parts = Parts { tables: Arc::new(tables), layout: structure.layout() };
-        let engine = Engine::new(Given {
+        let catalogue = Arc::clone(&parts.layout.state.catalogue);
+        Engine::new(Given {
             hash_key,
             log,
             blobs,
-            catalogue: Arc::clone(&parts.layout.state.catalogue),
-            parts,
-            doubt,
-            read_point: last,
+            catalogue,
+            views: Views::new(parts, last, doubt),
             row_locks: RowLocks::new(),
-            unique: (0..unique::STRIPES).map(|_| Mutex::new(())).collect(),
+            unique: ValueLocks::new(),
+            chores: Chores { flush_frozen: flush::flush_frozen, make_room: make_room::make_disk_room },
             state,
             structure,
             progress,
@@ -203,9 +204,7 @@ impl Made {
             sizes,
             clock: Clock::default(),
             options,
-        });
-        engine.take_tracks();
-        engine
+        })
     }
 }
 
@@ -214,7 +213,7 @@ pub fn open_snapshot(parent: &Engine, (state, edit, record): (&Arc<State>, u64, 
     let families = families_of(&record.catalogue);
     let layout = parent.structure.layout_at(state, edit, &|family| families.contains(&family));
     let mut catalogue = record.catalogue.clone();
-    let complete = complete_entries(&state.catalogue);
+    let complete = entry::complete_entries(&state.catalogue);
     catalogue.tables.values_mut().for_each(|table| doubt_others(table, &complete));
     open_reading(parent, Reading { catalogue, layout: Arc::new(layout), stopped_at: Some(record.made_at) })
 }
@@ -232,67 +231,23 @@ pub struct Reading {
 pub fn open_reading(parent: &Engine, reading: Reading) -> Engine {
     let Reading { catalogue, layout, stopped_at } = reading;
     let options = StoreOptions { background: Background::Off, ..parent.options.clone() };
-    let engine = Engine::new(Given {
+    Engine::new(Given {
         hash_key: parent.hash_key,
         log: Log::idle(Arc::clone(&options.env), *parent.structure.store()),
         blobs: Arc::clone(&parent.values.blobs),
         structure: Arc::clone(&parent.structure),
         progress: Arc::new(Progress::of_snapshot()),
         catalogue: Arc::new(catalogue),
-        parts: Parts { tables: Arc::default(), layout },
-        doubt: None,
-        read_point: SeqNo(u64::MAX),
+        views: Views::new(Parts { tables: Arc::default(), layout }, SeqNo(u64::MAX), None),
         row_locks: RowLocks::default(),
-        unique: Vec::new(),
+        unique: ValueLocks::default(),
+        chores: Chores::default(),
         state: SignalState::default(),
         met: Arc::clone(&parent.met),
         sizes: parent.disk.sizes,
         clock: Clock::stopped(stopped_at),
         options,
-    });
-    engine.take_tracks();
-    engine
-}
-
-impl Engine {
-    /// Reads from other memtables from now on.
-    pub fn take_memory(&self, tables: Memtables) {
-        let layout = self.layout();
-        self.parts.store(Arc::new(Parts { tables: Arc::new(tables), layout }));
-        self.take_tracks();
-    }
-
-    /// Takes over what the extents say of families.
-    fn take_tracks(&self) {
-        let parts = self.parts.load_full();
-        self.take_runs(&parts.layout);
-        for (id, table) in parts.tables.all().flat_map(|table| table.families()) {
-            let track = self.tracks.of(id);
-            let noted: std::result::Result<(), ()> = table.all(|cell| {
-                let Some((timestamp, kind, _)) = crate::format::key::decode_suffix(cell.key()) else { return Ok(()) };
-                track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
-                track.opened_with.fetch_max(timestamp.0, Ordering::AcqRel);
-                let expires = cell.tags().is_some_and(|tags| tags.ttl_ms.is_some());
-                track.expiring.fetch_or(expires, Ordering::AcqRel);
-                track.family_tombstones.fetch_or(kind.is_family_tombstone(), Ordering::AcqRel);
-                Ok(())
-            });
-            debug_assert!(noted.is_ok());
-        }
-    }
-}
-
-impl Engine {
-    /// Takes over what the extents of a layout say of families; before anyone sees these.
-    pub fn take_runs(&self, layout: &Layout) {
-        for (id, runs) in layout.families() {
-            let track = self.tracks.of(id);
-            track.max_timestamp.fetch_max(runs.greatest.0, Ordering::AcqRel);
-            track.opened_with.fetch_max(runs.greatest.0, Ordering::AcqRel);
-            track.expiring.fetch_or(runs.expiring, Ordering::AcqRel);
-            track.family_tombstones.fetch_or(runs.family_tombstones, Ordering::AcqRel);
-        }
-    }
+    })
 }
 
 /// A link in a store would have another file read, written or deleted than the one that counts.

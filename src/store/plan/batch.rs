@@ -1,7 +1,6 @@
 //! The cells of one atomic batch: as they are planned, and ready to be written.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
@@ -128,13 +127,13 @@ impl Batch for Writing<'_, '_> {
     }
 
     fn publish(&mut self, seq: SeqNo) {
-        let parts = self.engine.parts.load();
+        let parts = self.engine.views.now();
         for ready in &mut self.cells {
             ready.cell.set_seq(ready.kind, seq);
-            self.engine.note_cell(&ready.to_log());
+            self.engine.tracks.note_cell(&ready.to_log());
             parts.tables.active.insert(ready.family.id, ready.cell.clone());
         }
-        self.engine.read_point.store(seq.0, Ordering::Release);
+        self.engine.views.reach(seq);
     }
 }
 

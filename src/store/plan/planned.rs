@@ -1,6 +1,11 @@
 //! Cells that are to be written.
 
+use std::sync::atomic::Ordering;
+
+use crate::backend::Event;
 use crate::model::{Cell, CellKind, FamilySchema, FileAttributes, FileChange, Qualifier, Tags, Timestamp, Value};
+use crate::model::{Origin, TableSchema};
+use crate::store::engine::Engine;
 
 /// A cell to be written.
 pub struct Planned<'a> {
@@ -33,4 +38,13 @@ pub fn timed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> File
         None if timestamp > now => file.with(&FileChange::of_time(Some(now.into()))),
         _ => file,
     }
+}
+
+/// What is told once the first cells with a TTL of their own have come to a family: names of its directories
+/// may not be kept for good any more. Before they are written.
+pub fn first_ttl(engine: &Engine, table: &TableSchema, cells: &[Planned<'_>]) -> Option<Event> {
+    let is_first = |cell: &Planned<'_>| {
+        cell.tags.ttl_ms.is_some() && !engine.tracks.of(cell.family.id).expiring.load(Ordering::Acquire)
+    };
+    cells.iter().any(is_first).then(|| Event::Table { table: table.name.clone(), origin: Origin(0) })
 }

@@ -15,6 +15,7 @@ use crate::segment::Reading;
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
+use crate::store::read::point;
 use crate::visibility::{FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
@@ -120,7 +121,7 @@ impl<'a> Planner<'a> {
     }
 
     pub fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
-        self.engine.newest_in(&self.snapshot, family, self.row, qualifier, range)
+        point::newest_in(self.engine, &self.snapshot, family, self.row, qualifier, range)
     }
 
     /// `time`, but later than everything stored in the column and every tombstone of its family.

@@ -13,6 +13,10 @@ use crate::model::{
 };
 use crate::store::engine::family;
 use crate::store::engine::values::no_root;
+use crate::store::read::lookup;
+use crate::store::read::lookup::root_of;
+use crate::store::space::level;
+use crate::store::space::room;
 use crate::{Error, ErrorKind, Result};
 
 /// How an Increment or Append makes its new cell.
@@ -93,15 +97,15 @@ fn new_value(
     let Delta::Behind(bytes) = delta else { return Ok(Value::Bytes(old_and(planner, old, delta)?)) };
     let engine = planner.engine;
     planner.check_len(family, qualifier, old.map_or(0, CellInfo::len).saturating_add(bytes.len() as u64))?;
-    let root = old.map(|cell| engine.root_of(&planner.snapshot, &cell.value)).transpose()?.flatten();
+    let root = old.map(|cell| root_of(&planner.snapshot, &cell.value)).transpose()?.flatten();
     let Some(root) = root else { return Ok(Value::Bytes(old_and(planner, old, delta)?)) };
-    engine.check_reserve(bytes.len() as u64)?;
+    room::check_reserve(engine, bytes.len() as u64)?;
     // What it has in common with the old one is live as long as the planner's snapshot.
     let root = Root::decode(&root).ok_or_else(no_root)?;
     let codec = Codec::of(family.rules.compression);
     let new = engine.values.blobs.append(&root, bytes, codec).inspect_err(|e| {
         if e.kind == ErrorKind::NoSpace {
-            engine.note_full();
+            level::note_full(engine);
         }
     })?;
     engine.disk.note_written(bytes.len() as u64, 0);
@@ -112,7 +116,7 @@ fn new_value(
 fn old_and(planner: &Planner<'_>, old: Option<&CellInfo>, delta: &Delta<'_>) -> Result<Vec<u8>> {
     let old = match old {
         Some(cell) if matches!(delta, Delta::Sum(_)) && cell.len() != 8 => return Err(no_long(cell.len())),
-        Some(cell) => Some(planner.engine.read_value(cell, 0, cell.len() as usize)?),
+        Some(cell) => Some(lookup::read_value(planner.engine, cell, 0, cell.len() as usize)?),
         None => None,
     };
     match (delta, old) {

@@ -9,47 +9,46 @@ use crate::store::cursor::row_cells::RowCells;
 use crate::store::cursor::row_place::RowPlace;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
+use crate::store::read::point;
 use crate::visibility::{self, FamilyReader, ReadRules, VisibleCell, shows_by_itself};
 
 /// Most cells of the first page.
 const MANY: usize = 1024;
 
-impl Engine {
-    /// Columns of a row and family with their newest versions.
-    pub fn list_columns(
-        &self,
-        (table, row, name): (&TableName, &[u8], &str),
-        after: Option<&[u8]>,
-        range: TimeRange,
-        limit: usize,
-    ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, table)?, name)?;
-        let (snapshot, now) = (self.snapshot(), self.now());
-        let (prefix, first) = (key::row_prefix(row), FEW.max(limit.min(MANY)));
-        let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
-        if self.is_plain(family, range) {
-            let from = match after {
-                Some(after) => key::prefix_end(&key::column_prefix(&prefix, after)),
-                None => prefix.clone(),
-            };
-            let mut cursor = Cursor::new(&snapshot, family.id, &from, key::prefix_end(&prefix), first)?;
-            return list_plain(&mut cursor, &prefix, rules, limit);
-        }
-        let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, first)?;
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        if let Some(after) = after {
-            // The first qualifier behind it.
-            reader.seek_column(&[after, &[0]].concat());
-        }
-        let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(visible) = reader.next()?
-        {
-            found.push(listed(visible, &rules));
-        }
-        Ok(found)
+/// Columns of a row and family with their newest versions.
+pub fn list_columns(
+    engine: &Engine,
+    (table, row, name): (&TableName, &[u8], &str),
+    after: Option<&[u8]>,
+    range: TimeRange,
+    limit: usize,
+) -> Result<Vec<(Qualifier, CellInfo)>> {
+    let catalogue = engine.catalogue.load();
+    let family = family(engine.table(&catalogue, table)?, name)?;
+    let (snapshot, now) = (engine.snapshot(), engine.now());
+    let (prefix, first) = (key::row_prefix(row), FEW.max(limit.min(MANY)));
+    let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
+    if point::is_plain(engine, family, range) {
+        let from = match after {
+            Some(after) => key::prefix_end(&key::column_prefix(&prefix, after)),
+            None => prefix.clone(),
+        };
+        let mut cursor = Cursor::new(&snapshot, family.id, &from, key::prefix_end(&prefix), first)?;
+        return list_plain(&mut cursor, &prefix, rules, limit);
     }
+    let mut cursor = engine.row_cursor(&snapshot, family.id, &prefix, first)?;
+    let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+    if let Some(after) = after {
+        // The first qualifier behind it.
+        reader.seek_column(&[after, &[0]].concat());
+    }
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(visible) = reader.next()?
+    {
+        found.push(listed(visible, &rules));
+    }
+    Ok(found)
 }
 
 /// The columns that a cursor over a row, whose keys begin with `prefix`, comes to.

@@ -19,6 +19,7 @@ use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
 use crate::store::layout::runs::{Run, RunExtent};
+use crate::store::read::point;
 use crate::visibility::first_stays;
 
 /// Rows that have to be known for each step of a walk over others.
@@ -59,104 +60,102 @@ struct Known<'t> {
     rows: u64,
 }
 
-impl Engine {
-    /// See [`crate::backend::Backend::count_rows`].
-    pub fn count_rows(&self, scan: &Scan) -> Result<Option<u64>> {
-        let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, &scan.table)?;
-        let snapshot = self.snapshot();
-        if !is_of_whole_rows(scan) || snapshot.doubt.is_some() {
-            return Ok(None);
-        }
-        let asked = asked_of(scan);
-        let known = table.families.values().filter_map(|family| self.known(&snapshot, family, &asked));
-        match known.max_by_key(|known| known.rows) {
-            Some(known) => self.count_beside(&known, table, &snapshot, &asked),
-            None => Ok(None),
-        }
+/// See [`crate::backend::Backend::count_rows`].
+pub fn count_rows(engine: &Engine, scan: &Scan) -> Result<Option<u64>> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table(&catalogue, &scan.table)?;
+    let snapshot = engine.snapshot();
+    if !is_of_whole_rows(scan) || snapshot.doubt.is_some() {
+        return Ok(None);
     }
-
-    fn known<'t>(&self, snapshot: &Snapshot, family: &'t FamilySchema, asked: &Asked) -> Option<Known<'t>> {
-        let now = self.now();
-        let extents = snapshot.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
-        let run = Run::of(disjoint(extents.filter(|extent| asked.shows_all_rows(extent, family, now)).collect())?);
-        let shared = run.extents.windows(2).filter(|pair| shares_row(&pair[0], &pair[1])).count() as u64;
-        Some(Known { family, rows: run.sum(|facts| facts.rows) - shared, run })
+    let asked = asked_of(scan);
+    let known = table.families.values().filter_map(|family| known(engine, &snapshot, family, &asked));
+    match known.max_by_key(|known| known.rows) {
+        Some(known) => count_beside(engine, &known, table, &snapshot, &asked),
+        None => Ok(None),
     }
+}
 
-    /// The rows that are known, and those beside them; `None`: these are too many.
-    fn count_beside(
-        &self,
-        known: &Known<'_>,
-        table: &TableSchema,
-        snapshot: &Snapshot,
-        asked: &Asked,
-    ) -> Result<Option<u64>> {
-        let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
-        let Some(mut beside) = self.beside((known, most), table, snapshot, asked)? else { return Ok(None) };
-        let mut shown = Cursor::of_runs(known.family.id, &[], &asked.from, asked.end.clone())?;
-        shown = shown.with_run(&known.run, &asked.from, Reading::Point)?;
-        let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
-        let wanted = self.wanted(asked.range, Versions::Live);
-        while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
-            shown.seek(place.prefix())?;
-            if !place.holds(&shown) {
-                steps += 1;
-                count += u64::from(self.row_shows(&mut beside, &place, wanted)?);
-                continue;
+fn known<'t>(engine: &Engine, snapshot: &Snapshot, family: &'t FamilySchema, asked: &Asked) -> Option<Known<'t>> {
+    let now = engine.now();
+    let extents = snapshot.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
+    let run = Run::of(disjoint(extents.filter(|extent| asked.shows_all_rows(extent, family, now)).collect())?);
+    let shared = run.extents.windows(2).filter(|pair| shares_row(&pair[0], &pair[1])).count() as u64;
+    Some(Known { family, rows: run.sum(|facts| facts.rows) - shared, run })
+}
+
+/// The rows that are known, and those beside them; `None`: these are too many.
+fn count_beside(
+    engine: &Engine,
+    known: &Known<'_>,
+    table: &TableSchema,
+    snapshot: &Snapshot,
+    asked: &Asked,
+) -> Result<Option<u64>> {
+    let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
+    let Some(mut beside) = beside(engine, (known, most), table, snapshot, asked)? else { return Ok(None) };
+    let mut shown = Cursor::of_runs(known.family.id, &[], &asked.from, asked.end.clone())?;
+    shown = shown.with_run(&known.run, &asked.from, Reading::Point)?;
+    let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
+    let wanted = point::wanted(engine, asked.range, Versions::Live);
+    while steps < most && place.enter(|take| beside.iter().filter_map(|walk| walk.cursor.key()).for_each(take)) {
+        shown.seek(place.prefix())?;
+        if !place.holds(&shown) {
+            steps += 1;
+            count += u64::from(point::row_shows(&mut beside, &place, wanted)?);
+            continue;
+        }
+        steps += LOOK;
+        count -= u64::from(!row_is_there(engine, snapshot, table, (place.prefix(), asked.range))?);
+        beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(&place))?;
+    }
+    Ok((steps < most).then_some(count))
+}
+
+/// What is stored in a range beside what is known; `None`: that has more rows than `most`.
+fn beside(
+    engine: &Engine,
+    (known, most): (&Known<'_>, u64),
+    table: &TableSchema,
+    snapshot: &Snapshot,
+    asked: &Asked,
+) -> Result<Option<Vec<FamilyWalk>>> {
+    let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
+    let is_within = |facts: &&ExtentFacts| asked.has((&facts.first_key, &facts.last_key));
+    let mut walks = Vec::new();
+    let mut rows = 0;
+    for family in table.families.values() {
+        let mut cursor = Cursor::in_memory(snapshot, family.id, &asked.from, asked.end.clone(), FEW)?;
+        for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
+            let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
+            let run = Run::of(others.collect());
+            // Each is a step at least.
+            rows += run.facts().filter(is_within).map(|facts| facts.rows).sum::<u64>();
+            if rows > most {
+                return Ok(None);
             }
-            steps += LOOK;
-            count -= u64::from(!self.row_is_there(snapshot, table, (place.prefix(), asked.range))?);
-            beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(&place))?;
-        }
-        Ok((steps < most).then_some(count))
-    }
-
-    /// What is stored in a range beside what is known; `None`: that has more rows than `most`.
-    fn beside(
-        &self,
-        (known, most): (&Known<'_>, u64),
-        table: &TableSchema,
-        snapshot: &Snapshot,
-        asked: &Asked,
-    ) -> Result<Option<Vec<FamilyWalk>>> {
-        let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
-        let is_within = |facts: &&ExtentFacts| asked.has((&facts.first_key, &facts.last_key));
-        let mut walks = Vec::new();
-        let mut rows = 0;
-        for family in table.families.values() {
-            let mut cursor = Cursor::in_memory(snapshot, family.id, &asked.from, asked.end.clone(), FEW)?;
-            for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
-                let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
-                let run = Run::of(others.collect());
-                // Each is a step at least.
-                rows += run.facts().filter(is_within).map(|facts| facts.rows).sum::<u64>();
-                if rows > most {
-                    return Ok(None);
-                }
-                if !run.extents.is_empty() {
-                    cursor = cursor.with_run(&run, &asked.from, Reading::Walk)?;
-                }
-            }
-            walks.push(FamilyWalk { schema: family.clone(), cursor, plain: self.is_plain(family, asked.range) });
-        }
-        Ok(Some(walks))
-    }
-
-    fn row_is_there(
-        &self,
-        snapshot: &Snapshot,
-        table: &TableSchema,
-        (prefix, range): (&[u8], TimeRange),
-    ) -> Result<bool> {
-        for family in table.families.values() {
-            let mut cursor = self.row_cursor(snapshot, family.id, prefix, FEW)?;
-            if self.shows(&mut cursor, family, prefix.to_vec(), self.wanted(range, Versions::Live))? {
-                return Ok(true);
+            if !run.extents.is_empty() {
+                cursor = cursor.with_run(&run, &asked.from, Reading::Walk)?;
             }
         }
-        Ok(false)
+        walks.push(FamilyWalk { schema: family.clone(), cursor, plain: point::is_plain(engine, family, asked.range) });
     }
+    Ok(Some(walks))
+}
+
+fn row_is_there(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    table: &TableSchema,
+    (prefix, range): (&[u8], TimeRange),
+) -> Result<bool> {
+    for family in table.families.values() {
+        let mut cursor = engine.row_cursor(snapshot, family.id, prefix, FEW)?;
+        if point::shows(&mut cursor, family, prefix.to_vec(), point::wanted(engine, range, Versions::Live))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a row is in the answer if anything of it shows.

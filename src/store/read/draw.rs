@@ -17,43 +17,41 @@ use crate::store::layout::runs::Run;
 /// Draws of a block that a group may not have.
 const DRAWS: u64 = 4096;
 
-impl Engine {
-    /// See [`crate::backend::Backend::draw_piece`]: of the run of the table that has the most blocks.
-    pub fn draw_piece(&self, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
-        let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, table)?;
-        let snapshot = self.snapshot();
-        let families = table.families.values().filter_map(|family| snapshot.layout.runs(family.id));
-        let largest = families.flat_map(|runs| &runs.runs).max_by_key(|run| run.sum(|facts| facts.blocks));
-        let Some(run) = largest else { return Ok(None) };
-        let parts = parts_of(run, range)?;
-        let count = parts.iter().map(|part| part.groups.len()).sum::<usize>();
-        let most = parts.iter().map(|part| part.most_blocks).max().unwrap_or(0);
-        if count == 0 || most == 0 {
-            return Ok(None);
-        }
-        for draw in 0..DRAWS {
-            let random = hash(number, draw);
-            let (mut group, block) = (random as usize % count, (random >> 32) as usize % most);
-            let found = parts.iter().find(|part| {
-                let is_in = group < part.groups.len();
-                group -= if is_in { 0 } else { part.groups.len() };
-                is_in
-            });
-            let Some(Part { at, groups, .. }) = found else { continue };
-            let extent = run.extents[*at].readable()?;
-            let Some((from, before)) = extent.block_between(groups.start + group, block)? else { continue };
-            let from = row_at(extent, from.as_slice().max(run.extents[*at].first_key()))?;
-            let before = before.map(|before| row_at(extent, &before)).transpose()?.flatten();
-            let next = || run.extents.get(at + 1).and_then(|next| key::row_of(next.first_key()));
-            let first = key::row_of(run.first_key());
-            return Ok(Some(RowPiece {
-                from: from.filter(|from| Some(from) > first.as_ref()),
-                before: before.or_else(next),
-            }));
-        }
-        Ok(None)
+/// See [`crate::backend::Backend::draw_piece`]: of the run of the table that has the most blocks.
+pub fn draw_piece(engine: &Engine, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table(&catalogue, table)?;
+    let snapshot = engine.snapshot();
+    let families = table.families.values().filter_map(|family| snapshot.layout.runs(family.id));
+    let largest = families.flat_map(|runs| &runs.runs).max_by_key(|run| run.sum(|facts| facts.blocks));
+    let Some(run) = largest else { return Ok(None) };
+    let parts = parts_of(run, range)?;
+    let count = parts.iter().map(|part| part.groups.len()).sum::<usize>();
+    let most = parts.iter().map(|part| part.most_blocks).max().unwrap_or(0);
+    if count == 0 || most == 0 {
+        return Ok(None);
     }
+    for draw in 0..DRAWS {
+        let random = hash(number, draw);
+        let (mut group, block) = (random as usize % count, (random >> 32) as usize % most);
+        let found = parts.iter().find(|part| {
+            let is_in = group < part.groups.len();
+            group -= if is_in { 0 } else { part.groups.len() };
+            is_in
+        });
+        let Some(Part { at, groups, .. }) = found else { continue };
+        let extent = run.extents[*at].readable()?;
+        let Some((from, before)) = extent.block_between(groups.start + group, block)? else { continue };
+        let from = row_at(extent, from.as_slice().max(run.extents[*at].first_key()))?;
+        let before = before.map(|before| row_at(extent, &before)).transpose()?.flatten();
+        let next = || run.extents.get(at + 1).and_then(|next| key::row_of(next.first_key()));
+        let first = key::row_of(run.first_key());
+        return Ok(Some(RowPiece {
+            from: from.filter(|from| Some(from) > first.as_ref()),
+            before: before.or_else(next),
+        }));
+    }
+    Ok(None)
 }
 
 /// What an extent has of a range.

@@ -11,125 +11,117 @@ use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
 
-impl Engine {
-    /// Versions after a place, in the order of listings.
-    pub fn list_history(
-        &self,
-        (table, row, name): (&TableName, &[u8], &str),
-        from: Option<&HistoryFrom>,
-        limit: usize,
-    ) -> Result<Vec<(Qualifier, CellInfo)>> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table_for(&catalogue, table, Versions::LiveAndKept)?, name)?;
-        let now = self.now();
-        let mut found = Vec::new();
-        self.walk_history(&self.snapshot(), (family, row), from, |visible| {
-            let qualifier = visible.cell.qualifier.clone();
-            found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
-            found.len() < limit
-        })?;
-        Ok(found)
-    }
+/// Versions after a place, in the order of listings.
+pub fn list_history(
+    engine: &Engine,
+    (table, row, name): (&TableName, &[u8], &str),
+    from: Option<&HistoryFrom>,
+    limit: usize,
+) -> Result<Vec<(Qualifier, CellInfo)>> {
+    let catalogue = engine.catalogue.load();
+    let family = family(engine.table_for(&catalogue, table, Versions::LiveAndKept)?, name)?;
+    let now = engine.now();
+    let mut found = Vec::new();
+    walk_history(engine, &engine.snapshot(), (family, row), from, |visible| {
+        let qualifier = visible.cell.qualifier.clone();
+        found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
+        found.len() < limit
+    })?;
+    Ok(found)
+}
 
-    /// See [`crate::backend::Backend::list_around`].
-    pub fn list_around(&self, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table_for(&catalogue, &column.table, Versions::LiveAndKept)?, &column.family)?;
-        let snapshot = self.snapshot();
-        if !self.was_put(&snapshot, family, column, timestamp)? {
-            return Ok(VersionRun::default());
-        }
-        let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
-        let (mut newer, mut older) = (VecDeque::new(), Vec::new());
-        let (mut from_newest, mut to_oldest) = (true, true);
-        self.walk_history(&snapshot, (family, &column.row), Some(&from), |visible| {
-            if visible.cell.qualifier != column.qualifier {
-                return false;
-            }
-            if visible.cell.timestamp > timestamp {
-                if newer.len() == count {
-                    newer.pop_front();
-                    from_newest = false;
-                }
-                newer.push_back(visible);
-                return true;
-            }
-            to_oldest = older.len() <= count;
-            if to_oldest {
-                older.push(visible);
-            }
-            to_oldest
-        })?;
-        let now = self.now();
-        let info = |visible| visibility::version_info(visible, &family.rules, now);
-        Ok(VersionRun { cells: newer.into_iter().chain(older).map(info).collect(), from_newest, to_oldest })
+/// See [`crate::backend::Backend::list_around`].
+pub fn list_around(engine: &Engine, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
+    let catalogue = engine.catalogue.load();
+    let family = family(engine.table_for(&catalogue, &column.table, Versions::LiveAndKept)?, &column.family)?;
+    let snapshot = engine.snapshot();
+    if !was_put(&snapshot, family, column, timestamp)? {
+        return Ok(VersionRun::default());
     }
+    let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
+    let (mut newer, mut older) = (VecDeque::new(), Vec::new());
+    let (mut from_newest, mut to_oldest) = (true, true);
+    walk_history(engine, &snapshot, (family, &column.row), Some(&from), |visible| {
+        if visible.cell.qualifier != column.qualifier {
+            return false;
+        }
+        if visible.cell.timestamp > timestamp {
+            if newer.len() == count {
+                newer.pop_front();
+                from_newest = false;
+            }
+            newer.push_back(visible);
+            return true;
+        }
+        to_oldest = older.len() <= count;
+        if to_oldest {
+            older.push(visible);
+        }
+        to_oldest
+    })?;
+    let now = engine.now();
+    let info = |visible| visibility::version_info(visible, &family.rules, now);
+    Ok(VersionRun { cells: newer.into_iter().chain(older).map(info).collect(), from_newest, to_oldest })
+}
 
-    /// Whether a put of that time is stored.
-    fn was_put(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        column: &ColumnKey,
-        timestamp: Timestamp,
-    ) -> Result<bool> {
-        let prefix = key::column_prefix(&key::row_prefix(&column.row), &column.qualifier);
-        let start = key::version_start(&prefix, timestamp);
-        // Tombstones of that time come before its puts.
-        let mut cursor = Cursor::new(snapshot, family.id, &start, key::prefix_end(&prefix), 4)?;
-        while let Some((time, kind, _)) = cursor.peek()?.and_then(key::decode_suffix) {
-            if time != timestamp || kind.is_put() {
-                return Ok(time == timestamp);
-            }
-            cursor.advance()?;
+/// Whether a put of that time is stored.
+fn was_put(snapshot: &Snapshot, family: &FamilySchema, column: &ColumnKey, timestamp: Timestamp) -> Result<bool> {
+    let prefix = key::column_prefix(&key::row_prefix(&column.row), &column.qualifier);
+    let start = key::version_start(&prefix, timestamp);
+    // Tombstones of that time come before its puts.
+    let mut cursor = Cursor::new(snapshot, family.id, &start, key::prefix_end(&prefix), 4)?;
+    while let Some((time, kind, _)) = cursor.peek()?.and_then(key::decode_suffix) {
+        if time != timestamp || kind.is_put() {
+            return Ok(time == timestamp);
         }
-        Ok(false)
+        cursor.advance()?;
     }
+    Ok(false)
+}
 
-    /// The version of exactly this time, live or kept.
-    pub fn version_in(
-        &self,
-        snapshot: &Snapshot,
-        (family, row): (&FamilySchema, &[u8]),
-        qualifier: &[u8],
-        timestamp: Timestamp,
-    ) -> Result<Option<CellInfo>> {
-        let from = HistoryFrom { qualifier: qualifier.to_vec(), before: Some(timestamp.next()) };
-        let mut found = None;
-        self.walk_history(snapshot, (family, row), Some(&from), |visible| {
-            let is_it = visible.cell.qualifier == qualifier && visible.cell.timestamp == timestamp;
-            found = is_it.then_some(visible);
-            false
-        })?;
-        let now = self.now();
-        Ok(found.map(|visible| visibility::version_info(visible, &family.rules, now)))
-    }
+/// The version of exactly this time, live or kept.
+pub fn version_in(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    (family, row): (&FamilySchema, &[u8]),
+    qualifier: &[u8],
+    timestamp: Timestamp,
+) -> Result<Option<CellInfo>> {
+    let from = HistoryFrom { qualifier: qualifier.to_vec(), before: Some(timestamp.next()) };
+    let mut found = None;
+    walk_history(engine, snapshot, (family, row), Some(&from), |visible| {
+        let is_it = visible.cell.qualifier == qualifier && visible.cell.timestamp == timestamp;
+        found = is_it.then_some(visible);
+        false
+    })?;
+    let now = engine.now();
+    Ok(found.map(|visible| visibility::version_info(visible, &family.rules, now)))
+}
 
-    /// Feeds versions to `sink` until it answers false.
-    fn walk_history(
-        &self,
-        snapshot: &Snapshot,
-        (family, row): (&FamilySchema, &[u8]),
-        from: Option<&HistoryFrom>,
-        mut sink: impl FnMut(VisibleCell) -> bool,
-    ) -> Result<()> {
-        let prefix = key::row_prefix(row);
-        let mut cursor = self.row_cursor(snapshot, family.id, &prefix, 64)?;
-        let plain = ReadRules::plain(&family.rules, self.now());
-        let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        if let Some(from) = from {
-            reader.seek_column(&from.qualifier);
-        }
-        while let Some(visible) = reader.next()? {
-            let passed = from.is_some_and(|from| {
-                visible.cell.qualifier == from.qualifier
-                    && from.before.is_some_and(|before| visible.cell.timestamp >= before)
-            });
-            if !passed && !sink(visible) {
-                return Ok(());
-            }
-        }
-        Ok(())
+/// Feeds versions to `sink` until it answers false.
+fn walk_history(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    (family, row): (&FamilySchema, &[u8]),
+    from: Option<&HistoryFrom>,
+    mut sink: impl FnMut(VisibleCell) -> bool,
+) -> Result<()> {
+    let prefix = key::row_prefix(row);
+    let mut cursor = engine.row_cursor(snapshot, family.id, &prefix, 64)?;
+    let plain = ReadRules::plain(&family.rules, engine.now());
+    let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
+    let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+    if let Some(from) = from {
+        reader.seek_column(&from.qualifier);
     }
+    while let Some(visible) = reader.next()? {
+        let passed = from.is_some_and(|from| {
+            visible.cell.qualifier == from.qualifier
+                && from.before.is_some_and(|before| visible.cell.timestamp >= before)
+        });
+        if !passed && !sink(visible) {
+            return Ok(());
+        }
+    }
+    Ok(())
 }

@@ -23,94 +23,102 @@ fn lost_value() -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
-impl Engine {
-    /// At most `len` bytes from `offset` of a value, as a snapshot has it. `NotFound`: its cell is gone.
-    pub fn read_reference(&self, snapshot: &Snapshot, value: &ValueRef, offset: u64, len: usize) -> Result<Vec<u8>> {
-        match value {
-            ValueRef::Here(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-                Ok(bytes[start..start + len.min(bytes.len() - start)].to_vec())
+/// At most `len` bytes from `offset` of a value, as a snapshot has it. `NotFound`: its cell is gone.
+pub fn read_reference(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    value: &ValueRef,
+    offset: u64,
+    len: usize,
+) -> Result<Vec<u8>> {
+    match value {
+        ValueRef::Here(bytes) => {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+            Ok(bytes[start..start + len.min(bytes.len() - start)].to_vec())
+        }
+        ValueRef::Of { family, key, .. } => read_of(engine, snapshot, *family, key, (offset, len)),
+    }
+}
+
+fn read_of(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    family: FamilyId,
+    key: &[u8],
+    (offset, len): (u64, usize),
+) -> Result<Vec<u8>> {
+    for table in snapshot.tables.of(family) {
+        if let Some(cell) = table.get(key) {
+            if cell.is_damaged() {
+                return Err(lost_value());
             }
-            ValueRef::Of { family, key, .. } => self.read_of(snapshot, *family, key, (offset, len)),
+            return engine.values.of_memory(&cell, offset, len);
         }
     }
+    let mut found = None;
+    find(snapshot, family, key, &mut |extent, value| {
+        found = Some(engine.values.of_extent(extent, &value, offset, len)?);
+        Ok(())
+    })?;
+    found.ok_or_else(gone)
+}
 
-    fn read_of(
-        &self,
-        snapshot: &Snapshot,
-        family: FamilyId,
-        key: &[u8],
-        (offset, len): (u64, usize),
-    ) -> Result<Vec<u8>> {
-        for table in snapshot.tables.of(family) {
-            if let Some(cell) = table.get(key) {
-                if cell.is_damaged() {
+/// Calls `take` with the cell of this key, if an extent has it.
+fn find(
+    snapshot: &Snapshot,
+    family: FamilyId,
+    key: &[u8],
+    take: &mut dyn FnMut(&Arc<Extent>, StoredValue<'_>) -> Result<()>,
+) -> Result<()> {
+    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs).rev() {
+        for extent in run.near(key) {
+            let extent = extent.readable()?;
+            let mut cursor = extent.cursor(Reading::Point);
+            cursor.seek(key)?;
+            if cursor.key() == Some(key)
+                && let Some(cell) = cursor.cell()
+            {
+                if cell.tags.is_damaged() {
                     return Err(lost_value());
                 }
-                return self.values.of_memory(&cell, offset, len);
+                return take(extent, cell.value);
             }
         }
-        let mut found = None;
-        self.find(snapshot, family, key, &mut |extent, value| {
-            found = Some(self.values.of_extent(extent, &value, offset, len)?);
-            Ok(())
-        })?;
-        found.ok_or_else(gone)
     }
+    Ok(())
+}
 
-    /// Calls `take` with the cell of this key, if an extent has it.
-    fn find(
-        &self,
-        snapshot: &Snapshot,
-        family: FamilyId,
-        key: &[u8],
-        take: &mut dyn FnMut(&Arc<Extent>, StoredValue<'_>) -> Result<()>,
-    ) -> Result<()> {
-        for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs).rev() {
-            for extent in run.near(key) {
-                let extent = extent.readable()?;
-                let mut cursor = extent.cursor(Reading::Point);
-                cursor.seek(key)?;
-                if cursor.key() == Some(key)
-                    && let Some(cell) = cursor.cell()
-                {
-                    if cell.tags.is_damaged() {
-                        return Err(lost_value());
-                    }
-                    return take(extent, cell.value);
-                }
-            }
+/// The root of a large value; `None`: it stands among the keys, or its cell is gone.
+pub fn root_of(snapshot: &Snapshot, value: &ValueRef) -> Result<Option<Arc<[u8]>>> {
+    let ValueRef::Of { family, key, .. } = value else { return Ok(None) };
+    for table in snapshot.tables.of(*family) {
+        match table.get(key) {
+            Some(cell) if cell.is_damaged() => return Err(lost_value()),
+            Some(cell) => return Ok(cell.is_root().then(|| cell.stored().into())),
+            None => {}
+        }
+    }
+    let mut root = None;
+    find(snapshot, *family, key, &mut |_, value| {
+        if let StoredValue::Root { bytes, .. } = value {
+            root = Some(bytes.into());
         }
         Ok(())
-    }
+    })?;
+    Ok(root)
+}
 
-    /// The root of a large value; `None`: it stands among the keys, or its cell is gone.
-    pub fn root_of(&self, snapshot: &Snapshot, value: &ValueRef) -> Result<Option<Arc<[u8]>>> {
-        let ValueRef::Of { family, key, .. } = value else { return Ok(None) };
-        for table in snapshot.tables.of(*family) {
-            match table.get(key) {
-                Some(cell) if cell.is_damaged() => return Err(lost_value()),
-                Some(cell) => return Ok(cell.is_root().then(|| cell.stored().into())),
-                None => {}
-            }
-        }
-        let mut root = None;
-        self.find(snapshot, *family, key, &mut |_, value| {
-            if let StoredValue::Root { bytes, .. } = value {
-                root = Some(bytes.into());
-            }
-            Ok(())
-        })?;
-        Ok(root)
+/// See [`crate::backend::Backend::filled`].
+pub fn filled(engine: &Engine, cell: &CellInfo) -> Result<u64> {
+    // Shorter values have no holes.
+    if cell.len() <= HOLES {
+        return Ok(cell.len());
     }
+    let Some(bytes) = root_of(&engine.snapshot(), &cell.value)? else { return Ok(cell.len()) };
+    engine.values.blobs.filled(&Root::decode(&bytes).ok_or_else(no_root)?)
+}
 
-    /// See [`crate::backend::Backend::filled`].
-    pub fn filled(&self, cell: &CellInfo) -> Result<u64> {
-        // Shorter values have no holes.
-        if cell.len() <= HOLES {
-            return Ok(cell.len());
-        }
-        let Some(bytes) = self.root_of(&self.snapshot(), &cell.value)? else { return Ok(cell.len()) };
-        self.values.blobs.filled(&Root::decode(&bytes).ok_or_else(no_root)?)
-    }
+/// At most `len` bytes from `offset` of a version's value. `NotFound`: the version is gone.
+pub fn read_value(engine: &Engine, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
+    read_reference(engine, &engine.snapshot(), &cell.value, offset, len)
 }

@@ -14,6 +14,7 @@ use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::layout::far::FAR;
+use crate::store::read::get;
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_by_itself};
 
 /// Cells of the first page of a read of one row.
@@ -35,252 +36,250 @@ pub struct Wanted {
 pub struct FamilyWalk {
     pub schema: FamilySchema,
     pub cursor: Cursor,
-    /// See [`Engine::is_plain`].
+    /// See [`is_plain`].
     pub plain: bool,
 }
 
-impl Engine {
-    /// The newest visible version of a column.
-    pub fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
-        let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, &column.table)?;
-        let family = family(table, &column.family)?;
-        self.newest_in(&self.snapshot(), family, &column.row, &column.qualifier, range)
-    }
+/// The newest visible version of a column.
+pub fn newest(engine: &Engine, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table(&catalogue, &column.table)?;
+    let family = family(table, &column.family)?;
+    newest_in(engine, &engine.snapshot(), family, &column.row, &column.qualifier, range)
+}
 
-    /// As [`Engine::newest`], of a known family.
-    pub fn newest_in(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        row: &[u8],
-        qualifier: &Qualifier,
-        range: TimeRange,
-    ) -> Result<Option<CellInfo>> {
-        if range != TimeRange::ALL {
-            snapshot.check_doubt()?;
-        }
-        let prefix = key::row_prefix(row);
-        let now = self.now();
-        #[cfg(test)]
-        let is_late = family.rules.ttl_ms.is_some() && self.breaks(crate::store::options::Broken::ShowsExpired);
-        #[cfg(test)]
-        let now = if is_late { Timestamp(now.0 - 1_500) } else { now };
-        let column = key::column_prefix(&prefix, qualifier);
-        if !qualifier.is_empty() && self.is_plain(family, range) {
-            let cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
-            let Some(cell) = cursor.stored(prefix.len()) else { return Ok(None) };
-            if shows_by_itself(&ReadRules::plain(&family.rules, now), (cell.timestamp, cell.kind), &cell.tags) {
-                return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
-            }
-        }
-        let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
-        visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
-    }
-
-    /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
-    /// no time range, no tombstone of a whole family. After the snapshot was taken.
-    pub fn is_plain(&self, family: &FamilySchema, range: TimeRange) -> bool {
-        range == TimeRange::ALL
-            && family.rules.ttl_ms.is_none()
-            && !self.tracks.of(family.id).family_tombstones.load(Ordering::Acquire)
-    }
-
-    /// See [`crate::backend::Backend::moment`]: a millisecond before now where nothing stored is later, so that what is
-    /// written within this one is later than the moment.
-    pub fn moment(&self, table: &TableName) -> Result<Timestamp> {
-        let catalogue = self.catalogue.load();
-        let families = known_table(&catalogue, table)?.families.values();
-        let latest = families.map(|family| self.tracks.of(family.id).max_timestamp.load(Ordering::Acquire)).max();
-        Ok(Timestamp(latest.unwrap_or(0).max(self.now().0 - 1).max(0)))
-    }
-
-    /// See [`crate::backend::Backend::last_columns`].
-    pub fn last_columns(
-        &self,
-        (table, row, name): (&TableName, &[u8], &str),
-        before: &[u8],
-        range: TimeRange,
-        limit: usize,
-    ) -> Result<Vec<Qualifier>> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, table)?, name)?;
-        let snapshot = self.snapshot();
+/// As [`newest`], of a known family.
+pub fn newest_in(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    family: &FamilySchema,
+    row: &[u8],
+    qualifier: &Qualifier,
+    range: TimeRange,
+) -> Result<Option<CellInfo>> {
+    if range != TimeRange::ALL {
         snapshot.check_doubt()?;
+    }
+    let prefix = key::row_prefix(row);
+    let now = engine.now();
+    #[cfg(test)]
+    let is_late = family.rules.ttl_ms.is_some() && engine.breaks(crate::store::options::Broken::ShowsExpired);
+    #[cfg(test)]
+    let now = if is_late { Timestamp(now.0 - 1_500) } else { now };
+    let column = key::column_prefix(&prefix, qualifier);
+    if !qualifier.is_empty() && is_plain(engine, family, range) {
+        let cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
+        let Some(cell) = cursor.stored(prefix.len()) else { return Ok(None) };
+        if shows_by_itself(&ReadRules::plain(&family.rules, now), (cell.timestamp, cell.kind), &cell.tags) {
+            return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
+        }
+    }
+    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
+    visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
+}
+
+/// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
+/// no time range, no tombstone of a whole family. After the snapshot was taken.
+pub fn is_plain(engine: &Engine, family: &FamilySchema, range: TimeRange) -> bool {
+    range == TimeRange::ALL
+        && family.rules.ttl_ms.is_none()
+        && !engine.tracks.of(family.id).family_tombstones.load(Ordering::Acquire)
+}
+
+/// See [`crate::backend::Backend::moment`]: a millisecond before now where nothing stored is later, so that what is
+/// written within this one is later than the moment.
+pub fn moment(engine: &Engine, table: &TableName) -> Result<Timestamp> {
+    let catalogue = engine.catalogue.load();
+    let families = known_table(&catalogue, table)?.families.values();
+    let latest = families.map(|family| engine.tracks.of(family.id).max_timestamp.load(Ordering::Acquire)).max();
+    Ok(Timestamp(latest.unwrap_or(0).max(engine.now().0 - 1).max(0)))
+}
+
+/// See [`crate::backend::Backend::last_columns`].
+pub fn last_columns(
+    engine: &Engine,
+    (table, row, name): (&TableName, &[u8], &str),
+    before: &[u8],
+    range: TimeRange,
+    limit: usize,
+) -> Result<Vec<Qualifier>> {
+    let catalogue = engine.catalogue.load();
+    let family = family(engine.table(&catalogue, table)?, name)?;
+    let snapshot = engine.snapshot();
+    snapshot.check_doubt()?;
+    let prefix = key::row_prefix(row);
+    let mut end = match before {
+        [] => key::prefix_end(&prefix),
+        before => key::column_prefix(&prefix, before),
+    };
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(last) = get::last_key(&snapshot, family.id, &prefix, &end)?
+        && let Some(qualifier) = key::qualifier_of(&last, prefix.len())
+    {
+        end = key::column_prefix(&prefix, &qualifier);
+        if newest_in(engine, &snapshot, family, row, &qualifier, range)?.is_some() {
+            found.push(qualifier);
+        }
+    }
+    Ok(found)
+}
+
+/// Versions of a column, newest first.
+pub fn list_versions(
+    engine: &Engine,
+    column: &ColumnKey,
+    which: Versions,
+    before: Option<Timestamp>,
+    limit: usize,
+) -> Result<Vec<CellInfo>> {
+    let catalogue = engine.catalogue.load();
+    let family = family(engine.table(&catalogue, &column.table)?, &column.family)?;
+    let (snapshot, now) = (engine.snapshot(), engine.now());
+    let mut found = Vec::new();
+    visit_versions(engine, &snapshot, family, (&column.row, &column.qualifier), which, |visible| {
+        if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
+            found.push(visibility::version_info(visible, &family.rules, now));
+        }
+        found.len() < limit
+    })?;
+    Ok(found)
+}
+
+/// Shows the versions of a column (row key, qualifier), newest first, while `more` of them are wanted.
+pub fn visit_versions(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    family: &FamilySchema,
+    (row, qualifier): (&[u8], &Qualifier),
+    which: Versions,
+    mut more: impl FnMut(VisibleCell) -> bool,
+) -> Result<()> {
+    snapshot.check_doubt()?;
+    let prefix = key::row_prefix(row);
+    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
+    let columns = std::collections::BTreeSet::from([qualifier.clone()]);
+    let plain = ReadRules::plain(&family.rules, engine.now());
+    let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: view(which), ..plain };
+    // Not a time range of the past: in one, what was deleted later shows as live.
+    let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+    while let Some(visible) = reader.next()? {
+        if !more(visible) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Families in which a row has a visible cell.
+pub fn list_families(
+    engine: &Engine,
+    table: &TableName,
+    row: &[u8],
+    range: TimeRange,
+    which: Versions,
+) -> Result<Vec<String>> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table_for(&catalogue, table, which)?;
+    let snapshot = engine.snapshot();
+    let mut names = Vec::new();
+    for (name, family) in &table.families {
         let prefix = key::row_prefix(row);
-        let mut end = match before {
-            [] => key::prefix_end(&prefix),
-            before => key::column_prefix(&prefix, before),
+        let mut cursor = engine.row_cursor(&snapshot, family.id, &prefix, FEW)?;
+        if shows(&mut cursor, family, prefix, wanted(engine, range, which))? {
+            names.push(name.clone());
+        }
+    }
+    Ok(names)
+}
+
+/// Looked for now.
+pub fn wanted(engine: &Engine, range: TimeRange, which: Versions) -> Wanted {
+    Wanted { range, which, now: engine.now() }
+}
+
+/// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
+pub fn shows(cursor: &mut Cursor, family: &FamilySchema, prefix: Vec<u8>, wanted: Wanted) -> Result<bool> {
+    let Wanted { range: time_range, which, now } = wanted;
+    let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, now) };
+    Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
+}
+
+/// Keys of rows with a visible cell.
+pub fn list_rows(engine: &Engine, listing: &RowListing) -> Result<KeyList> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table_for(&catalogue, &listing.table, listing.which)?;
+    let mut after = listing.after.clone();
+    let mut rows = KeyList::with_capacity(listing.limit.min(MANY));
+    loop {
+        let last = walk_rows(engine, table, after.as_deref(), listing, &mut rows)?;
+        match last {
+            Some(last) if rows.len() < listing.limit => after = Some(last),
+            _ => return Ok(rows),
+        }
+    }
+}
+
+/// Lists with one snapshot; the last row that was looked at, if there may be more.
+fn walk_rows(
+    engine: &Engine,
+    table: &TableSchema,
+    after: Option<&[u8]>,
+    listing: &RowListing,
+    rows: &mut KeyList,
+) -> Result<Option<RowKey>> {
+    let snapshot = engine.snapshot();
+    let first = FEW.max(listing.limit.min(1024));
+    let mut walks = Vec::with_capacity(table.families.len());
+    for schema in table.families.values() {
+        let from = match after {
+            Some(row) => key::prefix_end(&key::row_prefix(row)),
+            None => Vec::new(),
         };
-        let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(last) = self.last_key(&snapshot, family.id, &prefix, &end)?
-            && let Some(qualifier) = key::qualifier_of(&last, prefix.len())
-        {
-            end = key::column_prefix(&prefix, &qualifier);
-            if self.newest_in(&snapshot, family, row, &qualifier, range)?.is_some() {
-                found.push(qualifier);
-            }
+        let end: End = match listing.before.as_slice() {
+            [] => FAR.into(),
+            row => key::row_prefix(row).into(),
+        };
+        let plain = is_plain(engine, schema, listing.time_range);
+        let copied = if plain { Copied::FirstOfRow } else { Copied::All };
+        let cursor = Cursor::copying(&snapshot, (schema.id, copied), &from, end, first)?;
+        walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
+    }
+    let (mut place, wanted) = (RowPlace::default(), wanted(engine, listing.time_range, listing.which));
+    for _ in 0..SNAPSHOT_ROWS {
+        if rows.len() >= listing.limit {
+            return Ok(None);
         }
-        Ok(found)
-    }
-
-    /// Versions of a column, newest first.
-    pub fn list_versions(
-        &self,
-        column: &ColumnKey,
-        which: Versions,
-        before: Option<Timestamp>,
-        limit: usize,
-    ) -> Result<Vec<CellInfo>> {
-        let catalogue = self.catalogue.load();
-        let family = family(self.table(&catalogue, &column.table)?, &column.family)?;
-        let (snapshot, now) = (self.snapshot(), self.now());
-        let mut found = Vec::new();
-        self.visit_versions(&snapshot, family, (&column.row, &column.qualifier), which, |visible| {
-            if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
-                found.push(visibility::version_info(visible, &family.rules, now));
-            }
-            found.len() < limit
-        })?;
-        Ok(found)
-    }
-
-    /// Shows the versions of a column (row key, qualifier), newest first, while `more` of them are wanted.
-    pub fn visit_versions(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        (row, qualifier): (&[u8], &Qualifier),
-        which: Versions,
-        mut more: impl FnMut(VisibleCell) -> bool,
-    ) -> Result<()> {
-        snapshot.check_doubt()?;
-        let prefix = key::row_prefix(row);
-        let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
-        let columns = std::collections::BTreeSet::from([qualifier.clone()]);
-        let plain = ReadRules::plain(&family.rules, self.now());
-        let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: view(which), ..plain };
-        // Not a time range of the past: in one, what was deleted later shows as live.
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        while let Some(visible) = reader.next()? {
-            if !more(visible) {
-                break;
-            }
+        let is_there = match walks.as_slice() {
+            [walk] => place.enter_at(walk.cursor.key()),
+            _ => place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)),
+        };
+        if !is_there {
+            return Ok(None);
         }
-        Ok(())
-    }
-
-    /// Families in which a row has a visible cell.
-    pub fn list_families(
-        &self,
-        table: &TableName,
-        row: &[u8],
-        range: TimeRange,
-        which: Versions,
-    ) -> Result<Vec<String>> {
-        let catalogue = self.catalogue.load();
-        let table = self.table_for(&catalogue, table, which)?;
-        let snapshot = self.snapshot();
-        let mut names = Vec::new();
-        for (name, family) in &table.families {
-            let prefix = key::row_prefix(row);
-            let mut cursor = self.row_cursor(&snapshot, family.id, &prefix, FEW)?;
-            if self.shows(&mut cursor, family, prefix, self.wanted(range, which))? {
-                names.push(name.clone());
-            }
-        }
-        Ok(names)
-    }
-
-    /// Looked for now.
-    pub fn wanted(&self, range: TimeRange, which: Versions) -> Wanted {
-        Wanted { range, which, now: self.now() }
-    }
-
-    /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
-    pub fn shows(&self, cursor: &mut Cursor, family: &FamilySchema, prefix: Vec<u8>, wanted: Wanted) -> Result<bool> {
-        let Wanted { range: time_range, which, now } = wanted;
-        let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, now) };
-        Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
-    }
-
-    /// Keys of rows with a visible cell.
-    pub fn list_rows(&self, listing: &RowListing) -> Result<KeyList> {
-        let catalogue = self.catalogue.load();
-        let table = self.table_for(&catalogue, &listing.table, listing.which)?;
-        let mut after = listing.after.clone();
-        let mut rows = KeyList::with_capacity(listing.limit.min(MANY));
-        loop {
-            let last = self.walk_rows(table, after.as_deref(), listing, &mut rows)?;
-            match last {
-                Some(last) if rows.len() < listing.limit => after = Some(last),
-                _ => return Ok(rows),
-            }
+        if row_shows(&mut walks, &place, wanted)? {
+            place.put_row(rows);
         }
     }
+    Ok(place.row())
+}
 
-    /// Lists with one snapshot; the last row that was looked at, if there may be more.
-    fn walk_rows(
-        &self,
-        table: &TableSchema,
-        after: Option<&[u8]>,
-        listing: &RowListing,
-        rows: &mut KeyList,
-    ) -> Result<Option<RowKey>> {
-        let snapshot = self.snapshot();
-        let first = FEW.max(listing.limit.min(1024));
-        let mut walks = Vec::with_capacity(table.families.len());
-        for schema in table.families.values() {
-            let from = match after {
-                Some(row) => key::prefix_end(&key::row_prefix(row)),
-                None => Vec::new(),
-            };
-            let end: End = match listing.before.as_slice() {
-                [] => FAR.into(),
-                row => key::row_prefix(row).into(),
-            };
-            let plain = self.is_plain(schema, listing.time_range);
-            let copied = if plain { Copied::FirstOfRow } else { Copied::All };
-            let cursor = Cursor::copying(&snapshot, (schema.id, copied), &from, end, first)?;
-            walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
+/// Whether anything of a row is visible in what is walked over, which is behind it then.
+pub fn row_shows(walks: &mut [FamilyWalk], row: &RowPlace, wanted: Wanted) -> Result<bool> {
+    let (mut is_shown, is_alone) = (false, walks.len() == 1);
+    for walk in walks {
+        // The only one has led here.
+        if !is_shown && (is_alone || row.holds(&walk.cursor)) {
+            if walk.first_shows(wanted.now) {
+                is_shown = true;
+                walk.cursor.leave_row(row)?;
+                continue;
+            }
+            is_shown = shows(&mut walk.cursor, &walk.schema, row.prefix().to_vec(), wanted)?;
         }
-        let (mut place, wanted) = (RowPlace::default(), self.wanted(listing.time_range, listing.which));
-        for _ in 0..SNAPSHOT_ROWS {
-            if rows.len() >= listing.limit {
-                return Ok(None);
-            }
-            let is_there = match walks.as_slice() {
-                [walk] => place.enter_at(walk.cursor.key()),
-                _ => place.enter(|take| walks.iter().filter_map(|walk| walk.cursor.key()).for_each(take)),
-            };
-            if !is_there {
-                return Ok(None);
-            }
-            if self.row_shows(&mut walks, &place, wanted)? {
-                place.put_row(rows);
-            }
-        }
-        Ok(place.row())
+        walk.cursor.pass_row(row)?;
     }
-
-    /// Whether anything of a row is visible in what is walked over, which is behind it then.
-    pub fn row_shows(&self, walks: &mut [FamilyWalk], row: &RowPlace, wanted: Wanted) -> Result<bool> {
-        let (mut shows, is_alone) = (false, walks.len() == 1);
-        for walk in walks {
-            // The only one has led here.
-            if !shows && (is_alone || row.holds(&walk.cursor)) {
-                if walk.first_shows(wanted.now) {
-                    shows = true;
-                    walk.cursor.leave_row(row)?;
-                    continue;
-                }
-                shows = self.shows(&mut walk.cursor, &walk.schema, row.prefix().to_vec(), wanted)?;
-            }
-            walk.cursor.pass_row(row)?;
-        }
-        Ok(shows)
-    }
+    Ok(is_shown)
 }
 
 impl FamilyWalk {

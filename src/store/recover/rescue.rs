@@ -13,7 +13,7 @@ use crate::store::memory::memtable::{MemCell, seq_of};
 type Held = (FamilyId, MemCell);
 
 /// Writes it; how many records it was. The caller's log takes nothing any more.
-pub fn rescue(engine: &Engine) -> Result<u64> {
+fn write_unsynced(engine: &Engine) -> Result<u64> {
     let synced = engine.log.synced();
     // Order: with nothing being appended, so that all is there that came before the log took nothing any more.
     let unsynced = engine.log.pause(|| unsynced(engine, synced));
@@ -67,4 +67,30 @@ fn unsynced(engine: &Engine, synced: SeqNo) -> BTreeMap<SeqNo, Vec<Held>> {
         debug_assert!(gathered.is_ok());
     }
     batches
+}
+
+/// Everything that was written is on the disk when this returns.
+pub fn sync_log(engine: &Engine) -> Result<()> {
+    engine.log.check_poison()?;
+    sync_to(engine, engine.log.written())
+}
+
+/// As [`sync_log`], of what was written up to a number.
+pub fn sync_to(engine: &Engine, seq: SeqNo) -> Result<()> {
+    let before = engine.log.poison().is_some();
+    // Order: chunks before the records that lead to them.
+    let synced = engine.log.sync_to(seq, &|| engine.values.blobs.sync());
+    if synced.is_err() && !before {
+        rescue(engine);
+    }
+    engine.progress.note_synced(engine.log.synced_record());
+    synced
+}
+
+/// After a failed sync: what may not be on the disk is written once more, to a file of its own, if that is possible.
+fn rescue(engine: &Engine) {
+    match write_unsynced(engine) {
+        Ok(records) => log::warn!("{records} records that were not on the disk are in a new file of the log now"),
+        Err(e) => log::error!("what was not on the disk could not be written elsewhere: {e}"),
+    }
 }

@@ -19,6 +19,7 @@ use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::memory::memtable::{Frozen, Memtable, Memtables};
 use crate::store::plan::batch::Ready;
+use crate::store::read::lookup::read_reference;
 use crate::visibility::{self, FamilyReader, ReadRules};
 use crate::{Error, ErrorKind, Result};
 
@@ -43,194 +44,190 @@ struct Judging<'a> {
     bytes: &'a dyn Fn() -> Result<Vec<u8>>,
 }
 
-impl Engine {
-    /// Refuses a batch that breaks a constraint (`Refused`), whole.
-    pub fn check_constraints(&self, batch: &[Ready<'_>], judged: Judged) -> Result<()> {
-        let proof = self.proving.now();
-        let has_any = |family: &FamilySchema| {
-            !family.constraints.is_empty() || proof.as_ref().is_some_and(|proof| proof.is_of(family.id))
-        };
-        if judged == Judged::Nothing || !batch.iter().any(|cell| cell.is_live() && has_any(cell.family)) {
-            return Ok(());
-        }
-        // Rules of single values need none.
-        let made = OnceCell::new();
-        let after = || made.get_or_init(|| self.snapshot_after(batch));
-        let newest = newest_of(batch, judged);
-        let mut rows = FxHashSet::default();
-        for cell in batch.iter().filter(|cell| cell.is_live() && has_any(cell.family)) {
-            let is_newest = newest.get(&column_of(cell)).is_none_or(|newest| *newest == cell.timestamp);
-            let is_first = rows.insert((cell.family.id, cell.row));
-            for constraint in cell.family.constraints.values() {
-                self.judge_cell(&after, cell, constraint, (is_newest, is_first))?;
-            }
-            let Some(proof) = &proof else { continue };
-            for constraint in proof.of(cell.family.id) {
-                let judged = self.judge_cell(&after, cell, constraint, (is_newest, is_first));
-                proof.note(judged)?;
-            }
-        }
-        Ok(())
+/// Refuses a batch that breaks a constraint (`Refused`), whole.
+pub fn check_constraints(engine: &Engine, batch: &[Ready<'_>], judged: Judged) -> Result<()> {
+    let proof = engine.proving.now();
+    let has_any = |family: &FamilySchema| {
+        !family.constraints.is_empty() || proof.as_ref().is_some_and(|proof| proof.is_of(family.id))
+    };
+    if judged == Judged::Nothing || !batch.iter().any(|cell| cell.is_live() && has_any(cell.family)) {
+        return Ok(());
     }
-
-    /// Judges a put by one constraint: its value, and its row where that is wanted.
-    fn judge_cell<'s>(
-        &self,
-        after: &dyn Fn() -> &'s Snapshot,
-        cell: &Ready<'_>,
-        constraint: &ConstraintSchema,
-        (value, row): (bool, bool),
-    ) -> Result<()> {
-        let rule = constraint.rule()?;
-        if value && rule.is_of(&cell.qualifier) {
-            let len = cell.cell.value().value_len();
-            let read = || self.values.of_memory(&cell.cell, 0, usize::try_from(len).unwrap_or(usize::MAX));
-            let judging = Judging { qualifier: &cell.qualifier, len, bytes: &read };
-            if let Some(why) = self.wrong_value(after, rule, &judging)? {
-                return Err(refusal(
-                    constraint,
-                    cell.table,
-                    cell.family,
-                    &at(cell.row, Some((cell.family, &cell.qualifier)), &why),
-                ));
-            }
+    // Rules of single values need none.
+    let made = OnceCell::new();
+    let after = || made.get_or_init(|| snapshot_after(engine, batch));
+    let newest = newest_of(batch, judged);
+    let mut rows = FxHashSet::default();
+    for cell in batch.iter().filter(|cell| cell.is_live() && has_any(cell.family)) {
+        let is_newest = newest.get(&column_of(cell)).is_none_or(|newest| *newest == cell.timestamp);
+        let is_first = rows.insert((cell.family.id, cell.row));
+        for constraint in cell.family.constraints.values() {
+            judge_cell(engine, &after, cell, constraint, (is_newest, is_first))?;
         }
-        if row && let Some(why) = self.lacking(after, rule, cell.table, cell.row)? {
-            return Err(refusal(constraint, cell.table, cell.family, &at(cell.row, None, &why)));
+        let Some(proof) = &proof else { continue };
+        for constraint in proof.of(cell.family.id) {
+            let judged = judge_cell(engine, &after, cell, constraint, (is_newest, is_first));
+            proof.note(judged)?;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Why a value breaks a rule.
-    fn wrong_value<'s>(
-        &self,
-        snapshot: &dyn Fn() -> &'s Snapshot,
-        rule: &Rule,
-        value: &Judging<'_>,
-    ) -> Result<Option<String>> {
-        if let Some(why) = rule.wrong_len(value.len) {
-            return Ok(Some(why));
+/// Judges a put by one constraint: its value, and its row where that is wanted.
+fn judge_cell<'s>(
+    engine: &Engine,
+    after: &dyn Fn() -> &'s Snapshot,
+    cell: &Ready<'_>,
+    constraint: &ConstraintSchema,
+    (value, row): (bool, bool),
+) -> Result<()> {
+    let rule = constraint.rule()?;
+    if value && rule.is_of(&cell.qualifier) {
+        let len = cell.cell.value().value_len();
+        let read = || engine.values.of_memory(&cell.cell, 0, usize::try_from(len).unwrap_or(usize::MAX));
+        let judging = Judging { qualifier: &cell.qualifier, len, bytes: &read };
+        if let Some(why) = wrong_value(engine, after, rule, &judging)? {
+            return Err(refusal(
+                constraint,
+                cell.table,
+                cell.family,
+                &at(cell.row, Some((cell.family, &cell.qualifier)), &why),
+            ));
         }
-        if !rule.looks_inside() {
+    }
+    if row && let Some(why) = lacking(engine, after, rule, cell.table, cell.row)? {
+        return Err(refusal(constraint, cell.table, cell.family, &at(cell.row, None, &why)));
+    }
+    Ok(())
+}
+
+/// Why a value breaks a rule.
+fn wrong_value<'s>(
+    engine: &Engine,
+    snapshot: &dyn Fn() -> &'s Snapshot,
+    rule: &Rule,
+    value: &Judging<'_>,
+) -> Result<Option<String>> {
+    if let Some(why) = rule.wrong_len(value.len) {
+        return Ok(Some(why));
+    }
+    if !rule.looks_inside() {
+        return Ok(None);
+    }
+    let bytes = (value.bytes)()?;
+    match (rule.wrong_value(&bytes), &rule.references) {
+        (Some(why), _) => Ok(Some(why)),
+        (None, Some(table)) => no_such_row(engine, snapshot(), table, &bytes),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Why bytes are not the key of a row of a table.
+fn no_such_row(engine: &Engine, snapshot: &Snapshot, name: &TableName, row: &[u8]) -> Result<Option<String>> {
+    let catalogue = engine.catalogue.load();
+    let Some(table) = catalogue.tables.get(name) else {
+        return Ok(Some(format!("it is to be the key of a row of {name}, and there is no such table")));
+    };
+    for family in table.families.values() {
+        let prefix = key::row_prefix(row);
+        let mut cursor = engine.row_cursor(snapshot, family.id, &prefix, FEW)?;
+        if FamilyReader::new(cursor.row(prefix), ReadRules::plain(&family.rules, engine.now())).next()?.is_some() {
             return Ok(None);
         }
-        let bytes = (value.bytes)()?;
-        match (rule.wrong_value(&bytes), &rule.references) {
-            (Some(why), _) => Ok(Some(why)),
-            (None, Some(table)) => self.no_such_row(snapshot(), table, &bytes),
-            (None, None) => Ok(None),
-        }
     }
+    let newline = if row.ends_with(b"\n") { "; it ends in a newline, which `printf` leaves away" } else { "" };
+    Ok(Some(format!("table {name} has no row {}{newline}", shown_value(row))))
+}
 
-    /// Why bytes are not the key of a row of a table.
-    fn no_such_row(&self, snapshot: &Snapshot, name: &TableName, row: &[u8]) -> Result<Option<String>> {
-        let catalogue = self.catalogue.load();
-        let Some(table) = catalogue.tables.get(name) else {
-            return Ok(Some(format!("it is to be the key of a row of {name}, and there is no such table")));
+/// Which required columns a row lacks.
+fn lacking<'s>(
+    engine: &Engine,
+    snapshot: &dyn Fn() -> &'s Snapshot,
+    rule: &Rule,
+    table: &TableSchema,
+    row: &[u8],
+) -> Result<Option<String>> {
+    for IndexColumn { family: name, qualifier } in &rule.required {
+        let column = format!("{name}:{}", to_string_binary(qualifier));
+        let Some(family) = table.families.get(name) else {
+            return Ok(Some(format!("{column} is required, and the table has no family {name}")));
         };
-        for family in table.families.values() {
-            let prefix = key::row_prefix(row);
-            let mut cursor = self.row_cursor(snapshot, family.id, &prefix, FEW)?;
-            if FamilyReader::new(cursor.row(prefix), ReadRules::plain(&family.rules, self.now())).next()?.is_some() {
-                return Ok(None);
-            }
+        if newest_by_rules(engine, snapshot(), family, row, qualifier)?.is_none() {
+            return Ok(Some(format!("the row has no {column}, which is required: put it in the same step, or before")));
         }
-        let newline = if row.ends_with(b"\n") { "; it ends in a newline, which `printf` leaves away" } else { "" };
-        Ok(Some(format!("table {name} has no row {}{newline}", shown_value(row))))
     }
+    Ok(None)
+}
 
-    /// Which required columns a row lacks.
-    fn lacking<'s>(
-        &self,
-        snapshot: &dyn Fn() -> &'s Snapshot,
-        rule: &Rule,
-        table: &TableSchema,
-        row: &[u8],
-    ) -> Result<Option<String>> {
-        for IndexColumn { family: name, qualifier } in &rule.required {
-            let column = format!("{name}:{}", to_string_binary(qualifier));
-            let Some(family) = table.families.get(name) else {
-                return Ok(Some(format!("{column} is required, and the table has no family {name}")));
-            };
-            if self.newest_by_rules(snapshot(), family, row, qualifier)?.is_none() {
-                return Ok(Some(format!(
-                    "the row has no {column}, which is required: put it in the same step, or before"
-                )));
-            }
+/// As `point::newest_in`, without its short cuts: they know nothing of a batch that is not written yet.
+fn newest_by_rules(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    family: &FamilySchema,
+    row: &[u8],
+    qualifier: &Qualifier,
+) -> Result<Option<CellInfo>> {
+    let prefix = key::row_prefix(row);
+    let column = key::column_prefix(&prefix, qualifier);
+    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
+    visibility::newest(cursor.row(prefix), &family.rules, engine.now(), TimeRange::ALL, qualifier)
+}
+
+/// What reads will see once the batch is written: it stands in a memtable of its own, before all others.
+fn snapshot_after(engine: &Engine, batch: &[Ready<'_>]) -> Snapshot {
+    let snapshot = engine.snapshot();
+    let read_point = crate::model::SeqNo(snapshot.read_point.0.saturating_add(1));
+    let own = Memtable::default();
+    for ready in batch {
+        own.insert(ready.family.id, ready.cell_at(read_point));
+    }
+    let mut frozen = snapshot.tables.frozen.clone();
+    frozen.push(Frozen { table: Arc::clone(&snapshot.tables.active), last: snapshot.read_point });
+    let tables = Arc::new(Memtables { active: Arc::new(own), frozen });
+    Snapshot { read_point, tables, ..snapshot }
+}
+
+/// What breaks a constraint in a row that is stored, in words: of its cells in the family, and of the row.
+pub fn broken_in(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    (table, family): (&TableSchema, &FamilySchema),
+    (row, cursor): (&[u8], &mut Cursor),
+    constraints: &[&ConstraintSchema],
+    found: &mut dyn FnMut(String) -> bool,
+) -> Result<()> {
+    let rules = constraints.iter().map(|of| of.rule()).collect::<Result<Vec<_>>>()?;
+    let prefix = key::row_prefix(row);
+    let mut reader = FamilyReader::new(cursor.row(prefix), ReadRules::plain(&family.rules, engine.now()));
+    let mut is_shown = false;
+    let mut last: Option<Qualifier> = None;
+    while let Some(visible) = reader.next()? {
+        is_shown = true;
+        // Plain reads give as many versions as the rules say; the newest comes first.
+        if last.as_ref() == Some(&visible.cell.qualifier) {
+            continue;
         }
-        Ok(None)
-    }
-
-    /// As [`Engine::newest_in`], without its short cuts: they know nothing of a batch that is not written yet.
-    fn newest_by_rules(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        row: &[u8],
-        qualifier: &Qualifier,
-    ) -> Result<Option<CellInfo>> {
-        let prefix = key::row_prefix(row);
-        let column = key::column_prefix(&prefix, qualifier);
-        let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
-        visibility::newest(cursor.row(prefix), &family.rules, self.now(), TimeRange::ALL, qualifier)
-    }
-
-    /// What reads will see once the batch is written: it stands in a memtable of its own, before all others.
-    fn snapshot_after(&self, batch: &[Ready<'_>]) -> Snapshot {
-        let snapshot = self.snapshot();
-        let read_point = crate::model::SeqNo(snapshot.read_point.0.saturating_add(1));
-        let own = Memtable::default();
-        for ready in batch {
-            own.insert(ready.family.id, ready.cell_at(read_point));
-        }
-        let mut frozen = snapshot.tables.frozen.clone();
-        frozen.push(Frozen { table: Arc::clone(&snapshot.tables.active), last: snapshot.read_point });
-        let tables = Arc::new(Memtables { active: Arc::new(own), frozen });
-        Snapshot { read_point, tables, ..snapshot }
-    }
-
-    /// What breaks a constraint in a row that is stored, in words: of its cells in the family, and of the row.
-    pub fn broken_in(
-        &self,
-        snapshot: &Snapshot,
-        (table, family): (&TableSchema, &FamilySchema),
-        (row, cursor): (&[u8], &mut Cursor),
-        constraints: &[&ConstraintSchema],
-        found: &mut dyn FnMut(String) -> bool,
-    ) -> Result<()> {
-        let rules = constraints.iter().map(|of| of.rule()).collect::<Result<Vec<_>>>()?;
-        let prefix = key::row_prefix(row);
-        let mut reader = FamilyReader::new(cursor.row(prefix), ReadRules::plain(&family.rules, self.now()));
-        let mut is_shown = false;
-        let mut last: Option<Qualifier> = None;
-        while let Some(visible) = reader.next()? {
-            is_shown = true;
-            // Plain reads give as many versions as the rules say; the newest comes first.
-            if last.as_ref() == Some(&visible.cell.qualifier) {
-                continue;
-            }
-            let qualifier = last.insert(visible.cell.qualifier.clone());
-            let len = visible.cell.value.len();
-            let most = usize::try_from(len).unwrap_or(usize::MAX);
-            let bytes = || self.read_reference(snapshot, &visible.cell.value, 0, most);
-            for rule in rules.iter().filter(|rule| rule.is_of(qualifier)) {
-                let judging = Judging { qualifier, len, bytes: &bytes };
-                if let Some(why) = self.wrong_value(&|| snapshot, rule, &judging)?
-                    && !found(at(row, Some((family, judging.qualifier)), &why))
-                {
-                    return Ok(());
-                }
-            }
-        }
-        for rule in rules.iter().filter(|_| is_shown) {
-            if let Some(why) = self.lacking(&|| snapshot, rule, table, row)?
-                && !found(at(row, None, &why))
+        let qualifier = last.insert(visible.cell.qualifier.clone());
+        let len = visible.cell.value.len();
+        let most = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = || read_reference(engine, snapshot, &visible.cell.value, 0, most);
+        for rule in rules.iter().filter(|rule| rule.is_of(qualifier)) {
+            let judging = Judging { qualifier, len, bytes: &bytes };
+            if let Some(why) = wrong_value(engine, &|| snapshot, rule, &judging)?
+                && !found(at(row, Some((family, judging.qualifier)), &why))
             {
                 return Ok(());
             }
         }
-        Ok(())
     }
+    for rule in rules.iter().filter(|_| is_shown) {
+        if let Some(why) = lacking(engine, &|| snapshot, rule, table, row)?
+            && !found(at(row, None, &why))
+        {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// A column of a batch.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::Result;
 use crate::format::key;
 use crate::model::{By, CellKind, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp, Value};
+use crate::model::{Catalogue, FamilyId};
 use crate::store::engine::Engine;
 use crate::store::plan::batch::{Prepared, Ready};
 use crate::store::plan::planned::Planned;
@@ -94,29 +95,33 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Engine {
-    /// The entries of the puts of a batch, each once.
-    pub fn entries_of<'a>(&self, batch: &[Ready<'a>]) -> Result<Vec<Entry<'a>>> {
-        let mut entries = Vec::new();
-        let mut seen = BTreeSet::new();
-        #[cfg(test)]
-        if self.breaks(crate::store::options::Broken::WritesNoEntries) {
-            return Ok(entries);
-        }
-        for cell in batch.iter().filter(|cell| cell.kind.is_put() && !cell.table.indexes.is_empty()) {
-            // The entries of another index are not indexed: its family is none of the table's.
-            let is_own = cell.table.families.get(&cell.family.name).is_some_and(|own| own.id == cell.family.id);
-            for index in cell.table.indexes.values().filter(|_| is_own) {
-                if is_of(index, cell.family, &cell.qualifier) {
-                    let value = entry_row(&self.values.of_memory(&cell.cell, 0, CUT)?);
-                    if batch.len() == 1 || seen.insert((index.entries.id, value.clone(), cell.row)) {
-                        entries.push(Entry { table: cell.table, family: &index.entries, value, row: cell.row });
-                    }
+/// The entries of the puts of a batch, each once.
+pub fn entries_of<'a>(engine: &Engine, batch: &[Ready<'a>]) -> Result<Vec<Entry<'a>>> {
+    let mut entries = Vec::new();
+    let mut seen = BTreeSet::new();
+    #[cfg(test)]
+    if engine.breaks(crate::store::options::Broken::WritesNoEntries) {
+        return Ok(entries);
+    }
+    for cell in batch.iter().filter(|cell| cell.kind.is_put() && !cell.table.indexes.is_empty()) {
+        // The entries of another index are not indexed: its family is none of the table's.
+        let is_own = cell.table.families.get(&cell.family.name).is_some_and(|own| own.id == cell.family.id);
+        for index in cell.table.indexes.values().filter(|_| is_own) {
+            if is_of(index, cell.family, &cell.qualifier) {
+                let value = entry_row(&engine.values.of_memory(&cell.cell, 0, CUT)?);
+                if batch.len() == 1 || seen.insert((index.entries.id, value.clone(), cell.row)) {
+                    entries.push(Entry { table: cell.table, family: &index.entries, value, row: cell.row });
                 }
             }
         }
-        Ok(entries)
     }
+    Ok(entries)
+}
+
+/// The hidden families of the indexes of a catalogue that answers can be made by.
+pub fn complete_entries(catalogue: &Catalogue) -> BTreeSet<FamilyId> {
+    let indexes = catalogue.tables.values().flat_map(|table| table.indexes.values());
+    indexes.filter(|index| index.is_complete()).map(|index| index.entries.id).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use crate::Result;
 use crate::model::{By, FamilySchema, IndexColumn, IndexSchema, Qualifier, ReadSpec, TableSchema, TimeRange};
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
+use crate::store::read::get;
+use crate::store::read::lookup::read_reference;
+use crate::store::read::point;
 
 /// A column that is looked at.
 struct Looked {
@@ -47,7 +50,7 @@ impl Gate {
         }
         let Some((table, read)) = &self.condition else { return Ok(true) };
         let mut passes = false;
-        engine.get_in(snapshot, table, (row, read), &mut |_| {
+        get::get_in(engine, snapshot, table, (row, read), &mut |_| {
             passes = true;
             Ok(())
         })?;
@@ -62,23 +65,21 @@ impl Gate {
         (at, column): (usize, &Looked),
     ) -> Result<bool> {
         let Some(family) = &column.family else { return Ok(false) };
-        let Some(cell) = engine.newest_in(snapshot, family, row, &column.qualifier, column.range)? else {
+        let Some(cell) = point::newest_in(engine, snapshot, family, row, &column.qualifier, column.range)? else {
             return Ok(false);
         };
         if let Some(wanted) = self.by.equals.get(at) {
             let is_as_long = cell.len() == wanted.len() as u64;
-            return Ok(is_as_long && engine.read_reference(snapshot, &cell.value, 0, wanted.len())? == *wanted);
+            return Ok(is_as_long && read_reference(engine, snapshot, &cell.value, 0, wanted.len())? == *wanted);
         }
         let within = &self.by.within;
         // What is behind so many bytes decides nothing.
         let most = within.from.len().max(within.before.len()) + 1;
-        Ok(within.contains(&engine.read_reference(snapshot, &cell.value, 0, most)?))
+        Ok(within.contains(&read_reference(engine, snapshot, &cell.value, 0, most)?))
     }
 }
 
-impl Engine {
-    /// The index that a table's question may be answered by: only one that is complete.
-    pub fn usable_index<'t>(&self, table: &'t TableSchema, by: &By) -> Result<Option<&'t IndexSchema>> {
-        Ok(Some(table.index_asked(by)?).filter(|index| index.is_complete()))
-    }
+/// The index that a table's question may be answered by: only one that is complete.
+pub fn usable_index<'t>(table: &'t TableSchema, by: &By) -> Result<Option<&'t IndexSchema>> {
+    Ok(Some(table.index_asked(by)?).filter(|index| index.is_complete()))
 }

@@ -13,8 +13,9 @@ use crate::format::key;
 use crate::model::{FamilyId, IndexSchema, RowKey, Scan, TableSchema};
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::Cursor;
-use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
+use crate::store::read::get;
+use crate::store::secondary::gate;
 
 /// Rows that are held of a range of values; few in tests, whose ranges are small.
 const WINDOW: usize = if cfg!(test) { 4 } else { 65_536 };
@@ -85,10 +86,10 @@ pub struct LookUp {
 
 impl LookUp {
     /// For a scan that asks an index; `None`: it asks none.
-    pub fn new(engine: &Engine, table: &TableSchema, scan: &Scan) -> Result<Option<Self>> {
+    pub fn new(table: &TableSchema, scan: &Scan) -> Result<Option<Self>> {
         let Some(by) = &scan.by else { return Ok(None) };
         let gate = Gate::new(table, by, &scan.read)?;
-        let index = engine.usable_index(table, by)?;
+        let index = gate::usable_index(table, by)?;
         let source = match (index, by.equals.first()) {
             (None, _) => Source::Table,
             (Some(_), Some(value)) => Source::Value { prefix: value_prefix(value), cursor: None },
@@ -122,13 +123,13 @@ impl LookUp {
     }
 
     /// The next candidate; `None`: there is no more.
-    pub fn next(&mut self, engine: &Engine, snapshot: &Snapshot, bounds: Bounds<'_>) -> Result<Option<RowKey>> {
+    pub fn next(&mut self, snapshot: &Snapshot, bounds: Bounds<'_>) -> Result<Option<RowKey>> {
         let entries = self.entries;
         match &mut self.source {
             Source::Table => Ok(None),
             Source::Value { prefix, .. } if bounds.reversed => {
                 let (first, end) = (bounds.first(prefix), bounds.end(prefix));
-                let last = engine.last_key(snapshot, entries, &first, &end)?;
+                let last = get::last_key(snapshot, entries, &first, &end)?;
                 Ok(last.and_then(|key| key::qualifier_of(&key, prefix.len())))
             }
             Source::Value { prefix, cursor } => {

@@ -11,7 +11,6 @@
 //!
 //! Must not know of paths or printing.
 
-pub mod build;
 pub mod constraint;
 pub mod entry;
 pub mod gate;

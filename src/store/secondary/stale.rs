@@ -7,6 +7,7 @@ use crate::model::{Catalogue, FamilyId, FamilySchema, Qualifier};
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
+use crate::store::read::lookup::read_reference;
 
 /// Judges the entries of one index.
 pub struct Stale<'e> {
@@ -42,7 +43,7 @@ impl<'e> Stale<'e> {
         if self.engine.breaks(crate::store::options::Broken::DropsEntries) {
             return Ok(true);
         }
-        self.engine.each_first_bytes(&snapshot, &self.family, (&row, &self.qualifier), &mut |other| {
+        each_first_bytes(self.engine, &snapshot, &self.family, (&row, &self.qualifier), &mut |other| {
             is_needed = cut(other) == value;
             !is_needed
         })?;
@@ -50,45 +51,43 @@ impl<'e> Stale<'e> {
     }
 }
 
-impl Engine {
-    /// Calls `each` with what entries have of the value of each put of a column that is stored in any form, while it
-    /// answers true.
-    pub fn each_first_bytes(
-        &self,
-        snapshot: &Snapshot,
-        family: &FamilySchema,
-        (row, qualifier): (&[u8], &Qualifier),
-        each: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<()> {
-        let prefix = key::row_prefix(row);
-        let column = key::column_prefix(&prefix, qualifier);
-        let mut cursor = Cursor::new(snapshot, family.id, &column, key::prefix_end(&column), 16)?;
-        self.each_first_bytes_at(snapshot, &mut cursor, (&column, prefix.len()), each)
-    }
+/// Calls `each` with what entries have of the value of each put of a column that is stored in any form, while it
+/// answers true.
+pub fn each_first_bytes(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    family: &FamilySchema,
+    (row, qualifier): (&[u8], &Qualifier),
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<()> {
+    let prefix = key::row_prefix(row);
+    let column = key::column_prefix(&prefix, qualifier);
+    let mut cursor = Cursor::new(snapshot, family.id, &column, key::prefix_end(&column), 16)?;
+    each_first_bytes_at(engine, snapshot, &mut cursor, (&column, prefix.len()), each)
+}
 
-    /// As [`Engine::each_first_bytes`], of the column at whose beginning a cursor stands, if it has cells; `row_len`: of
-    /// the part of its keys that names the row.
-    pub fn each_first_bytes_at(
-        &self,
-        snapshot: &Snapshot,
-        cursor: &mut Cursor,
-        (column, row_len): (&[u8], usize),
-        each: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<()> {
-        let mut bytes = Vec::new();
-        while let Some(key) = cursor.key().filter(|key| key.starts_with(column)) {
-            if key::decode_suffix(key).is_some_and(|(_, kind, _)| kind.is_put()) {
-                if cursor.cell().is_some_and(|cell| !cell.is_root() && !cell.is_damaged()) {
-                    cursor.load_value(&mut bytes)?;
-                } else if let Some(cell) = cursor.stored(row_len) {
-                    bytes = self.read_reference(snapshot, &cell.value, 0, CUT)?;
-                }
-                if !each(&bytes) {
-                    break;
-                }
+/// As [`each_first_bytes`], of the column at whose beginning a cursor stands, if it has cells; `row_len`: of
+/// the part of its keys that names the row.
+pub fn each_first_bytes_at(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    cursor: &mut Cursor,
+    (column, row_len): (&[u8], usize),
+    each: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    while let Some(key) = cursor.key().filter(|key| key.starts_with(column)) {
+        if key::decode_suffix(key).is_some_and(|(_, kind, _)| kind.is_put()) {
+            if cursor.cell().is_some_and(|cell| !cell.is_root() && !cell.is_damaged()) {
+                cursor.load_value(&mut bytes)?;
+            } else if let Some(cell) = cursor.stored(row_len) {
+                bytes = read_reference(engine, snapshot, &cell.value, 0, CUT)?;
             }
-            cursor.advance()?;
+            if !each(&bytes) {
+                break;
+            }
         }
-        Ok(())
+        cursor.advance()?;
     }
+    Ok(())
 }

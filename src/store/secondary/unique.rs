@@ -17,10 +17,10 @@ use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::plan::batch::Ready;
+use crate::store::read::lookup::read_reference;
+use crate::store::read::point;
 use crate::{Error, ErrorKind, Result};
 
-/// Locks of values; values share them by hash.
-pub const STRIPES: usize = 256;
 /// Bytes of a value that a sentence shows.
 const SHOWN: usize = 64;
 
@@ -32,116 +32,111 @@ struct Claim<'a> {
     values: Vec<Vec<u8>>,
 }
 
-impl Engine {
-    /// Refuses a batch that gives a row what another row has in a unique index (`AlreadyExists`); while what is answered
-    /// is held, nobody else gets it. The caller holds the locks of its rows.
-    ///
-    /// Only puts are judged: what shows again because a newer version was deleted or has expired is not.
-    pub fn hold_unique(&self, batch: &[Ready<'_>]) -> Result<Vec<MutexGuard<'_, ()>>> {
-        if !batch.iter().any(|cell| cell.table.indexes.values().any(|index| index.unique)) {
-            return Ok(Vec::new());
-        }
-        let snapshot = self.snapshot();
-        let mut claims = Vec::new();
-        let puts = newest_puts(batch);
-        for (table, index, row) in touched(batch) {
-            if let Some(values) = self.values_after(&snapshot, &puts, (table, index, row))? {
-                claims.push(Claim { table, index, row, values });
-            }
-        }
-        // Order: ascending, and after the locks of rows, so that two of these never wait for each other.
-        let stripes: BTreeSet<usize> = claims.iter().map(stripe).collect();
-        let held = stripes.into_iter().map(|at| self.unique[at].lock()).collect();
-        // Order: after the locks: what was committed under them before is seen.
-        let snapshot = self.snapshot();
-        let mut claimed = BTreeMap::new();
-        for claim in &claims {
-            // Another row of the same batch.
-            if let Some(holder) = claimed.insert((claim.index.entries.id, &claim.values), claim.row.to_vec())
-                && holder != claim.row
-            {
-                return Err(taken(claim, &holder));
-            }
-            if let Some(holder) = self.holder(&snapshot, claim, batch)? {
-                return Err(taken(claim, &holder));
-            }
-        }
-        Ok(held)
+/// Refuses a batch that gives a row what another row has in a unique index (`AlreadyExists`); while what is answered
+/// is held, nobody else gets it. The caller holds the locks of its rows.
+///
+/// Only puts are judged: what shows again because a newer version was deleted or has expired is not.
+pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<MutexGuard<'e, ()>>> {
+    if !batch.iter().any(|cell| cell.table.indexes.values().any(|index| index.unique)) {
+        return Ok(Vec::new());
     }
+    let snapshot = engine.snapshot();
+    let mut claims = Vec::new();
+    let puts = newest_puts(batch);
+    for (table, index, row) in touched(batch) {
+        if let Some(values) = values_after(engine, &snapshot, &puts, (table, index, row))? {
+            claims.push(Claim { table, index, row, values });
+        }
+    }
+    // Order: after the locks of rows, so that two of these never wait for each other.
+    let held = engine.unique.lock_many(claims.iter().map(hash));
+    // Order: after the locks: what was committed under them before is seen.
+    let snapshot = engine.snapshot();
+    let mut claimed = BTreeMap::new();
+    for claim in &claims {
+        // Another row of the same batch.
+        if let Some(holder) = claimed.insert((claim.index.entries.id, &claim.values), claim.row.to_vec())
+            && holder != claim.row
+        {
+            return Err(taken(claim, &holder));
+        }
+        if let Some(holder) = holder(engine, &snapshot, claim, batch)? {
+            return Err(taken(claim, &holder));
+        }
+    }
+    Ok(held)
+}
 
-    /// What a row has in all columns of an index after a batch; `None`: in one of them nothing.
-    fn values_after(
-        &self,
-        snapshot: &Snapshot,
-        puts: &Puts<'_>,
-        (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
-    ) -> Result<Option<Vec<Vec<u8>>>> {
-        let mut values = Vec::with_capacity(index.columns.len());
-        for column in &index.columns {
-            let family = table.families.get(&column.family);
-            let put = family.and_then(|family| puts.get(&(family.id, row, column.qualifier.as_slice())));
-            let value = match (put, family) {
-                (Some(ready), _) if ready.cell.is_root() => return Err(too_long(index)),
-                (Some(ready), _) => Some(ready.cell.stored().to_vec()),
-                (None, Some(family)) => {
-                    let newest = self.newest_in(snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
-                    // It was there before the index was, or came from a backup.
-                    if newest.as_ref().is_some_and(|cell| cell.len() > INLINE) {
-                        return Err(too_long(index));
-                    }
-                    newest.map(|cell| self.read_reference(snapshot, &cell.value, 0, INLINE as usize)).transpose()?
+/// What a row has in all columns of an index after a batch; `None`: in one of them nothing.
+fn values_after(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    puts: &Puts<'_>,
+    (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
+) -> Result<Option<Vec<Vec<u8>>>> {
+    let mut values = Vec::with_capacity(index.columns.len());
+    for column in &index.columns {
+        let family = table.families.get(&column.family);
+        let put = family.and_then(|family| puts.get(&(family.id, row, column.qualifier.as_slice())));
+        let value = match (put, family) {
+            (Some(ready), _) if ready.cell.is_root() => return Err(too_long(index)),
+            (Some(ready), _) => Some(ready.cell.stored().to_vec()),
+            (None, Some(family)) => {
+                let newest = point::newest_in(engine, snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
+                // It was there before the index was, or came from a backup.
+                if newest.as_ref().is_some_and(|cell| cell.len() > INLINE) {
+                    return Err(too_long(index));
                 }
-                (None, None) => None,
-            };
-            let Some(value) = value else { return Ok(None) };
-            values.push(value);
-        }
-        Ok(Some(values))
-    }
-
-    /// Another row that has what is claimed, and keeps it.
-    fn holder(&self, snapshot: &Snapshot, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
-        let Claim { table, index, row, values } = claim;
-        let loses = |other: &[u8]| {
-            batch.iter().any(|cell| {
-                let is_column = |column: &IndexColumn| {
-                    cell.family.name == column.family
-                        && match cell.kind {
-                            CellKind::Put | CellKind::Tombstone(Tombstone::Column) => {
-                                cell.qualifier == column.qualifier
-                            }
-                            CellKind::Tombstone(Tombstone::Family) => true,
-                            // What was before that version may be the same.
-                            CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
-                        }
-                };
-                cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
-            })
-        };
-        self.find_holder(snapshot, (table, index), values, &|other| other != *row && !loses(other))
-    }
-
-    /// The first row with these values that is wanted, among those that have entries.
-    pub fn find_holder(
-        &self,
-        snapshot: &Snapshot,
-        (table, index): (&TableSchema, &IndexSchema),
-        values: &[Vec<u8>],
-        wanted: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Option<RowKey>> {
-        let by = By { index: index.name.clone(), equals: values.to_vec(), ..By::default() };
-        let gate = Gate::new(table, &by, &ReadSpec::default())?;
-        let mut look = LookUp::of_value(gate, index, &values[0]);
-        let mut passed: Option<RowKey> = None;
-        loop {
-            let lower = Bound { row: passed.as_deref().unwrap_or_default(), inclusive: false };
-            let bounds = Bounds { lower, upper: Bound { row: &[], inclusive: false }, reversed: false };
-            let Some(row) = look.next(self, snapshot, bounds)? else { return Ok(None) };
-            if wanted(&row) && look.gate.admits(self, snapshot, &row)? {
-                return Ok(Some(row));
+                newest.map(|cell| read_reference(engine, snapshot, &cell.value, 0, INLINE as usize)).transpose()?
             }
-            passed = Some(row);
+            (None, None) => None,
+        };
+        let Some(value) = value else { return Ok(None) };
+        values.push(value);
+    }
+    Ok(Some(values))
+}
+
+/// Another row that has what is claimed, and keeps it.
+fn holder(engine: &Engine, snapshot: &Snapshot, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
+    let Claim { table, index, row, values } = claim;
+    let loses = |other: &[u8]| {
+        batch.iter().any(|cell| {
+            let is_column = |column: &IndexColumn| {
+                cell.family.name == column.family
+                    && match cell.kind {
+                        CellKind::Put | CellKind::Tombstone(Tombstone::Column) => cell.qualifier == column.qualifier,
+                        CellKind::Tombstone(Tombstone::Family) => true,
+                        // What was before that version may be the same.
+                        CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
+                    }
+            };
+            cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
+        })
+    };
+    find_holder(engine, snapshot, (table, index), values, &|other| other != *row && !loses(other))
+}
+
+/// The first row with these values that is wanted, among those that have entries.
+pub fn find_holder(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    (table, index): (&TableSchema, &IndexSchema),
+    values: &[Vec<u8>],
+    wanted: &dyn Fn(&[u8]) -> bool,
+) -> Result<Option<RowKey>> {
+    let by = By { index: index.name.clone(), equals: values.to_vec(), ..By::default() };
+    let gate = Gate::new(table, &by, &ReadSpec::default())?;
+    let mut look = LookUp::of_value(gate, index, &values[0]);
+    let mut passed: Option<RowKey> = None;
+    loop {
+        let lower = Bound { row: passed.as_deref().unwrap_or_default(), inclusive: false };
+        let bounds = Bounds { lower, upper: Bound { row: &[], inclusive: false }, reversed: false };
+        let Some(row) = look.next(snapshot, bounds)? else { return Ok(None) };
+        if wanted(&row) && look.gate.admits(engine, snapshot, &row)? {
+            return Ok(Some(row));
         }
+        passed = Some(row);
     }
 }
 
@@ -178,8 +173,8 @@ fn touched<'a>(batch: &[Ready<'a>]) -> Vec<(&'a TableSchema, &'a IndexSchema, &'
     found
 }
 
-fn stripe(claim: &Claim<'_>) -> usize {
-    FxBuildHasher.hash_one((claim.index.entries.id.0, cut(&claim.values[0]))) as usize % STRIPES
+fn hash(claim: &Claim<'_>) -> u64 {
+    FxBuildHasher.hash_one((claim.index.entries.id.0, cut(&claim.values[0])))
 }
 
 fn too_long(index: &IndexSchema) -> Error {

@@ -4,50 +4,50 @@ use crate::Result;
 use crate::backend::{Event, Existing, Restoration};
 use crate::journal::{Item, Reference};
 use crate::model::{Catalogue, FamilyId, Origin, TableName, TableState};
+use crate::store::catalogue::change::change_with;
 use crate::store::catalogue::dropped::drop_for_good;
 use crate::store::catalogue::index_states::doubt_others;
 use crate::store::catalogue::tables::families_of;
 use crate::store::catalogue::tables::{check_new_name, insert_table, new_family_id, new_table_id, no_namespace};
 use crate::store::engine::{Engine, known_table};
-use crate::store::secondary::build::complete_entries;
+use crate::store::secondary::entry;
+use crate::store::snapshot::snapshots;
 
-impl Engine {
-    /// Makes tables of those that a snapshot has.
-    pub fn restore_tables(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
-        self.log.check_poison()?;
-        let _held = self.snapshotting.lock();
-        let (state, edit, record) = self.snapshot_record(&restoration.snapshot)?;
-        let families = families_of(&record.catalogue);
-        let held: Vec<_> = state.counted_at(edit).filter(|(of, _)| families.contains(&of.family)).collect();
-        self.change_with(|catalogue, _| {
-            let mut items = Vec::new();
-            let mut events = Vec::new();
-            for (table, to) in &restoration.tables {
-                if !catalogue.namespaces.contains_key(&*to.namespace) {
-                    let namespace = record.catalogue.namespaces.get(&*to.namespace).cloned();
-                    let namespace = namespace.ok_or_else(|| no_namespace(&to.namespace))?;
-                    events.push(Event::Namespace { name: namespace.name.clone(), origin: Origin::default() });
-                    catalogue.namespaces.insert(namespace.name.clone(), namespace);
-                }
-                let pairs = bring_back(catalogue, &record.catalogue, (table, to), restoration.existing)
-                    .map_err(|e| e.context(format!("make {to} of a snapshot")))?;
-                for (old, new) in pairs {
-                    let of_old = held.iter().filter(|(of, _)| of.family == old);
-                    for (of, held) in of_old {
-                        let (reference, from) = (Reference { family: new, ..**of }, held.from_at(edit));
-                        let (first_layer, last_layer) = (held.first_layer, held.last_layer);
-                        items.push(Item::Add { reference, first_layer, last_layer });
-                        if !from.is_empty() {
-                            items.push(Item::Trim { reference, from });
-                        }
+/// Makes tables of those that a snapshot has.
+pub fn restore_tables(engine: &Engine, restoration: &Restoration, origin: Origin) -> Result<()> {
+    engine.log.check_poison()?;
+    let _held = engine.turns.snapshot();
+    let (state, edit, record) = snapshots::snapshot_record(engine, &restoration.snapshot)?;
+    let families = families_of(&record.catalogue);
+    let held: Vec<_> = state.counted_at(edit).filter(|(of, _)| families.contains(&of.family)).collect();
+    change_with(engine, |catalogue, _| {
+        let mut items = Vec::new();
+        let mut events = Vec::new();
+        for (table, to) in &restoration.tables {
+            if !catalogue.namespaces.contains_key(&*to.namespace) {
+                let namespace = record.catalogue.namespaces.get(&*to.namespace).cloned();
+                let namespace = namespace.ok_or_else(|| no_namespace(&to.namespace))?;
+                events.push(Event::Namespace { name: namespace.name.clone(), origin: Origin::default() });
+                catalogue.namespaces.insert(namespace.name.clone(), namespace);
+            }
+            let pairs = bring_back(catalogue, &record.catalogue, (table, to), restoration.existing)
+                .map_err(|e| e.context(format!("make {to} of a snapshot")))?;
+            for (old, new) in pairs {
+                let of_old = held.iter().filter(|(of, _)| of.family == old);
+                for (of, held) in of_old {
+                    let (reference, from) = (Reference { family: new, ..**of }, held.from_at(edit));
+                    let (first_layer, last_layer) = (held.first_layer, held.last_layer);
+                    items.push(Item::Add { reference, first_layer, last_layer });
+                    if !from.is_empty() {
+                        items.push(Item::Trim { reference, from });
                     }
                 }
-                events.push(Event::Replaced { table: to.clone() });
-                events.push(Event::Table { table: to.clone(), origin });
             }
-            Ok((events, items))
-        })
-    }
+            events.push(Event::Replaced { table: to.clone() });
+            events.push(Event::Table { table: to.clone(), origin });
+        }
+        Ok((events, items))
+    })
 }
 
 /// Declares a table of a snapshot under a name; its families of then, each with what it is now.
@@ -59,7 +59,7 @@ fn bring_back(
 ) -> Result<Vec<(FamilyId, FamilyId)>> {
     let mut new = known_table(there, table)?.clone();
     new.state = TableState::Enabled;
-    let complete = complete_entries(catalogue);
+    let complete = entry::complete_entries(catalogue);
     match catalogue.tables.get(to).filter(|_| existing == Existing::Replace) {
         Some(present) => {
             new.state = present.state;

@@ -12,6 +12,7 @@ use crate::store::engine::Engine;
 use crate::store::engine::sizes::LEAST_SLICE;
 use crate::store::layout::runs::Run;
 use crate::store::options::Background;
+use crate::store::space::level;
 use crate::{Error, ErrorKind, Result};
 
 /// A file of it, at least.
@@ -115,192 +116,203 @@ pub fn is_used_up(env: &dyn Env, store: &Path) -> bool {
     usable < FIRST_USED && !paths(store).iter().any(is_there)
 }
 
-impl Engine {
-    /// Gives so many bytes of the reserve back to the disk, or what there is of them; whether there were any.
-    fn release_reserve(&self, by: Use, bytes: u64) -> bool {
-        let released = {
-            // Order: one at a time, or one that has looked before another has shortened it makes it longer, without room.
-            let _alone = self.disk.restoring.lock();
-            shorten(&*self.options.env, &self.options.path, by, bytes)
+/// Gives so many bytes of the reserve back to the disk, or what there is of them; whether there were any.
+fn release_reserve(engine: &Engine, by: Use, bytes: u64) -> bool {
+    let released = {
+        // Order: one at a time, or one that has looked before another has shortened it makes it longer, without room.
+        let _alone = engine.disk.restoring.lock();
+        shorten(&*engine.options.env, &engine.options.path, by, bytes)
+    };
+    if released {
+        level::run_short(engine);
+    }
+    released
+}
+
+/// Lets deletes have so many bytes of what is reserved for them.
+pub fn release_for_deletes(engine: &Engine, bytes: u64) {
+    release_reserve(engine, Use::Deletes, bytes.max(FIRST_FOR_DELETES));
+}
+
+/// Makes what is missing of the reserve, by what is stored, and gives back what is a third more than it; lets everything
+/// be written again once there is room beside it. Of room for a part alone both files get a part, or whoever fills the
+/// disk takes it all: then nothing can be deleted, and a store cannot be opened.
+pub fn restore_reserve(engine: &Engine) -> Result<()> {
+    let (env, store) = (&engine.options.env, &engine.options.path);
+    let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
+    // Order: one at a time, or one finds the file that another makes, and removes it as its own.
+    let _alone = engine.disk.restoring.lock();
+    let space = env.disk_space(store).map_err(io)?;
+    let mut usable = space.usable;
+    let wanted = wanted_reserve(engine);
+    let held: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
+    let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), usable + held);
+    let mut whole = true;
+    for (path, bytes) in wanted {
+        let file = match env.open(&path) {
+            Ok(file) => Some(file),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+            Err(e) => return Err(io(e)),
         };
-        if released {
-            self.run_short();
-        }
-        released
-    }
-
-    /// Lets deletes have so many bytes of what is reserved for them.
-    pub fn release_for_deletes(&self, bytes: u64) {
-        self.release_reserve(Use::Deletes, bytes.max(FIRST_FOR_DELETES));
-    }
-
-    /// Makes what is missing of the reserve, by what is stored, and gives back what is a third more than it; lets everything
-    /// be written again once there is room beside it. Of room for a part alone both files get a part, or whoever fills the
-    /// disk takes it all: then nothing can be deleted, and a store cannot be opened.
-    pub fn restore_reserve(&self) -> Result<()> {
-        let (env, store) = (&self.options.env, &self.options.path);
-        let io = |e: std::io::Error| Error::io(format!("reserve room in {}", store.display()), &e);
-        // Order: one at a time, or one finds the file that another makes, and removes it as its own.
-        let _alone = self.disk.restoring.lock();
-        let space = env.disk_space(store).map_err(io)?;
-        let mut usable = space.usable;
-        let wanted = self.wanted_reserve();
-        let held: u64 = wanted.iter().map(|(path, _)| self.len_of(path)).sum();
-        let share = Share::new(wanted.iter().map(|(_, bytes)| bytes).sum(), usable + held);
-        let mut whole = true;
-        for (path, bytes) in wanted {
-            let file = match env.open(&path) {
-                Ok(file) => Some(file),
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-                Err(e) => return Err(io(e)),
-            };
-            let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
-            // Not anew for each cell.
-            if len > 0 && bytes < len + len / 4 {
-                // Not what others would take at once of a full disk.
-                if let Some(file) = file.filter(|_| bytes < len - len / 4 && !self.disk.is_short()) {
-                    file.set_len(bytes).map_err(io)?;
-                }
-                continue;
+        let len = file.as_ref().map_or(Ok(0), |file| file.len()).map_err(io)?;
+        // Not anew for each cell.
+        if len > 0 && bytes < len + len / 4 {
+            // Not what others would take at once of a full disk.
+            if let Some(file) = file.filter(|_| bytes < len - len / 4 && !engine.disk.is_short()) {
+                file.set_len(bytes).map_err(io)?;
             }
-            let part = share.of(bytes).min(len + beside(usable));
-            whole &= part == bytes;
-            if part < LEAST_PART.max(len + len / 4) {
-                continue;
+            continue;
+        }
+        let part = share.of(bytes).min(len + beside(usable));
+        whole &= part == bytes;
+        if part < LEAST_PART.max(len + len / 4) {
+            continue;
+        }
+        let filled = file.map_or_else(|| env.create_new(&path), Ok);
+        if let Err(e) = filled.and_then(|file| file.allocate(part)) {
+            // What was reserved before stays; an empty file is of no use to anyone.
+            if len == 0 {
+                let _ = env.remove(&path);
             }
-            let filled = file.map_or_else(|| env.create_new(&path), Ok);
-            if let Err(e) = filled.and_then(|file| file.allocate(part)) {
-                // What was reserved before stays; an empty file is of no use to anyone.
-                if len == 0 {
-                    let _ = env.remove(&path);
-                }
-                return Err(io(e));
-            }
-            usable = usable.saturating_sub(part - len);
+            return Err(io(e));
         }
-        let available = space.available.saturating_sub(space.usable - usable);
-        if usable >= self.needed_by_flushes() {
-            self.disk.set_out(false);
-        }
-        if whole && available >= self.disk.sizes.enough {
-            self.disk.takes_all();
-        }
-        Ok(())
+        usable = usable.saturating_sub(part - len);
     }
-
-    /// As [`Engine::restore_reserve`], where what it is for goes on without it.
-    pub fn try_to_restore(&self) {
-        if let Err(e) = self.restore_reserve() {
-            log::warn!("{e}; it is tried again");
-        }
+    let available = space.available.saturating_sub(space.usable - usable);
+    if usable >= level::needed_by_flushes(engine) {
+        engine.disk.set_out(false);
     }
-
-    /// What is to be reserved, by what is stored, in which files; what is in memory can be flushed with it. Order: what
-    /// makes room in the end first.
-    fn wanted_reserve(&self) -> [(PathBuf, u64); 2] {
-        let in_memory: u64 = self.tables().all().map(|table| table.bytes()).sum();
-        let stored = in_memory + self.live_bytes(&self.layout()) + self.values.blobs.bytes();
-        let (last, deletes) = self.disk.sizes.reserved(stored);
-        let last = last.max(self.needed_by_flushes().min(self.disk.sizes.last));
-        let store = &self.options.path;
-        [(last_path(store), last), (deletes_path(store), deletes)]
+    if whole && available >= engine.disk.sizes.enough {
+        engine.disk.takes_all();
     }
+    Ok(())
+}
 
-    /// Bytes of a slice of a merge of `runs`: on a full disk so few that they fit into what is free and reserved, with
-    /// what belongs to them, if their room comes back. Else slices would use up what deletes need.
-    pub fn slice_bytes(&self, runs: &[Arc<Run>]) -> u64 {
-        let whole = self.options.segment_bytes;
-        if !self.disk.is_short() || !self.structure.comes_back(runs) {
-            return whole;
-        }
-        let env = &self.options.env;
-        let free = env.disk_space(&self.options.path).map_or(0, |space| space.usable);
-        let reserved = self.len_of(&last_path(&self.options.path));
-        whole.min(((free + reserved) / 4).max(LEAST_SLICE))
+/// As [`restore_reserve`], where what it is for goes on without it.
+pub fn try_to_restore(engine: &Engine) {
+    if let Err(e) = restore_reserve(engine) {
+        log::warn!("{e}; it is tried again");
     }
+}
 
-    /// Bytes of a file; 0 if there is none.
-    fn len_of(&self, path: &Path) -> u64 {
-        self.options.env.open(path).and_then(|file| file.len()).unwrap_or(0)
+/// What is to be reserved, by what is stored, in which files; what is in memory can be flushed with it. Order: what
+/// makes room in the end first.
+fn wanted_reserve(engine: &Engine) -> [(PathBuf, u64); 2] {
+    let in_memory: u64 = engine.tables().all().map(|table| table.bytes()).sum();
+    let stored = in_memory + engine.layout().live_bytes() + engine.values.blobs.bytes();
+    let (last, deletes) = engine.disk.sizes.reserved(stored);
+    let last = last.max(level::needed_by_flushes(engine).min(engine.disk.sizes.last));
+    let store = &engine.options.path;
+    [(last_path(store), last), (deletes_path(store), deletes)]
+}
+
+/// Bytes of a slice of a merge of `runs`: on a full disk so few that they fit into what is free and reserved, with
+/// what belongs to them, if their room comes back. Else slices would use up what deletes need.
+pub fn slice_bytes(engine: &Engine, runs: &[Arc<Run>]) -> u64 {
+    let whole = engine.options.segment_bytes;
+    if !engine.disk.is_short() || !engine.structure.comes_back(runs) {
+        return whole;
     }
+    let env = &engine.options.env;
+    let free = env.disk_space(&engine.options.path).map_or(0, |space| space.usable);
+    let reserved = len_of(engine, &last_path(&engine.options.path));
+    whole.min(((free + reserved) / 4).max(LEAST_SLICE))
+}
 
-    /// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
-    pub fn room_for_writes(&self, available: u64) -> u64 {
-        if !self.disk.is_short() {
-            return available.saturating_sub(self.disk.sizes.least);
-        }
-        let missing = |(path, bytes): &(PathBuf, u64)| bytes.saturating_sub(self.len_of(path));
-        let missing: u64 = self.wanted_reserve().iter().map(missing).sum();
-        let left = available.saturating_sub(missing + missing / 4);
-        if left < self.disk.sizes.enough { 0 } else { left - self.disk.sizes.least }
+/// Bytes of a file; 0 if there is none.
+fn len_of(engine: &Engine, path: &Path) -> u64 {
+    engine.options.env.open(path).and_then(|file| file.len()).unwrap_or(0)
+}
+
+/// Of so many free bytes, those that may be written: on a disk that was full, those that the next write would get.
+pub fn room_for_writes(engine: &Engine, available: u64) -> u64 {
+    if !engine.disk.is_short() {
+        return available.saturating_sub(engine.disk.sizes.least);
     }
+    let missing = |(path, bytes): &(PathBuf, u64)| bytes.saturating_sub(len_of(engine, path));
+    let missing: u64 = wanted_reserve(engine).iter().map(missing).sum();
+    let left = available.saturating_sub(missing + missing / 4);
+    if left < engine.disk.sizes.enough { 0 } else { left - engine.disk.sizes.least }
+}
 
-    /// As [`Engine::restore_reserve`], when the store is opened: which it is without a reserve too.
-    pub fn begin_reserve(&self) {
-        self.try_to_restore();
-        self.look_at_room();
+/// As [`restore_reserve`], when the store is opened: which it is without a reserve too.
+pub fn begin_reserve(engine: &Engine) {
+    try_to_restore(engine);
+    look_at_room(engine);
+}
+
+/// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
+/// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
+pub fn delete_with_reserve<T>(engine: &Engine, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    let (mut done, mut bytes) = (action(), FIRST_FOR_DELETES);
+    while is_full(&done) && release_reserve(engine, Use::Deletes, bytes) {
+        done = action();
+        bytes *= 2;
     }
-
-    /// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
-    /// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
-    pub fn delete_with_reserve<T>(&self, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        let (mut done, mut bytes) = (action(), FIRST_FOR_DELETES);
-        while is_full(&done) && self.release_reserve(Use::Deletes, bytes) {
+    if engine.options.background == Background::On && is_full(&done) {
+        level::run_short(engine);
+        engine.wake(|state| state.make_room = true);
+        let until = Instant::now() + GIVES_BACK;
+        while is_full(&done) && engine.disk.await_moment(until) {
             done = action();
-            bytes *= 2;
         }
-        if self.options.background == Background::On && is_full(&done) {
-            self.run_short();
-            self.wake(|state| state.make_room = true);
-            let until = Instant::now() + GIVES_BACK;
-            while is_full(&done) && self.disk.await_moment(until) {
-                done = action();
-            }
-        }
-        if is_full(&done) {
-            self.look_at_room();
-        }
-        done
     }
+    if is_full(&done) {
+        look_at_room(engine);
+    }
+    done
+}
 
-    /// Does what makes room in the end: with the reserve, if it does not without.
-    pub fn with_reserve<T>(&self, action: impl FnMut() -> Result<T>) -> Result<T> {
-        self.with_much_of_reserve(FIRST_USED, action)
-    }
+/// Does what makes room in the end: with the reserve, if it does not without.
+pub fn with_reserve<T>(engine: &Engine, action: impl FnMut() -> Result<T>) -> Result<T> {
+    with_much_of_reserve(engine, FIRST_USED, action)
+}
 
-    /// As [`Engine::with_reserve`], of what takes so many bytes, about; no more of it than needed, for others take the rest.
-    pub fn with_much_of_reserve<T>(&self, about: u64, mut action: impl FnMut() -> Result<T>) -> Result<T> {
-        // It begins anew each time: few times.
-        let first = (about / 4).max(FIRST_USED);
-        let (mut done, mut bytes) = (action(), first);
-        while is_full(&done) && self.release_reserve(Use::Maintenance, bytes) {
-            done = action();
-            bytes *= 2;
-        }
-        if bytes > first && is_full(&done) {
-            // Before others take it.
-            self.try_to_restore();
-        }
-        done
+/// As [`with_reserve`], of what takes so many bytes, about; no more of it than needed, for others take the rest.
+pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    // It begins anew each time: few times.
+    let first = (about / 4).max(FIRST_USED);
+    let (mut done, mut bytes) = (action(), first);
+    while is_full(&done) && release_reserve(engine, Use::Maintenance, bytes) {
+        done = action();
+        bytes *= 2;
     }
+    if bytes > first && is_full(&done) {
+        // Before others take it.
+        try_to_restore(engine);
+    }
+    done
+}
 
-    /// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
-    /// nothing: where it was not enough others take it, and would take what flushes need.
-    pub fn merge_with_reserve<T>(&self, mut merge: impl FnMut() -> Result<T>) -> Result<T> {
-        let [(path, wanted), _] = self.wanted_reserve();
-        let reserved = self.len_of(&path);
-        let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
-        let (mut done, mut released, mut bytes) = (merge(), 0, (reserved / 4).max(FIRST_USED));
-        while is_full(&done) && released < most && self.release_reserve(Use::Merges, bytes) {
-            done = merge();
-            (released, bytes) = (released + bytes, bytes * 2);
-        }
-        if released > 0 && is_full(&done) {
-            // Before others take it.
-            self.try_to_restore();
-        }
-        done
+/// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
+/// nothing: where it was not enough others take it, and would take what flushes need.
+pub fn merge_with_reserve<T>(engine: &Engine, mut merge: impl FnMut() -> Result<T>) -> Result<T> {
+    let [(path, wanted), _] = wanted_reserve(engine);
+    let reserved = len_of(engine, &path);
+    let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
+    let (mut done, mut released, mut bytes) = (merge(), 0, (reserved / 4).max(FIRST_USED));
+    while is_full(&done) && released < most && release_reserve(engine, Use::Merges, bytes) {
+        done = merge();
+        (released, bytes) = (released + bytes, bytes * 2);
     }
+    if released > 0 && is_full(&done) {
+        // Before others take it.
+        try_to_restore(engine);
+    }
+    done
+}
+
+/// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
+/// has no room on the disk any more, less is written.
+pub fn look_at_room(engine: &Engine) {
+    if level::available(engine) < engine.disk.sizes.least {
+        level::run_short(engine);
+    }
+    let (needed, free) = (level::needed_by_flushes(engine), level::usable(engine));
+    if free < needed {
+        release_for_deletes(engine, needed - free);
+    }
+    engine.disk.set_out(level::usable(engine) < needed);
 }
 
 #[cfg(test)]
@@ -319,7 +331,7 @@ mod tests {
         for _ in 0..100 {
             paths(dir.path()).iter().for_each(|path| std::fs::remove_file(path).unwrap());
             std::thread::scope(|scope| {
-                let made = [(); 4].map(|()| scope.spawn(|| engine.restore_reserve()));
+                let made = [(); 4].map(|()| scope.spawn(|| restore_reserve(engine)));
                 made.into_iter().for_each(|made| made.join().unwrap().unwrap());
             });
             assert!([deletes_path, last_path].iter().all(|path| path(dir.path()).exists()));
@@ -339,7 +351,7 @@ mod tests {
             std::thread::scope(|scope| {
                 for bytes in [16 << 10, 512 << 10, 32 << 10, 128 << 10] {
                     let engine = &store.engine;
-                    scope.spawn(move || assert!(engine.release_reserve(Use::Deletes, bytes)));
+                    scope.spawn(move || assert!(release_reserve(engine, Use::Deletes, bytes)));
                 }
             });
             let file = std::fs::metadata(&path).unwrap();

@@ -1,6 +1,7 @@
 //! Blocks are held as their family asks, and read ahead where it does.
 
 use super::*;
+use crate::store::jobs::prefetch;
 
 /// Bytes in the cache after a store of one family with attributes was opened, and after a row of it was read.
 fn held(attributes: &[(&str, &str)]) -> [usize; 2] {
@@ -11,8 +12,8 @@ fn held(attributes: &[(&str, &str)]) -> [usize; 2] {
     store.flush(None).unwrap();
     store.close().unwrap();
     let store = open(&env);
-    if store.engine.has_to_prefetch() {
-        store.engine.prefetch().unwrap();
+    if prefetch::has_to_prefetch(&store.engine) {
+        prefetch::prefetch(&store.engine).unwrap();
     }
     let cache = store.engine.structure.cache();
     let opened = cache.bytes();

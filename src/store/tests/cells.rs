@@ -1,6 +1,7 @@
 //! Cells written, read, unlinked, renamed, counted and scanned.
 
 use super::*;
+use crate::store::jobs::compact;
 
 #[test]
 fn what_was_put_is_read_before_and_after_flush_and_reopen() {
@@ -182,7 +183,7 @@ fn a_dropped_table_leaves_nothing_and_its_name_starts_anew() {
     assert_eq!(store.newest(&column("r", "q"), TimeRange::ALL).unwrap_err().kind, ErrorKind::NoSuchTable);
     create(&store, FILES);
     assert_eq!(value(&store, "r", "q"), None);
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     assert_eq!(store.status().unwrap().cells, 0);
     drop(store);
     assert_eq!(value(&open(&env), "r", "q"), None);

@@ -4,8 +4,10 @@ use super::*;
 use crate::backend::CompactionKind::{Major, Minor};
 use crate::backend::Event;
 use crate::journal::{Edit, Item};
+use crate::store::engine::edits;
 use crate::store::extents::flush::add;
 use crate::store::extents::writing::{Output, options_of};
+use crate::store::jobs::compact;
 use crate::store::jobs::compact::stats_of;
 use crate::store::jobs::merge::{Ended, Merge, Scope, Walk};
 
@@ -155,7 +157,7 @@ fn what_is_flushed_while_a_row_is_judged_does_not_matter() {
         let mut beside = 0;
         let catalogue = store.catalogue().unwrap();
         let family = &catalogue.tables[&table()].families["f"];
-        let runs = store.engine.requested(family, Major);
+        let runs = compact::requested(&store.engine, family, Major);
         let (kind, now) = (Major, store.engine.now());
         let earliest_put = Timestamp(10);
         let scope = Scope::default();
@@ -178,7 +180,7 @@ fn what_is_flushed_while_a_row_is_judged_does_not_matter() {
         let mut edit = Edit::default();
         edit.items.extend(runs.iter().flat_map(|run| &run.extents).map(|extent| Item::Remove(extent.reference)));
         edit.items.extend(made.extents.iter().map(|(file, facts)| add(*file, facts, family.id)));
-        store.engine.change(|_| Ok(edit), |layout| store.engine.show(layout, |_| None)).unwrap();
+        edits::commit(&store.engine, |_| Ok(edit), |layout| store.engine.show(layout, |_| None)).unwrap();
         assert!(beside >= 2, "the walk has {beside} pieces");
         for (qualifier, wanted) in [("q0001", "new"), ("q4499", "new"), ("q0002", "v")] {
             assert_eq!(value(&store, "wide", qualifier).as_deref(), Some(wanted.as_bytes()), "{rules:?} {qualifier}");
@@ -219,7 +221,7 @@ fn a_classic_family_is_compacted_by_itself_as_its_table_says() {
     let store = open(&env);
     let alter = |pairs: &[(&str, &str)]| {
         store.alter(CatalogueChange::AlterTable(with_configuration(pairs)), Origin(0)).unwrap();
-        store.engine.compact_as_needed().unwrap();
+        compact::compact_as_needed(&store.engine).unwrap();
     };
     create(&store, &[]);
     flushes(&store, 4);
@@ -232,7 +234,7 @@ fn a_classic_family_is_compacted_by_itself_as_its_table_says() {
     off.attributes.insert("COMPACTION_ENABLED".into(), "false".into());
     store.alter(CatalogueChange::AlterTable(off), Origin(0)).unwrap();
     flushes(&store, 4);
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     assert_eq!(cells(&store), 5);
     alter(&[("hbase.hstore.compaction.min", "9")]);
     env.advance(12 * 24 * 3600 * 1000);
@@ -251,7 +253,7 @@ fn a_family_overrides_its_table_and_nonsense_is_refused() {
     family.configuration.insert("hbase.hstore.compaction.min".into(), "6".into());
     store.alter(CatalogueChange::CreateTable(schema.clone()), Origin(0)).unwrap();
     flushes(&store, 5);
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     assert_eq!(cells(&store), 5);
     for (key, text) in [("hbase.hstore.compaction.max", "ten"), ("hbase.hregion.majorcompaction.jitter", "-1")] {
         schema.configuration = BTreeMap::from([(key.to_owned(), text.to_owned())]);

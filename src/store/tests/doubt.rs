@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::store::health::lost;
+use crate::store::read::point;
 
 /// A store that has lost records up to the last of what its columns `old` and `last` have, and no others; `new` and
 /// `both` were written since.
@@ -68,7 +69,7 @@ fn check(store: &Store) {
     assert_eq!(newest("last", TimeRange::ALL), Err(ErrorKind::Corrupt));
     assert!(store.scan(&Scan::all(table())).is_err());
     assert!(store.list_columns(&table(), b"r", "f", None, TimeRange::ALL, 10).is_err());
-    assert!(store.engine.last_columns((&table(), b"r", "f"), b"", TimeRange::ALL, 10).is_err());
+    assert!(point::last_columns(&store.engine, (&table(), b"r", "f"), b"", TimeRange::ALL, 10).is_err());
     assert!(store.list_versions(&column("r", "new"), Versions::Live, None, 10).is_err());
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::backend::Status;
+use crate::store::jobs::compact;
 
 const TTL: i64 = 1_000;
 
@@ -39,7 +40,7 @@ fn wipe(env: &SimEnv, store: &Store) -> Vec<PathBuf> {
 }
 
 fn tidied(store: &Store) -> Status {
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     store.status().unwrap()
 }
 
@@ -144,7 +145,7 @@ fn expiry_ends_at(mode: CrashMode, k: u64) -> bool {
     env.advance(TTL + 1);
     fill(&store, "new", None);
     env.fail_call(k, FailMode::Forever, libc::EIO);
-    let done = store.engine.compact_as_needed().is_ok();
+    let done = compact::compact_as_needed(&store.engine).is_ok();
     env.crash(mode);
     drop(store);
     let store = small_segments(&env);

@@ -1,5 +1,6 @@
 //! Those who follow changes are told each that is on the disk once, in order, whatever happens meanwhile.
 
+use crate::store::engine::changes::past;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
@@ -186,10 +187,10 @@ fn who_follows_misses_nothing_that_is_flushed_meanwhile() {
     // Once nobody looks any more, nothing is kept for them.
     let past = || crate::log::list_past(&env, "/store/log".as_ref()).unwrap().len();
     assert!(past() > 0);
-    store.engine.release_past();
+    past::release_past(&store.engine);
     assert!(past() > 0, "somebody looked a moment ago");
     env.advance(61_000);
-    store.engine.release_past();
+    past::release_past(&store.engine);
     assert_eq!(past(), 0);
 }
 

@@ -5,6 +5,7 @@ use super::secondary::{between, declare, index, rows_by};
 use super::*;
 use crate::backend::ChangesQuery;
 use crate::env::sync::{self, Limits, simulate};
+use crate::store::jobs::build;
 
 const ROWS: usize = 400;
 
@@ -55,7 +56,7 @@ fn entries_of_a_large_table_go_past_the_log_and_are_there_after_a_power_cut() {
     let gone = || store.changes(&ChangesQuery::default()).unwrap().gone;
     let before = gone();
     declare(&store, Some(index("f:q"))).unwrap();
-    store.engine.build_indexes().unwrap();
+    build::build_indexes(&store.engine).unwrap();
     assert_eq!(in_memory(&store), 1, "the one that has given all of them its number");
     expect(&store);
     assert_eq!(gone(), before, "nobody who follows is told of a gap");
@@ -85,7 +86,7 @@ fn a_build_without_room_is_told_whatever_else_fails_until_it_is_made() {
     declare(&store, Some(index("f:q"))).unwrap();
     env.set_space(Some(0));
     for _ in 0..2 {
-        store.engine.build_indexes().unwrap_err();
+        build::build_indexes(&store.engine).unwrap_err();
         // As a flush does that finds no room either.
         store.engine.signals.state.lock().last_error = Some("flush: there is no room".to_owned());
         let said = store.status().unwrap().last_error.unwrap();
@@ -94,7 +95,7 @@ fn a_build_without_room_is_told_whatever_else_fails_until_it_is_made() {
     let told = told.lock().clone();
     assert!(told.len() == 1 && told[0].contains("build index i of table"), "{told:?}");
     env.set_space(None);
-    store.engine.build_indexes().unwrap();
+    build::build_indexes(&store.engine).unwrap();
     assert_eq!(store.status().unwrap().last_error.unwrap(), "flush: there is no room");
     expect(&store);
 }
@@ -108,7 +109,7 @@ fn a_build_that_fails_anywhere_says_so_and_is_made_again() {
         declare(&store, Some(index("f:q"))).unwrap();
         let before = env.calls();
         env.fail_call(nth, FailMode::Once, if nth % 2 == 0 { libc::ENOSPC } else { libc::EIO });
-        let _ = store.engine.build_indexes();
+        let _ = build::build_indexes(&store.engine);
         if env.calls() < before + nth {
             break;
         }
@@ -117,7 +118,7 @@ fn a_build_that_fails_anywhere_says_so_and_is_made_again() {
         env.crash(CrashMode::LoseUnsynced);
         drop(store);
         let store = Store::open(settings).unwrap();
-        store.engine.build_indexes().unwrap();
+        build::build_indexes(&store.engine).unwrap();
         expect(&store);
     }
     assert!(tried > 5, "{tried} calls");

@@ -1,6 +1,7 @@
 //! Scans that judge cells where they stand, beside those that do it by the rules in full: whatever was written and whatever
 //! is asked, both tell the same.
 
+use crate::store::read::lookup::read_reference;
 use proptest::prelude::*;
 
 use super::plain::{At, QUALIFIERS, ROWS, Rig, at, attributes, deed};
@@ -150,7 +151,7 @@ impl ValueLoader for Loader<'_> {
     }
 
     fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.0.read_reference(self.1, &cell.value, offset, len)
+        read_reference(self.0, self.1, &cell.value, offset, len)
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::CompactionKind::Major;
 use crate::env::Env;
 use crate::store::check;
+use crate::store::jobs::collect;
 
 /// Bytes that are not alike, so that chunks are not shared.
 fn noise(len: usize, seed: u64) -> Vec<u8> {
@@ -143,7 +144,7 @@ fn replace(store: &Store, name: &str) {
     put(store, "r", name, b"written anew");
     store.flush(None).unwrap();
     store.compact(&table(), None, Major).unwrap();
-    store.engine.collect_blobs().unwrap();
+    collect::collect_blobs(&store.engine).unwrap();
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::backend::{CompactionKind, Directory, Existing, Leaves, PurgeScope, Restoration};
+use crate::store::extents::flush;
+use crate::store::jobs::build;
+use crate::store::jobs::compact;
 use crate::store::options::Broken;
 
 const ROWS: [&str; 6] = ["a", "b", "b\0c", "c", "d", "zz"];
@@ -233,7 +236,7 @@ impl History {
     fn compact(&mut self) -> crate::Result<()> {
         self.store().flush(None)?;
         match self.chance.below(4) {
-            0 => self.store().engine.compact_as_needed(),
+            0 => compact::compact_as_needed(&self.store().engine),
             1 => self.store().compact(&table(), None, CompactionKind::Minor),
             2 => self.store().purge(&PurgeScope { table: table(), row: None, family: None, qualifier: None }),
             _ => self.store().compact(&table(), None, CompactionKind::Major),
@@ -263,7 +266,7 @@ impl History {
         }
         if self.chance.below(2) == 0 {
             self.store().flush(None)?;
-            self.store().engine.compact_as_needed()?;
+            compact::compact_as_needed(&self.store().engine)?;
         }
         self.alter(CatalogueChange::Undrop { table: table(), family })
     }
@@ -295,10 +298,10 @@ impl History {
             18..20 => ("rename", self.rename()),
             20 => ("relocate", self.relocate()),
             21 | 22 => ("append", self.append()),
-            23..26 => ("flush", self.store().engine.flush()),
+            23..26 => ("flush", flush::flush(&self.store().engine)),
             26..30 => ("compact", self.compact()),
             30 => ("declare", declare(self.store(), Some(index("f:q")))),
-            31 => ("build", self.store().engine.build_indexes()),
+            31 => ("build", build::build_indexes(&self.store().engine)),
             32 => ("snapshot", self.snapshot()),
             33 => ("restore", self.restore()),
             34 if self.chance.below(4) == 0 => {

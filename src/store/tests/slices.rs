@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::backend::CompactionKind::Major;
 use crate::backend::{Existing, Restoration};
+use crate::store::jobs::compact;
+use crate::store::jobs::make_room;
+use crate::store::space::level;
+use crate::store::space::reserve;
 
 const ROWS: usize = 40;
 
@@ -139,7 +143,7 @@ fn end_in_the_middle(sizes: Sizes) {
             let copy = TableName::parse("copy").unwrap();
             let restoration = Restoration { snapshot: "half".into(), tables: vec![(table(), copy.clone())], existing };
             store.restore(&restoration, Origin(0)).unwrap();
-            store.engine.compact_as_needed().unwrap();
+            compact::compact_as_needed(&store.engine).unwrap();
             assert!(!store.engine.layout().runs(FamilyId(1)).is_some_and(|runs| runs.is_half_merged()));
             assert!(!is_trimmed(&store), "what is merged counts no more");
             assert_eq!(shown(&store, &table()), before, "call {call}, gone on");
@@ -280,7 +284,7 @@ fn much(attributes: &[(&str, &str)]) -> (SimEnv, Store) {
         (0..MANY).for_each(|n| drop(put(&store, &format!("r{n:04}"), "q", &[round; 600])));
         store.flush(None).unwrap();
     }
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     (env, store)
 }
 
@@ -290,7 +294,7 @@ fn a_disk_that_others_fill_makes_slices_small() {
     let (env, store) = much(&[("VERSIONS", "2"), ("NEW_VERSION_BEHAVIOR", "true")]);
     env.fill_disk(1 << 40);
     let before = (shown(&store, &table()), store.status().unwrap().segment_bytes);
-    store.engine.run_short();
+    level::run_short(&store.engine);
     store.compact(&table(), None, Major).unwrap();
     assert!(store.status().unwrap().segment_bytes < before.1 * 3 / 4);
     env.set_space(None);
@@ -310,7 +314,7 @@ fn beside_a_snapshot_a_full_disk_takes_deletes_all_the_same() {
         let store = sliced(&env, 256 << 20);
         assert!(shown(&store, &table()).iter().all(|(_, versions)| versions.is_empty()));
         store.delete_snapshot("s").unwrap();
-        store.engine.make_disk_room();
+        make_room::make_disk_room(&store.engine);
         let status = store.status().unwrap();
         assert!(status.disk_free > 2 * MANY as u64 * 600, "{} bytes came back", status.disk_free);
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::backend::{CompactionKind, Existing, Restoration};
 use crate::env::sync::{self, Limits, simulate};
+use crate::store::jobs::compact;
 use crate::store::options::Broken;
 
 fn of(store: &Store, name: &str) -> Arc<dyn Backend> {
@@ -42,7 +43,7 @@ fn changed_since(env: &SimEnv) -> Store {
     put(&store, "r", "flushed", b"latest");
     store.flush(None).unwrap();
     store.compact(&table(), None, CompactionKind::Major).unwrap();
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     store
 }
 
@@ -118,7 +119,7 @@ fn what_expires_after_a_snapshot_stays_in_it() {
     env.advance(11_000);
     store.flush(None).unwrap();
     store.compact(&table(), None, CompactionKind::Major).unwrap();
-    store.engine.compact_as_needed().unwrap();
+    compact::compact_as_needed(&store.engine).unwrap();
     assert_eq!(value(&store, "r", "q"), None);
     assert_eq!(newest(&*of(&store, "before"), "r", "q").unwrap(), b"v");
 }

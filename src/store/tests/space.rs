@@ -3,6 +3,9 @@
 use super::rig::full;
 use super::*;
 use crate::backend::CompactionKind::Major;
+use crate::store::jobs::compact;
+use crate::store::jobs::make_room;
+use crate::store::space::reserve;
 
 fn reserved(env: &SimEnv) -> u64 {
     ["/store/reserve", "/store/reserve.last"].iter().map(|path| env_bytes(env, path.as_ref()).len() as u64).sum()
@@ -15,14 +18,14 @@ fn what_is_in_memory_can_be_flushed_on_a_disk_that_others_have_filled() {
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
     let before = reserved(&env);
     (0..80).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &[7; 10_000])));
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     let status = store.status().unwrap();
     env.set_space(Some(status.disk_total - status.disk_free));
     store.flush(None).unwrap();
     assert_eq!(store.status().unwrap().memtable_cells, 0);
     env.set_space(None);
     // That there is room, and then what is too much.
-    (0..2).for_each(|_| store.engine.restore_reserve().unwrap());
+    (0..2).for_each(|_| reserve::restore_reserve(&store.engine).unwrap());
     assert_eq!(reserved(&env), before, "what is not needed any more was not given back");
 }
 
@@ -36,10 +39,10 @@ fn a_disk_that_others_fill_again_takes_deletes_and_opens() {
         let row = |n: usize| format!("r{n:04}");
         (0..3000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
         store.flush(None).unwrap();
-        store.engine.restore_reserve().unwrap();
+        reserve::restore_reserve(&store.engine).unwrap();
         env.fill_disk(1 << 40);
         (0..first).for_each(|n| unlink(&store, &row(n), "q"));
-        store.engine.make_disk_room();
+        make_room::make_disk_room(&store.engine);
         env.fill_disk(1 << 40);
         (first..first + 50).for_each(|n| unlink(&store, &row(n), "q"));
         drop(store);
@@ -59,11 +62,11 @@ fn what_comes_back_for_this_process_alone_is_reserved() {
     let row = |n: usize| format!("r{n:04}");
     (0..4000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
     store.flush(None).unwrap();
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     for round in 0..8 {
         env.fill_disk(disk);
         (round * 400..(round + 1) * 400).for_each(|n| unlink(&store, &row(n), "q"));
-        store.engine.make_disk_room();
+        make_room::make_disk_room(&store.engine);
         assert!(reserved(&env) > 64 << 10, "{} bytes are reserved after {round} rounds", reserved(&env));
         // Others see no room, and what only takes it gets none.
         let more = Mutation::Put(vec![put_cell("more", &[1; 50], Time::Now)]);
@@ -85,7 +88,7 @@ fn a_compaction_beside_a_snapshot_leaves_the_reserve_alone() {
         let row = |n: usize| format!("r{n:05}");
         (0..12_000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 1000])));
         store.flush(None).unwrap();
-        store.engine.restore_reserve().unwrap();
+        reserve::restore_reserve(&store.engine).unwrap();
         store.create_snapshot("s", None).unwrap();
         let before = reserved(&env);
         env.fill_disk(disk - free);
@@ -109,7 +112,7 @@ fn who_takes_what_is_given_back_gets_little_of_the_reserve() {
     let row = |n: usize| format!("r{n:04}");
     (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
     store.flush(None).unwrap();
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     let before = reserved(&env);
     for n in 0..20 {
         env.fill_disk(disk);
@@ -131,11 +134,11 @@ fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
     let row = |n: usize| format!("r{n:04}");
     (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
     store.flush(None).unwrap();
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     for round in 0..10 {
         env.fill_disk(disk);
         // What is given back is taken before it is used.
-        let merged = store.engine.merge_with_reserve(|| {
+        let merged = reserve::merge_with_reserve(&store.engine, || {
             env.fill_disk(disk);
             Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
         });
@@ -156,7 +159,7 @@ fn opening_takes_no_more_of_the_reserve_than_it_needs() {
     let store = open(&env);
     create(&store, &[("VERSIONS", "1"), ("NEW_VERSION_BEHAVIOR", "true")]);
     put(&store, "r", "q", b"v");
-    store.engine.restore_reserve().unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
     let before = reserved(&env);
     drop(store);
     for _ in 0..5 {
@@ -311,7 +314,7 @@ fn what_is_written_over_gives_its_space_back() {
             put(&store, "r", &format!("q{n:03}"), &[round; 100]);
         }
         store.flush(None).unwrap();
-        store.engine.compact_as_needed().unwrap();
+        compact::compact_as_needed(&store.engine).unwrap();
         most = most.max(store.status().unwrap().segment_bytes);
     }
     // What counts is 50 kB; a segment takes two blocks of 4 KiB besides.

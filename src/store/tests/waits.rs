@@ -6,6 +6,9 @@ use std::time::Duration;
 use super::*;
 use crate::Error;
 use crate::env::sync::{Instant, Limits, simulate, sleep, spawn};
+use crate::store::space::level;
+use crate::store::space::reserve;
+use crate::store::space::room;
 
 const SEEDS: u64 = 20;
 
@@ -35,7 +38,7 @@ fn simulated_with(rules: &'static [(&str, &str)], body: fn(&SimEnv, &Store)) {
 /// A write that finds no room until `made` says so; how long it was waited for, and what came of it.
 fn delete_until(store: &Store, made: &AtomicBool) -> (Duration, u64, crate::Result<()>) {
     let (began, tried) = (Instant::now(), AtomicU64::new(0));
-    let done = store.engine.delete_with_reserve(|| {
+    let done = reserve::delete_with_reserve(&store.engine, || {
         tried.fetch_add(1, Ordering::Relaxed);
         let full = || Err(Error::new(ErrorKind::NoSpace, "no room"));
         if made.load(Ordering::Relaxed) { Ok(()) } else { full() }
@@ -88,7 +91,7 @@ fn a_delete_that_finds_its_reserve_gone_has_room_made() {
     simulated(|env, store| {
         let name = |n: usize| format!("r{n:03}");
         (0..60).for_each(|n| drop(put(store, &name(n), "q", &[7; 1000])));
-        store.engine.restore_reserve().unwrap();
+        reserve::restore_reserve(&store.engine).unwrap();
         crate::env::Env::remove(env, "/store/reserve".as_ref()).unwrap();
         env.fill_disk(1 << 40);
         let began = Instant::now();
@@ -105,7 +108,7 @@ fn a_compaction_that_finds_no_room_is_not_begun_again_at_once() {
             (0..30).for_each(|n| drop(put(store, &format!("r{run}{n:02}"), "q", &[7; 10_000])));
             store.flush(None).unwrap();
         }
-        store.engine.restore_reserve().unwrap();
+        reserve::restore_reserve(&store.engine).unwrap();
         env.fill_disk(1 << 40);
         unlink(store, "r000", "q");
         store.flush(None).unwrap();
@@ -152,10 +155,10 @@ fn the_next_file_of_the_log_is_made_ahead() {
 #[test]
 fn a_put_on_a_full_disk_waits_until_room_was_looked_for() {
     simulated(|_, store| {
-        store.engine.run_short();
+        level::run_short(&store.engine);
         assert!(store.engine.disk.is_short());
         let began = Instant::now();
-        store.engine.await_room(true);
+        room::await_room(&store.engine, true);
         assert!(!store.engine.disk.is_short(), "there is room, and nobody has looked");
         assert!(began.elapsed() < 10 * SECOND, "it waited {:?}", began.elapsed());
     });

@@ -7,7 +7,6 @@
 //! Memory: the cells of a load (see [`crate::store::extents::gathered`]); of all that are open, [`LOADS`] times that.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::backend::{BulkLoad, Event};
 use crate::format::key;
@@ -17,10 +16,17 @@ use crate::model::{
     Timestamp, Value, check_row, check_value_len,
 };
 use crate::store::engine::Engine;
+use crate::store::engine::changes::past;
 use crate::store::engine::values::INLINE;
+use crate::store::extents::gathered;
 use crate::store::extents::gathered::{Gathered, GatheredCell};
 use crate::store::plan::planned::timed;
 use crate::store::plan::planner::given_time;
+use crate::store::recover::rescue;
+use crate::store::space::backlog;
+use crate::store::space::room;
+use crate::store::write::apply;
+use crate::store::write::many;
 use crate::{Error, ErrorKind, Result};
 
 /// Loads that are open at once; an import has two.
@@ -40,12 +46,11 @@ pub struct Load {
 /// A load into a table, if it takes one now.
 pub fn begin(engine: &Arc<Engine>, name: &TableName) -> Result<Option<Load>> {
     let catalogue = engine.catalogue.load();
-    let table = engine.writable(engine.table(&catalogue, name)?)?.clone();
-    if !engine.loads(&table) {
+    let table = apply::writable(engine.table(&catalogue, name)?)?.clone();
+    if !loads(engine, &table) {
         return Ok(None);
     }
-    let take = |open: u64| (open < LOADS).then_some(open + 1);
-    if engine.loading.try_update(Ordering::AcqRel, Ordering::Acquire, take).is_err() {
+    if !engine.uploads.begin_load(LOADS) {
         return Ok(None);
     }
     Ok(Some(Load {
@@ -59,24 +64,22 @@ pub fn begin(engine: &Arc<Engine>, name: &TableName) -> Result<Option<Load>> {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.engine.loading.fetch_sub(1, Ordering::AcqRel);
+        self.engine.uploads.end_load();
     }
 }
 
-impl Engine {
-    /// Whether nobody has to know of each put of a table, which is as a load began with it.
-    fn loads(&self, table: &TableSchema) -> bool {
-        let catalogue = self.catalogue.load();
-        let Some(now) = catalogue.tables.get(&table.name) else { return false };
-        let families = || table.families.values();
-        let is_judged = self.proving.now().is_some_and(|proof| families().any(|family| proof.is_of(family.id)));
-        now == table
-            && table.state == TableState::Enabled
-            && table.indexes.is_empty()
-            && families().all(|family| family.constraints.is_empty())
-            && !is_judged
-            && self.retained() == 0
-    }
+/// Whether nobody has to know of each put of a table, which is as a load began with it.
+fn loads(engine: &Engine, table: &TableSchema) -> bool {
+    let catalogue = engine.catalogue.load();
+    let Some(now) = catalogue.tables.get(&table.name) else { return false };
+    let families = || table.families.values();
+    let is_judged = engine.proving.now().is_some_and(|proof| families().any(|family| proof.is_of(family.id)));
+    now == table
+        && table.state == TableState::Enabled
+        && table.indexes.is_empty()
+        && families().all(|family| family.constraints.is_empty())
+        && !is_judged
+        && past::retained(engine) == 0
 }
 
 /// Whether a put is one of a load.
@@ -113,9 +116,9 @@ impl BulkLoad for Load {
         }
         self.cells.sort();
         let room = self.cells.stored_bytes();
-        self.engine.make_room(true)?;
+        backlog::make_room(&self.engine, true)?;
         let engine = Arc::clone(&self.engine);
-        let loaded = engine.noted(engine.with_room(room, || self.store()))?;
+        let loaded = engine.noted(room::with_room(&engine, room, || self.store()))?;
         if !loaded {
             self.write()?;
         }
@@ -140,8 +143,8 @@ impl Load {
     /// Stores all of it as extents; `false`: the table takes no load any more.
     fn store(&self) -> Result<bool> {
         let engine = &*self.engine;
-        let number = || engine.log.append(&mut NoCells(|seq| engine.read_point.store(seq.0, Ordering::Release)));
-        engine.store_gathered(&self.cells, &number, &|| engine.loads(&self.table))
+        let number = || engine.log.append(&mut NoCells(|seq| engine.views.reach(seq)));
+        gathered::store_gathered(engine, &self.cells, &number, &|| loads(engine, &self.table))
     }
 
     /// All of it the usual way.
@@ -150,9 +153,9 @@ impl Load {
         while cells.peek().is_some() {
             let rows = cells.by_ref().take(STEP).map(usual).collect::<Result<_>>()?;
             let (table, origin) = (self.table.name.clone(), Origin::default());
-            self.engine.mutate_rows(ManyRows { table, rows, durability: None, origin })?;
+            many::mutate_rows(&self.engine, ManyRows { table, rows, durability: None, origin })?;
         }
-        self.engine.sync_to(self.engine.log.written())
+        rescue::sync_to(&self.engine, self.engine.log.written())
     }
 }
 

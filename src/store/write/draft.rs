@@ -2,13 +2,15 @@
 //! common with the version that it began as stays where it is.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::blob::{self, Root};
 use crate::format::Codec;
 use crate::model::{CellInfo, Draft, TableName, Value, Written};
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
+use crate::store::read::lookup::root_of;
+use crate::store::space::level;
+use crate::store::space::room;
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that all drafts may hold which are in no chunk yet; past it each puts them there at once.
@@ -24,7 +26,7 @@ pub struct StoreDraft {
     failed: Option<ErrorKind>,
     /// Bytes that were written since it was a value.
     loose: u64,
-    /// Its part of [`Engine::drafted`].
+    /// Its part of [`Uploads::drafted`](crate::store::engine::uploads::Uploads::drafted).
     held: u64,
 }
 
@@ -43,7 +45,7 @@ pub fn begin(
     let snapshot = engine.snapshot();
     let root = match base {
         None => Root::default(),
-        Some(cell) => match engine.root_of(&snapshot, &cell.value)? {
+        Some(cell) => match root_of(&snapshot, &cell.value)? {
             None => return Ok(None),
             Some(bytes) => Root::decode(&bytes).ok_or_else(crate::store::engine::values::no_root)?,
         },
@@ -65,7 +67,7 @@ impl StoreDraft {
         self.count();
         if let Err(e) = &changed {
             if e.kind == ErrorKind::NoSpace {
-                self.engine.note_full();
+                level::note_full(&self.engine);
             }
             self.give_up_as(e.kind);
         }
@@ -82,8 +84,7 @@ impl StoreDraft {
 
     fn count(&mut self) {
         let held = self.draft.held() as u64;
-        self.engine.drafted.fetch_add(held, Ordering::Relaxed);
-        self.engine.drafted.fetch_sub(std::mem::replace(&mut self.held, held), Ordering::Relaxed);
+        self.engine.uploads.note_drafted(std::mem::replace(&mut self.held, held), held);
     }
 
     fn collect_soon(&mut self) {
@@ -114,9 +115,9 @@ impl Draft for StoreDraft {
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.check()?;
-        self.engine.check_reserve(bytes.len() as u64)?;
+        room::check_reserve(&self.engine, bytes.len() as u64)?;
         self.change(|draft| draft.write(offset, bytes))?;
-        if self.engine.drafted.load(Ordering::Relaxed) > HELD_MAX {
+        if self.engine.uploads.drafted() > HELD_MAX {
             self.change(blob::Draft::settle)?;
         }
         self.loose += bytes.len() as u64;

@@ -8,9 +8,12 @@ use crate::model::{
 use crate::store::engine::values::INLINE;
 use crate::store::engine::{Engine, family};
 use crate::store::plan::batch::RowCell;
+use crate::store::plan::planned;
 use crate::store::plan::planned::Planned;
 use crate::store::plan::planner::{Lazily, Planner};
 use crate::store::secondary::constraint::Judged;
+use crate::store::space::backlog;
+use crate::store::write::apply;
 use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell};
 use crate::{Error, ErrorKind, Result};
 
@@ -20,90 +23,82 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Bytes that move of a value in chunks, at most about.
 const ROOT: u64 = 5 << 10;
 
-impl Engine {
-    /// Moves everything that a directory shows, newest versions and history, to another one of the same level.
-    ///
-    /// `CrossDevice` where it is too large for one batch, or where the target could not show it.
-    pub fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
-        check_row(&to.row)?;
-        self.log.check_poison()?;
-        self.make_room(false)?;
-        let declared = self.declaring.read();
-        let catalogue = self.catalogue.load();
-        let from_table = self.writable(self.table(&catalogue, &from.table)?)?;
-        let to_table = self.writable(self.table(&catalogue, &to.table)?)?;
-        let locks = self.row_locks.lock_two((from_table, &from.row), (to_table, &to.row));
-        let (snapshot, now) = (Lazily::of(self), self.now());
-        let planner =
-            Planner { engine: self, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
-        let names: Vec<&String> =
-            from.family.as_ref().map_or_else(|| from_table.families.keys().collect(), |f| vec![f]);
-        let mut cells = Vec::new();
-        let mut markers = Vec::new();
-        for name in names {
-            let before = cells.len();
-            let source = family(from_table, name)?;
-            let target = family(to_table, to.family.as_ref().unwrap_or(name));
-            for visible in self.everything(&planner, source)? {
-                // Not EXDEV: copying would end half-way.
-                let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
-                cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
-            }
-            if cells.len() > before {
-                self.check_target(&planner, target?, to)?;
-                let kind = DeleteKind::Family { family: name.clone() };
-                markers.push(DeleteMarker { kind, time: Time::AfterNewest, erases: true });
-            }
+/// Moves everything that a directory shows, newest versions and history, to another one of the same level.
+///
+/// `CrossDevice` where it is too large for one batch, or where the target could not show it.
+pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+    check_row(&to.row)?;
+    engine.log.check_poison()?;
+    backlog::make_room(engine, false)?;
+    let declared = engine.turns.as_declared();
+    let catalogue = engine.catalogue.load();
+    let from_table = apply::writable(engine.table(&catalogue, &from.table)?)?;
+    let to_table = apply::writable(engine.table(&catalogue, &to.table)?)?;
+    let locks = engine.row_locks.lock_two((from_table, &from.row), (to_table, &to.row));
+    let (snapshot, now) = (Lazily::of(engine), engine.now());
+    let planner = Planner { engine, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
+    let names: Vec<&String> = from.family.as_ref().map_or_else(|| from_table.families.keys().collect(), |f| vec![f]);
+    let mut cells = Vec::new();
+    let mut markers = Vec::new();
+    for name in names {
+        let before = cells.len();
+        let source = family(from_table, name)?;
+        let target = family(to_table, to.family.as_ref().unwrap_or(name));
+        for visible in everything(engine, &planner, source)? {
+            // Not EXDEV: copying would end half-way.
+            let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
+            cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
         }
-        check_size(&cells)?;
-        if cells.is_empty() {
-            return Ok(());
+        if cells.len() > before {
+            check_target(engine, &planner, target?, to)?;
+            let kind = DeleteKind::Family { family: name.clone() };
+            markers.push(DeleteMarker { kind, time: Time::AfterNewest, erases: true });
         }
-        let plan = planner.plan(vec![Mutation::Delete(markers)])?;
-        cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
-        let ttl = cells.iter().find_map(|cell| self.first_ttl(to_table, std::slice::from_ref(&cell.cell)));
-        let (seq, _) = self.commit(cells.into_iter(), Judged::Newest, None)?;
-        drop((locks, declared));
-        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
-        let event = |of: &Directory| Event::Row {
-            table: of.table.clone(),
-            row: of.row.clone(),
-            family: of.family.clone(),
-            origin,
-        };
-        self.subscribers.announce(&[event(from), event(to)]);
-        self.subscribers.announce(ttl.as_slice());
-        Ok(())
     }
-
-    /// Live and kept versions of a row and family; one more than may move at the most.
-    fn everything(&self, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
-        let prefix = key::row_prefix(planner.row);
-        let mut cursor = self.row_cursor(&planner.snapshot, family.id, &prefix, 1024)?;
-        let plain = ReadRules::plain(&family.rules, planner.now);
-        let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
-        let mut reader = FamilyReader::new(cursor.row(prefix), rules);
-        let mut found = Vec::new();
-        while found.len() <= CELLS_MAX
-            && let Some(visible) = reader.next()?
-        {
-            found.push(visible);
-        }
-        Ok(found)
+    check_size(&cells)?;
+    if cells.is_empty() {
+        return Ok(());
     }
+    let plan = planner.plan(vec![Mutation::Delete(markers)])?;
+    cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
+    let ttl = cells.iter().find_map(|cell| planned::first_ttl(engine, to_table, std::slice::from_ref(&cell.cell)));
+    let (seq, _) = apply::commit(engine, cells.into_iter(), Judged::Newest, None)?;
+    drop((locks, declared));
+    apply::settle(engine, seq, apply::durability(engine, to_table).max(apply::durability(engine, from_table)))?;
+    let event =
+        |of: &Directory| Event::Row { table: of.table.clone(), row: of.row.clone(), family: of.family.clone(), origin };
+    engine.subscribers.announce(&[event(from), event(to)]);
+    engine.subscribers.announce(ttl.as_slice());
+    Ok(())
+}
 
-    /// In classic families a tombstone at the target would hide what arrives.
-    fn check_target(&self, planner: &Planner<'_>, target: &FamilySchema, to: &Directory) -> Result<()> {
-        if target.rules.new_version_behavior {
-            return Ok(());
-        }
-        let prefix = key::row_prefix(&to.row);
-        let mut cursor = self.row_cursor(&planner.snapshot, target.id, &prefix, 4)?;
-        let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
-        match FamilyReader::new(cursor.row(prefix), rules).next()? {
-            Some(_) => Err(cross("tombstones at the target would hide what is moved")),
-            None => Ok(()),
-        }
+/// Live and kept versions of a row and family; one more than may move at the most.
+fn everything(engine: &Engine, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
+    let prefix = key::row_prefix(planner.row);
+    let mut cursor = engine.row_cursor(&planner.snapshot, family.id, &prefix, 1024)?;
+    let plain = ReadRules::plain(&family.rules, planner.now);
+    let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
+    let mut reader = FamilyReader::new(cursor.row(prefix), rules);
+    let mut found = Vec::new();
+    while found.len() <= CELLS_MAX
+        && let Some(visible) = reader.next()?
+    {
+        found.push(visible);
+    }
+    Ok(found)
+}
+
+/// In classic families a tombstone at the target would hide what arrives.
+fn check_target(engine: &Engine, planner: &Planner<'_>, target: &FamilySchema, to: &Directory) -> Result<()> {
+    if target.rules.new_version_behavior {
+        return Ok(());
+    }
+    let prefix = key::row_prefix(&to.row);
+    let mut cursor = engine.row_cursor(&planner.snapshot, target.id, &prefix, 4)?;
+    let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
+    match FamilyReader::new(cursor.row(prefix), rules).next()? {
+        Some(_) => Err(cross("tombstones at the target would hide what is moved")),
+        None => Ok(()),
     }
 }
 

@@ -14,9 +14,14 @@ use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::store::plan::batch::RowCell;
+use crate::store::plan::planned;
 use crate::store::plan::planned::Planned;
 use crate::store::plan::planner::{Lazily, Planner};
+use crate::store::read::history::version_in;
+use crate::store::read::point;
 use crate::store::secondary::constraint::Judged;
+use crate::store::space::backlog;
+use crate::store::write::apply;
 use crate::visibility::{self, Past};
 use crate::{Error, ErrorKind, Result};
 
@@ -30,13 +35,13 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
         let snapshot = &self.planner.snapshot;
-        self.planner.engine.newest_in(snapshot, self.family, self.planner.row, &self.key.qualifier, range)
+        point::newest_in(self.planner.engine, snapshot, self.family, self.planner.row, &self.key.qualifier, range)
     }
 
     /// The version of a time, live or kept.
     fn version(&self, timestamp: Timestamp) -> Result<Option<CellInfo>> {
         let (planner, qualifier) = (&self.planner, &self.key.qualifier);
-        planner.engine.version_in(&planner.snapshot, (self.family, planner.row), qualifier, timestamp)
+        version_in(planner.engine, &planner.snapshot, (self.family, planner.row), qualifier, timestamp)
     }
 
     /// The source's version as a put here.
@@ -66,7 +71,7 @@ impl<'a> Place<'a> {
         let row = key::row_prefix(self.planner.row);
         let column = key::column_prefix(&row, &self.key.qualifier);
         let snapshot = &self.planner.snapshot;
-        let mut cursor = match self.planner.engine.is_alone(snapshot, self.family.id) {
+        let mut cursor = match is_alone(self.planner.engine, snapshot, self.family.id) {
             true => column_alone(snapshot, self.family.id, &row, &column)?,
             false => Cursor::of_column(snapshot, self.family.id, &row, &column)?,
         };
@@ -107,115 +112,113 @@ fn not_found(key: &ColumnKey) -> Error {
     Error::new(ErrorKind::NotFound, text)
 }
 
-impl Engine {
-    /// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
-    /// family stored.
-    fn is_alone(&self, snapshot: &Snapshot, family: FamilyId) -> bool {
-        snapshot.doubt.is_none() && !self.tracks.of(family).family_tombstones.load(Ordering::Acquire)
-    }
+/// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
+/// family stored.
+fn is_alone(engine: &Engine, snapshot: &Snapshot, family: FamilyId) -> bool {
+    snapshot.doubt.is_none() && !engine.tracks.of(family).family_tombstones.load(Ordering::Acquire)
+}
 
-    fn place<'a>(&'a self, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
-        let (snapshot, now) = (Lazily::of(self), self.now());
-        let planner = Planner { engine: self, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
-        Ok(Place { planner, family: family(table, &key.family)?, key })
-    }
+fn place<'a>(engine: &'a Engine, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
+    let (snapshot, now) = (Lazily::of(engine), engine.now());
+    let planner = Planner { engine, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
+    Ok(Place { planner, family: family(table, &key.family)?, key })
+}
 
-    /// Moves a cell, in one atomic record; the version that the target got.
-    pub fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
-        check_row(&rename.to.row)?;
-        self.log.check_poison()?;
-        self.make_room(false)?;
-        let declared = self.declaring.read();
-        let catalogue = self.catalogue.load();
-        let from_table = self.writable(self.table(&catalogue, &rename.from.table)?)?;
-        let to_table = self.writable(self.table(&catalogue, &rename.to.table)?)?;
-        let locks = self.row_locks.lock_two((from_table, &rename.from.row), (to_table, &rename.to.row));
-        let from = self.place(from_table, &rename.from)?;
-        let to = self.place(to_table, &rename.to)?;
-        let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
-        let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
-        if rename.from == rename.to && rename.to_version == Some(source.timestamp) {
-            return Ok(source);
-        }
-        // Within one column the whole column's tombstone would hide the version that is put.
-        let within = (rename.from == rename.to).then_some(source.timestamp);
-        let moved_version = rename.from_version.or(within);
-        let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
-        let target = to.put(&source, time)?;
-        let other = match rename.mode {
-            RenameMode::Replace => from.bury(moved_version, rename.leaves, &rename.to)?,
-            RenameMode::NoReplace => {
-                let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
-                if to.newest(range)?.is_some() {
-                    let text = format!("{} exists", rename.to.qualifier.escape_ascii());
-                    return Err(Error::new(ErrorKind::AlreadyExists, text));
-                }
-                from.bury(moved_version, rename.leaves, &rename.to)?
+/// Moves a cell, in one atomic record; the version that the target got.
+pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
+    check_row(&rename.to.row)?;
+    engine.log.check_poison()?;
+    backlog::make_room(engine, false)?;
+    let declared = engine.turns.as_declared();
+    let catalogue = engine.catalogue.load();
+    let from_table = apply::writable(engine.table(&catalogue, &rename.from.table)?)?;
+    let to_table = apply::writable(engine.table(&catalogue, &rename.to.table)?)?;
+    let locks = engine.row_locks.lock_two((from_table, &rename.from.row), (to_table, &rename.to.row));
+    let from = place(engine, from_table, &rename.from)?;
+    let to = place(engine, to_table, &rename.to)?;
+    let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
+    let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
+    if rename.from == rename.to && rename.to_version == Some(source.timestamp) {
+        return Ok(source);
+    }
+    // Within one column the whole column's tombstone would hide the version that is put.
+    let within = (rename.from == rename.to).then_some(source.timestamp);
+    let moved_version = rename.from_version.or(within);
+    let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
+    let target = to.put(&source, time)?;
+    let other = match rename.mode {
+        RenameMode::Replace => from.bury(moved_version, rename.leaves, &rename.to)?,
+        RenameMode::NoReplace => {
+            let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
+            if to.newest(range)?.is_some() {
+                let text = format!("{} exists", rename.to.qualifier.escape_ascii());
+                return Err(Error::new(ErrorKind::AlreadyExists, text));
             }
-            RenameMode::Exchange => {
-                let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;
-                from.put(&back, Time::AfterNewest)?
-            }
-        };
-        let first_ttl = self.first_ttl(to_table, std::slice::from_ref(&target));
-        let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
-        events.extend(first_ttl);
-        events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
-        let cells = vec![
-            RowCell { table: to_table, row: &rename.to.row, cell: target },
-            RowCell { table: from_table, row: &rename.from.row, cell: other },
-        ];
-        let (seq, written) = self.commit(cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
-        drop((locks, declared));
-        self.settle(seq, self.durability(to_table).max(self.durability(from_table)))?;
-        self.subscribers.announce(&events);
-        written.into_iter().next().ok_or_else(|| not_found(&rename.from))
-    }
-
-    /// Puts a stored version again, with the same timestamp and bytes and other attributes, unless it has them.
-    pub fn set_attributes(
-        &self,
-        column: &ColumnKey,
-        cell: &CellInfo,
-        change: &AttributeChange,
-        origin: Origin,
-    ) -> Result<CellInfo> {
-        self.log.check_poison()?;
-        self.make_room(false)?;
-        let declared = self.declaring.read();
-        let catalogue = self.catalogue.load();
-        let table = self.writable(self.table(&catalogue, &column.table)?)?;
-        let lock = self.row_locks.lock(table, &column.row);
-        let place = self.place(table, column)?;
-        let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
-        let mut file = change.file;
-        file.mtime = file.mtime.filter(|time| *time != stored.mtime());
-        let (file, ttl_ms) = (stored.tags.file.with(&file), change.ttl_ms.unwrap_or(stored.tags.ttl_ms));
-        if file == stored.tags.file && ttl_ms == stored.tags.ttl_ms {
-            return Ok(stored);
+            from.bury(moved_version, rename.leaves, &rename.to)?
         }
-        let tags = Tags {
-            file,
-            ttl_ms,
-            // A deleted version that is kept stays deleted.
-            ended_at: stored.deleted_at,
-            written_at: match stored.deleted_at {
-                Some(_) if stored.tags.ended_at.is_none() => Some(place.planner.now),
-                _ => stored.tags.written_at,
-            },
-            erases: true,
-            ..Tags::default()
-        };
-        let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
-        let value = Value::Shared(stored);
-        let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
-        let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
-        events.extend(self.first_ttl(table, std::slice::from_ref(&put)));
-        let cells = vec![RowCell { table, row: &column.row, cell: put }];
-        let (seq, written) = self.commit(cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
-        drop((lock, declared));
-        self.settle(seq, self.durability(table))?;
-        self.subscribers.announce(&events);
-        written.into_iter().next().ok_or_else(|| not_found(column))
+        RenameMode::Exchange => {
+            let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;
+            from.put(&back, Time::AfterNewest)?
+        }
+    };
+    let first_ttl = planned::first_ttl(engine, to_table, std::slice::from_ref(&target));
+    let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
+    events.extend(first_ttl);
+    events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
+    let cells = vec![
+        RowCell { table: to_table, row: &rename.to.row, cell: target },
+        RowCell { table: from_table, row: &rename.from.row, cell: other },
+    ];
+    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
+    drop((locks, declared));
+    apply::settle(engine, seq, apply::durability(engine, to_table).max(apply::durability(engine, from_table)))?;
+    engine.subscribers.announce(&events);
+    written.into_iter().next().ok_or_else(|| not_found(&rename.from))
+}
+
+/// Puts a stored version again, with the same timestamp and bytes and other attributes, unless it has them.
+pub fn set_attributes(
+    engine: &Engine,
+    column: &ColumnKey,
+    cell: &CellInfo,
+    change: &AttributeChange,
+    origin: Origin,
+) -> Result<CellInfo> {
+    engine.log.check_poison()?;
+    backlog::make_room(engine, false)?;
+    let declared = engine.turns.as_declared();
+    let catalogue = engine.catalogue.load();
+    let table = apply::writable(engine.table(&catalogue, &column.table)?)?;
+    let lock = engine.row_locks.lock(table, &column.row);
+    let place = place(engine, table, column)?;
+    let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
+    let mut file = change.file;
+    file.mtime = file.mtime.filter(|time| *time != stored.mtime());
+    let (file, ttl_ms) = (stored.tags.file.with(&file), change.ttl_ms.unwrap_or(stored.tags.ttl_ms));
+    if file == stored.tags.file && ttl_ms == stored.tags.ttl_ms {
+        return Ok(stored);
     }
+    let tags = Tags {
+        file,
+        ttl_ms,
+        // A deleted version that is kept stays deleted.
+        ended_at: stored.deleted_at,
+        written_at: match stored.deleted_at {
+            Some(_) if stored.tags.ended_at.is_none() => Some(place.planner.now),
+            _ => stored.tags.written_at,
+        },
+        erases: true,
+        ..Tags::default()
+    };
+    let (family, qualifier, timestamp) = (place.family, column.qualifier.clone(), stored.timestamp);
+    let value = Value::Shared(stored);
+    let put = Planned { family, qualifier, timestamp, kind: CellKind::Put, tags, value };
+    let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
+    events.extend(planned::first_ttl(engine, table, std::slice::from_ref(&put)));
+    let cells = vec![RowCell { table, row: &column.row, cell: put }];
+    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
+    drop((lock, declared));
+    apply::settle(engine, seq, apply::durability(engine, table))?;
+    engine.subscribers.announce(&events);
+    written.into_iter().next().ok_or_else(|| not_found(column))
 }

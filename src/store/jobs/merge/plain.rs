@@ -6,7 +6,7 @@ use crate::Result;
 use crate::format::key;
 use crate::segment::ExtentFacts;
 use crate::store::cursor::walk::Cursor;
-use crate::store::engine::pace::Pace;
+use crate::store::engine::background::pace::Pace;
 use crate::store::layout::far::FAR;
 use crate::store::layout::runs::Run;
 use crate::visibility::first_stays;

@@ -1,10 +1,11 @@
 //! A scan whose rows are read by a look at each column's first cell, row by row: see [`crate::store::read::lean`].
 
-use super::{Loader, Scanner};
+use super::Scanner;
 use crate::Result;
 use crate::format::key;
 use crate::model::TakePiece;
 use crate::query::{Step, Taker};
+use crate::store::read::get::Loader;
 use crate::store::read::lean::LeanRow;
 use crate::store::read::point::SNAPSHOT_ROWS;
 

@@ -1,42 +1,25 @@
-//! Gets and scans: which rows, in which order. What of a row is in the answer is `query`'s.
+//! Scans: which rows, in which order. What of a row is in the answer is `query`'s.
 
 mod lean_steps;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::env::sync::Mutex;
-
-use super::lean::LeanRow;
-use super::point::SNAPSHOT_ROWS;
 use crate::Result;
 use crate::backend::Rows;
+use crate::env::sync::Mutex;
 use crate::format::key;
-use crate::model::{
-    FamilyId, FamilySchema, Get, Piece, ReadSpec, Results, RowKey, RowResult, Scan, StoredCell, TableSchema, TakePiece,
-    TimeRange, Timestamp, check_row,
-};
-use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
+use crate::model::{FamilySchema, Results, RowKey, RowResult, Scan, TakePiece};
+use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step};
 use crate::store::cursor::row_cells::{SharedCursor, SharedRow};
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::cursor::walk::{Cursor, End};
-use crate::store::engine::{Engine, family};
+use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
-use crate::store::plan::planner::Planner;
+use crate::store::read::get::{Loader, last_row};
+use crate::store::read::lean::LeanRow;
+use crate::store::read::point::SNAPSHOT_ROWS;
 use crate::store::secondary::lookup::{Bound, Bounds, LookUp};
-
-/// Reads values for `query`.
-struct Loader<'s>(&'s Engine, &'s Snapshot);
-
-impl ValueLoader for Loader<'_> {
-    fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
-        self.load_part(cell, 0, cell.value.len() as usize)
-    }
-
-    fn load_part(&mut self, cell: &StoredCell, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.0.read_reference(self.1, &cell.value, offset, len)
-    }
-}
 
 /// A family that is read, and where its cursor is.
 struct Lane {
@@ -63,134 +46,45 @@ struct Scanner<'s> {
     ended: bool,
 }
 
-impl Engine {
-    /// One row, in pieces; none if nothing of it is visible.
-    pub fn get_pieces(&self, get: &Get, take: TakePiece<'_>) -> Result<()> {
-        check_row(&get.row)?;
-        let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, &get.table)?;
-        self.get_in(&self.snapshot(), table, (&get.row, &get.read), take)
-    }
-
-    /// As [`Engine::get_pieces`], as a snapshot has it.
-    pub fn get_in(
-        &self,
-        snapshot: &Snapshot,
-        table: &TableSchema,
-        (row, read): (&[u8], &ReadSpec),
-        emit: TakePiece<'_>,
-    ) -> Result<()> {
-        let without_doubt;
-        let mut snapshot = snapshot;
-        if snapshot.doubt.is_some() {
-            without_doubt = settled(snapshot, table, (row, read))?;
-            snapshot = &without_doubt;
-        }
-        let mut query = RowQuery::get(read, table, self.now())?;
-        if query.enter(row) != RowKeyVerdict::Read {
-            return Ok(());
-        }
-        let mut open = |family: &FamilySchema| {
-            let prefix = key::row_prefix(row);
-            let cursor = Arc::new(Mutex::new(self.row_cursor(snapshot, family.id, &prefix, 16)?));
-            Ok(SharedRow::new(&cursor, prefix))
-        };
-        query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(self, snapshot), emit })?;
-        Ok(())
-    }
-
-    /// Rows of a range, in order; holds one of them at a time.
-    pub fn scan(&self, scan: &Scan) -> Result<Rows<'_>> {
-        Ok(Box::new(self.scanner(scan)?))
-    }
-
-    /// Rows of a range, in order, piece by piece: neither a wide row nor a long value is held.
-    pub fn scan_pieces(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
-        let mut scanner = self.scanner(scan)?;
-        while !scanner.ended {
-            scanner.step(take)?;
-        }
-        Ok(())
-    }
-
-    fn scanner(&self, scan: &Scan) -> Result<Scanner<'_>> {
-        let catalogue = self.catalogue.load();
-        let table = self.table(&catalogue, &scan.table)?;
-        let query = RowQuery::scan(scan, table, self.now())?;
-        let by = LookUp::new(self, table, scan)?;
-        let mut scan = scan.clone();
-        if let Some(hint) = query.start_hint() {
-            skip_to(&mut scan, hint);
-        }
-        let lanes = query.families().map(|schema| Lane { family: schema.clone(), cursor: None }).collect();
-        let snapshot = self.snapshot();
-        snapshot.check_doubt()?;
-        Ok(Scanner {
-            engine: self,
-            scan,
-            lean: LeanRow::of(&query),
-            by,
-            query,
-            lanes,
-            passed: None,
-            looked: SNAPSHOT_ROWS,
-            snapshot,
-            ready: VecDeque::new(),
-            ended: false,
-        })
-    }
-
-    /// `Some` if the row, read through the filter, is not empty: the least timestamp of later puts.
-    pub fn filter_holds(&self, planner: &Planner<'_>, filter: &[u8], range: TimeRange) -> Result<Option<Timestamp>> {
-        let read = ReadSpec { filter: Some(filter.to_owned()), time_range: range, ..ReadSpec::default() };
-        let mut newest = None;
-        self.get_in(&planner.snapshot, planner.table, (planner.row, &read), &mut |piece| {
-            if let Piece::Cell(cell) | Piece::Head(cell, _) = piece {
-                newest = newest.max(Some(cell.timestamp));
-            }
-            Ok(())
-        })?;
-        Ok(newest)
-    }
-
-    /// The greatest row of a family in `[from, end)` of keys.
-    fn last_row(&self, snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
-        Ok(self.last_key(snapshot, family, from, end)?.as_deref().and_then(key::row_of))
-    }
-
-    /// The greatest key of a family in `[from, end)`.
-    pub fn last_key(&self, snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<Vec<u8>>> {
-        snapshot.looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let mut last = None;
-        for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
-            last = last.max(run.last_before(from, end)?);
-        }
-        for table in snapshot.tables.of(family) {
-            last = last.max(table.last_key(from, Some(end)));
-        }
-        Ok(last)
-    }
+/// Rows of a range, in order; holds one of them at a time.
+pub fn scan<'e>(engine: &'e Engine, scan: &Scan) -> Result<Rows<'e>> {
+    Ok(Box::new(scanner(engine, scan)?))
 }
 
-/// While it is not known what the log has lost: the newest versions of named columns can be read that were written since.
-fn settled(snapshot: &Snapshot, table: &TableSchema, (row, read): (&[u8], &ReadSpec)) -> Result<Snapshot> {
-    let ReadSpec { columns, time_range, family_time_ranges, max_versions, filter, raw, .. } = read;
-    let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
-    if !is_newest || filter.is_some() || *raw || columns.is_empty() {
-        snapshot.check_doubt()?;
+/// Rows of a range, in order, piece by piece: neither a wide row nor a long value is held.
+pub fn scan_pieces(engine: &Engine, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
+    let mut scanner = scanner(engine, scan)?;
+    while !scanner.ended {
+        scanner.step(take)?;
     }
-    let prefix = key::row_prefix(row);
-    for (name, qualifiers) in columns {
-        let Some(qualifiers) = qualifiers else {
-            snapshot.check_doubt()?;
-            continue;
-        };
-        let family = family(table, name)?;
-        for qualifier in qualifiers {
-            Cursor::first_of(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
-        }
+    Ok(())
+}
+
+fn scanner<'e>(engine: &'e Engine, scan: &Scan) -> Result<Scanner<'e>> {
+    let catalogue = engine.catalogue.load();
+    let table = engine.table(&catalogue, &scan.table)?;
+    let query = RowQuery::scan(scan, table, engine.now())?;
+    let by = LookUp::new(table, scan)?;
+    let mut scan = scan.clone();
+    if let Some(hint) = query.start_hint() {
+        skip_to(&mut scan, hint);
     }
-    Ok(snapshot.without_doubt())
+    let lanes = query.families().map(|schema| Lane { family: schema.clone(), cursor: None }).collect();
+    let snapshot = engine.snapshot();
+    snapshot.check_doubt()?;
+    Ok(Scanner {
+        engine,
+        scan,
+        lean: LeanRow::of(&query),
+        by,
+        query,
+        lanes,
+        passed: None,
+        looked: SNAPSHOT_ROWS,
+        snapshot,
+        ready: VecDeque::new(),
+        ended: false,
+    })
 }
 
 /// Narrows a scan to where a row can pass its filter.
@@ -272,7 +166,7 @@ impl<'s> Scanner<'s> {
     /// The next row that has a stored cell, or an entry in an index.
     fn next_candidate(&mut self) -> Result<Option<RowKey>> {
         if let Some(mut by) = self.by.take() {
-            let found = by.next(self.engine, &self.snapshot, self.bounds());
+            let found = by.next(&self.snapshot, self.bounds());
             let is_of_table = self.by.insert(by).is_of_table();
             if !is_of_table {
                 return found;
@@ -301,7 +195,7 @@ impl<'s> Scanner<'s> {
         let mut greatest = None;
         for lane in &self.lanes {
             let (lower, upper) = (self.lower(), self.upper());
-            greatest = greatest.max(self.engine.last_row(&self.snapshot, lane.family.id, &lower, &upper)?);
+            greatest = greatest.max(last_row(&self.snapshot, lane.family.id, &lower, &upper)?);
         }
         let Some(row) = &greatest else { return Ok(None) };
         for lane in &mut self.lanes {
