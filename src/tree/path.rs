@@ -12,89 +12,88 @@ use super::schema::texts as schema;
 use super::view::View;
 use crate::bulk::IMPORTS;
 use crate::model::{ColumnKey, TableName};
+use crate::tree::named;
 
-impl Tree {
-    /// The name that a place has in its directory.
-    pub fn name_of(&self, key: &NodeKey) -> Vec<u8> {
-        let (place, spelling) = (&key.place, self.spelling_of(key.view));
-        if let Some((_, step)) = asked_here(key) {
-            return step.text;
-        }
-        let name = |level, key: &[u8]| spelling.file_name(level, key, NAME_MAX);
-        let stem = |column: &ColumnKey| spelling.file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
-        let with = |column: &ColumnKey, suffix| [stem(column), suffix::render(suffix).into_bytes()].concat();
-        match place {
-            Place::Root => Vec::new(),
-            Place::Namespace(namespace) => namespace.as_bytes().to_vec(),
-            Place::Table(table) => table.name.as_bytes().to_vec(),
-            Place::Row(row) => name(Level::Row, &row.row),
-            Place::Family(family) => name(Level::Family, family.family.as_bytes()),
-            Place::Cell(column) => name(Level::Qualifier, &column.qualifier),
-            Place::Version(column, ts) => with(column, Suffix::Version(*ts)),
-            Place::Ended(column, ts, end) => with(column, Suffix::Deleted(*ts, *end)),
-            Place::RowKey(_) => b".key".to_vec(),
-            Place::Scratch(scratch) => scratch.name.clone(),
-            Place::Waiting(waiting) => match &waiting.family {
-                Some(family) => name(Level::Family, family.as_bytes()),
-                None => waiting.name.clone(),
-            },
-            Place::Versions(column) => with(column, Suffix::Versions),
-            Place::KeyFile(column) => with(column, Suffix::Key),
-            Place::Counter(column) => with(column, Suffix::Counter),
-            Place::Json(_) => b".json".to_vec(),
-            Place::Times(_) => b".at".to_vec(),
-            Place::Count(_) => b".count".to_vec(),
-            Place::Changes(_) => b".changes".to_vec(),
-            Place::Exports(_) => b".export".to_vec(),
-            Place::Imports(_) => b".import".to_vec(),
-            Place::Export(_, format) => format.name().as_bytes().to_vec(),
-            Place::Import(_, format, empty) => {
-                let found = IMPORTS.iter().find(|(_, of, with)| (of, with) == (format, empty));
-                found.map(|(name, ..)| name.as_bytes().to_vec()).unwrap_or_default()
-            }
-            Place::Asking(_, Kind::Value) => last_text(key),
-            Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
-            Place::Snapshots => b".snapshot".to_vec(),
-            Place::Schema(schema) => schema::name_of(schema),
-            Place::TableInfo(_, noun) => super::texts::info::name_of(*noun).as_bytes().to_vec(),
-            Place::FamilyComplete(..) => b"complete".to_vec(),
-            Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
-            Place::Info(InfoPlace::Access) => b"access".to_vec(),
-            Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
-            Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
-        }
+/// The name that a place has in its directory.
+pub fn name_of(tree: &Tree, key: &NodeKey) -> Vec<u8> {
+    let (place, spelling) = (&key.place, named::spelling_of(tree, key.view));
+    if let Some((_, step)) = asked_here(key) {
+        return step.text;
     }
+    let name = |level, key: &[u8]| spelling.file_name(level, key, NAME_MAX);
+    let stem = |column: &ColumnKey| spelling.file_name(Level::Qualifier, &column.qualifier, STEM_MAX);
+    let with = |column: &ColumnKey, suffix| [stem(column), suffix::render(suffix).into_bytes()].concat();
+    match place {
+        Place::Root => Vec::new(),
+        Place::Namespace(namespace) => namespace.as_bytes().to_vec(),
+        Place::Table(table) => table.name.as_bytes().to_vec(),
+        Place::Row(row) => name(Level::Row, &row.row),
+        Place::Family(family) => name(Level::Family, family.family.as_bytes()),
+        Place::Cell(column) => name(Level::Qualifier, &column.qualifier),
+        Place::Version(column, ts) => with(column, Suffix::Version(*ts)),
+        Place::Ended(column, ts, end) => with(column, Suffix::Deleted(*ts, *end)),
+        Place::RowKey(_) => b".key".to_vec(),
+        Place::Scratch(scratch) => scratch.name.clone(),
+        Place::Waiting(waiting) => match &waiting.family {
+            Some(family) => name(Level::Family, family.as_bytes()),
+            None => waiting.name.clone(),
+        },
+        Place::Versions(column) => with(column, Suffix::Versions),
+        Place::KeyFile(column) => with(column, Suffix::Key),
+        Place::Counter(column) => with(column, Suffix::Counter),
+        Place::Json(_) => b".json".to_vec(),
+        Place::Times(_) => b".at".to_vec(),
+        Place::Count(_) => b".count".to_vec(),
+        Place::Changes(_) => b".changes".to_vec(),
+        Place::Exports(_) => b".export".to_vec(),
+        Place::Imports(_) => b".import".to_vec(),
+        Place::Export(_, format) => format.name().as_bytes().to_vec(),
+        Place::Import(_, format, empty) => {
+            let found = IMPORTS.iter().find(|(_, of, with)| (of, with) == (format, empty));
+            found.map(|(name, ..)| name.as_bytes().to_vec()).unwrap_or_default()
+        }
+        Place::Asking(_, Kind::Value) => last_text(key),
+        Place::Asking(_, kind) => kind.word().as_bytes().to_vec(),
+        Place::Snapshots => b".snapshot".to_vec(),
+        Place::Schema(schema) => schema::name_of(schema),
+        Place::TableInfo(_, noun) => super::texts::info::name_of(*noun).as_bytes().to_vec(),
+        Place::FamilyComplete(..) => b"complete".to_vec(),
+        Place::Info(InfoPlace::Dir) | Place::InfoOf(_) => b".info".to_vec(),
+        Place::Info(InfoPlace::Access) => b"access".to_vec(),
+        Place::Info(InfoPlace::Errors) => b"errors".to_vec(),
+        Place::Info(InfoPlace::Requests) => b"requests".to_vec(),
+    }
+}
 
-    /// The directory that a place is in; `None` for the root.
-    pub fn parent_of(&self, key: &NodeKey) -> Option<NodeKey> {
-        if let Some((question, step)) = asked_here(key) {
-            return Some(match step.kind {
-                Kind::Raw => key.asked(question, key.place.clone()),
-                Kind::At => {
-                    let times = NodeKey { view: View::Plain, ..key.clone() };
-                    times.asked(question, Place::Times(Arc::new(key.place.clone())))
-                }
-                kind => key.asked(question, Place::Asking(Arc::new(key.place.clone()), kind)),
-            });
-        }
-        if let (Some(asked), Place::Asking(base, kind)) = (&key.asked, &key.place)
-            && let Some(parent) = behind_index(key, asked, (base, *kind))
-        {
-            return Some(parent);
-        }
-        if let (Some(asked), Place::Row(row)) = (&key.asked, &key.place) {
-            return Some(key.asked(asked.of_rows(), Place::Table(Arc::new(row.table.clone()))));
-        }
-        match (key.view, &key.place) {
-            (View::At(_), Place::Root | Place::Table(_)) => {
-                return Some(key.viewed(View::Plain, Place::Times(Arc::new(key.place.clone()))));
+/// The directory that a place is in; `None` for the root.
+pub fn parent_of(key: &NodeKey) -> Option<NodeKey> {
+    if let Some((question, step)) = asked_here(key) {
+        return Some(match step.kind {
+            Kind::Raw => key.asked(question, key.place.clone()),
+            Kind::At => {
+                let times = NodeKey { view: View::Plain, ..key.clone() };
+                times.asked(question, Place::Times(Arc::new(key.place.clone())))
             }
-            (View::History, Place::Root) => return Some(key.viewed(View::Plain, Place::Root)),
-            (View::Plain, Place::Root) if key.snapshot.is_some() => return Some(NodeKey::plain(Place::Snapshots)),
-            _ => {}
-        }
-        Some(key.sibling(parent_place(&key.place)?))
+            kind => key.asked(question, Place::Asking(Arc::new(key.place.clone()), kind)),
+        });
     }
+    if let (Some(asked), Place::Asking(base, kind)) = (&key.asked, &key.place)
+        && let Some(parent) = behind_index(key, asked, (base, *kind))
+    {
+        return Some(parent);
+    }
+    if let (Some(asked), Place::Row(row)) = (&key.asked, &key.place) {
+        return Some(key.asked(asked.of_rows(), Place::Table(Arc::new(row.table.clone()))));
+    }
+    match (key.view, &key.place) {
+        (View::At(_), Place::Root | Place::Table(_)) => {
+            return Some(key.viewed(View::Plain, Place::Times(Arc::new(key.place.clone()))));
+        }
+        (View::History, Place::Root) => return Some(key.viewed(View::Plain, Place::Root)),
+        (View::Plain, Place::Root) if key.snapshot.is_some() => return Some(NodeKey::plain(Place::Snapshots)),
+        _ => {}
+    }
+    Some(key.sibling(parent_place(&key.place)?))
 }
 
 /// Of a directory that the last step of a question leads to: the question without it, and that.

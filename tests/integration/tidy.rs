@@ -62,7 +62,7 @@ const FILES_OF_A_FOLDER: usize = 12;
 const MANY_ALIKE: &[&str] = &["cli", "shell/help", "store/tests"];
 
 /// Types whose methods may lie in more files than [`FILES_OF_A_TYPE`]: what calls what there, no import shows.
-const SPREAD: &[&str] = &["Fs", "Tree", "HBase", "Blobs", "Cluster", "Session", "Checker", "Extent"];
+const SPREAD: &[&str] = &["Fs", "HBase", "Blobs", "Cluster", "Session", "Checker", "Extent"];
 const FILES_OF_A_TYPE: usize = 3;
 
 /// A word that only one room may use.

@@ -12,6 +12,9 @@ use crate::backend::{Directory, Event};
 use crate::fs::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{Catalogue, ColumnKey, Origin, TableName};
+use crate::tree::facts::facts;
+use crate::tree::path::name_of;
+use crate::tree::path::parent_of;
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
 /// What the kernel is told.
@@ -259,7 +262,7 @@ impl Fs {
             if !key.place.is_dir() {
                 notices.push(Invalidation::Inode(node.ino));
             }
-            let gone = matches!(self.tree.facts(&key), Ok(None)) && node.state().session.is_none();
+            let gone = matches!(facts(&self.tree, &key), Ok(None)) && node.state().session.is_none();
             // How long such a name may be kept may be less than it was.
             if gone || self.may_expire(&key).unwrap_or(true) {
                 notices.extend(self.entry_notice(&key));
@@ -275,8 +278,8 @@ impl Fs {
     }
 
     fn entry_notice(&self, key: &NodeKey) -> Option<Invalidation> {
-        let parent = self.nodes.find(&self.tree.parent_of(key)?)?;
-        Some(Invalidation::Entry { parent: parent.ino, name: self.tree.name_of(key) })
+        let parent = self.nodes.find(&parent_of(key)?)?;
+        Some(Invalidation::Entry { parent: parent.ino, name: name_of(&self.tree, key) })
     }
 }
 

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use crate::fs::nodes::node::Node;
 use crate::fs::{Caller, Fs};
+use crate::tree::path::name_of;
+use crate::tree::path::parent_of;
 use crate::tree::place::Place;
 use crate::tree::view::View;
 
@@ -102,10 +104,10 @@ impl Fs {
         let mut key = node.key();
         // Few paths have more levels.
         for _ in 0..64 {
-            let Some(parent) = self.tree.parent_of(&key) else { break };
+            let Some(parent) = parent_of(&key) else { break };
             names.push(match (&parent.place, key.view) {
                 (Place::Times(_), View::At(time)) => time.to_string().into_bytes(),
-                _ => self.tree.name_of(&key),
+                _ => name_of(&self.tree, &key),
             });
             key = parent;
         }

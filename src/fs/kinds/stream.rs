@@ -10,6 +10,8 @@ use crate::fs::Fs;
 use crate::fs::handles::held_text::HeldText;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
+use crate::tree::asking::count;
+use crate::tree::asking::export::export;
 use crate::tree::place::{NodeKey, Place, TableNoun};
 use crate::tree::texts::qualifiers;
 use crate::{Error, ErrorKind, Result};
@@ -130,14 +132,14 @@ impl Fs {
             Place::Count(base) => {
                 let of = key.sibling(base.as_ref().clone());
                 Box::new(move |maker| {
-                    let count = tree.count(&of, &|| maker.is_wanted())?;
+                    let count = count::count(&tree, &of, &|| maker.is_wanted())?;
                     maker.give(format!("{count}\n").into_bytes());
                     Ok(())
                 })
             }
             Place::Export(base, format) => {
                 let (of, format) = (key.sibling(base.as_ref().clone()), *format);
-                Box::new(move |maker| tree.export(&of, format, &|bytes| maker.give(bytes)))
+                Box::new(move |maker| export(&tree, &of, format, &|bytes| maker.give(bytes)))
             }
             Place::TableInfo(table, TableNoun::Qualifiers) => {
                 let table = Arc::clone(table);

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::bulk::unended_line;
-
 use super::judge::{Limits, amount, judge, lacking, said_of};
+use crate::bulk::unended_line;
 use crate::fs::handles::held_text::HeldText;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
 use crate::fs::nodes::node::Node;
@@ -19,6 +18,7 @@ use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::schema::texts as schema;
 use crate::tree::texts::json;
+use crate::tree::ungiven;
 use crate::{Error, ErrorKind, Result};
 
 /// Longest text that is taken.
@@ -85,7 +85,7 @@ impl Fs {
         match &key.place {
             place if is_writable(place) => {}
             Place::Schema(place) => return Err(not_permitted(made_with_mkdir(place))),
-            Place::Versions(column) => return Err(self.tree.versions_are_given(column)),
+            Place::Versions(column) => return Err(ungiven::versions_are_given(&self.tree, column)),
             _ => return Err(not_permitted("cells live in families: this level has only directories")),
         }
         self.check_row_table(key)?;

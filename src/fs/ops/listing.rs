@@ -11,6 +11,7 @@ use crate::fs::nodes::numbers::ROOT_INO;
 use crate::fs::{Attr, Caller, EntryReply, Fs, Kind, not_permitted};
 use crate::tree::found::Facts;
 use crate::tree::list::listing::Listed;
+use crate::tree::path::parent_of;
 use crate::tree::place::NodeKey;
 
 /// One entry as the kernel gets it.
@@ -110,7 +111,7 @@ impl Fs {
             return false;
         }
         let key = dir.node.key();
-        let parent = self.tree.parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.told(&parent));
+        let parent = parent_of(&key).map_or(ROOT_INO, |parent| self.nodes.told(&parent));
         let state = dir.node.state();
         let attr = self.attr_of(&dir.node, &key, &state, Some(&Facts::Dir));
         drop(state);

@@ -9,7 +9,11 @@ use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::Node;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
+use crate::tree::facts::facts;
+use crate::tree::list::listing::page;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
+use crate::tree::resolve::target;
+use crate::tree::ungiven;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -21,8 +25,8 @@ impl Fs {
         crate::fs::counts::subject::has_source();
         let to_dir = self.node(new_parent)?.key();
         crate::fs::counts::subject::is_named(new_name);
-        let from = self.tree.target(&from_dir, name)?;
-        let to = self.tree.target(&to_dir, new_name).map_err(no_such_target)?;
+        let from = target(&self.tree, &from_dir, name)?;
+        let to = target(&self.tree, &to_dir, new_name).map_err(no_such_target)?;
         self.check_writable(&from)?;
         self.check_writable(&to)?;
         if from == to {
@@ -58,7 +62,7 @@ impl Fs {
                     Err(Error::new(ErrorKind::IllegalArgument, text))
                 }
                 _ => match other {
-                    Place::Versions(column) => Err(self.tree.versions_are_given(column)),
+                    Place::Versions(column) => Err(ungiven::versions_are_given(&self.tree, column)),
                     _ => Err(not_permitted("a thing can only be renamed to a name of the same level")),
                 },
             },
@@ -206,14 +210,14 @@ impl Fs {
             let text = "two rows or families cannot be exchanged; rename one after the other";
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
-        if self.tree.facts(from)?.is_none() {
+        if facts(&self.tree, from)?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
         }
-        if self.tree.facts(to)?.is_some() {
+        if facts(&self.tree, to)?.is_some() {
             if mode != RenameMode::Replace {
                 return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
             }
-            if !self.tree.page(to, None, 1)?.is_empty() {
+            if !page(&self.tree, to, None, 1)?.is_empty() {
                 return Err(Error::new(
                     ErrorKind::NotEmpty,
                     "the target directory is not empty: move it away, or remove it with `rm -r`, before",

@@ -3,6 +3,7 @@
 use crate::fs::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{AttributeChange, Origin};
+use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
 use crate::tree::view::View;
@@ -44,7 +45,7 @@ impl Fs {
         }
         let cell = match name {
             KEY => {
-                let key = key_of(&key.place).unwrap_or_else(|| self.tree.name_of(&key));
+                let key = key_of(&key.place).unwrap_or_else(|| name_of(&self.tree, &key));
                 return Ok(Xattr::Value(key));
             }
             TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,

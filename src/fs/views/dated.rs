@@ -6,6 +6,7 @@ use crate::backend::Versions;
 use crate::env::sync::Mutex;
 use crate::fs::Fs;
 use crate::model::{ColumnKey, TableName, Timestamp};
+use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
@@ -59,8 +60,8 @@ impl Fs {
     pub(in crate::fs) fn check_masked(&self, key: &NodeKey) -> Result<()> {
         let (View::Plain, Place::Version(column, timestamp)) = (key.view, &key.place) else { return Ok(()) };
         let Some(versions) = self.versions_that_mask(column, *timestamp)? else { return Ok(()) };
-        let name = self.tree.name_of(key);
-        let stem = self.tree.name_of(&key.sibling(Place::Cell(Arc::clone(column))));
+        let name = name_of(&self.tree, key);
+        let stem = name_of(&self.tree, &key.sibling(Place::Cell(Arc::clone(column))));
         let (name, stem) = (String::from_utf8_lossy(&name), String::from_utf8_lossy(&stem));
         let text = format!(
             "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \

@@ -6,6 +6,7 @@ use crate::env::sync::Mutex;
 use crate::fs::Fs;
 use crate::fs::counts::subject;
 use crate::tree::place::{NodeKey, Place};
+use crate::tree::texts::complete;
 use crate::tree::view::View;
 
 /// Directories of which it was said lately.
@@ -36,7 +37,7 @@ impl Fs {
         if !matches!(key.view, View::At(_)) || key.asked.is_some() || !concerns || self.told.has(key) {
             return;
         }
-        match self.tree_of(key).and_then(|tree| tree.lack(key)) {
+        match self.tree_of(key).and_then(|tree| complete::lack(&tree, key)) {
             Ok(Some(sentence)) => {
                 self.told.add(key);
                 self.record_sentence(subject::caller(), what, &sentence);

@@ -9,6 +9,7 @@ use crate::fs::{Caller, Fs};
 use crate::model::Timestamp;
 use crate::tree::asking::argument;
 use crate::tree::asking::question::Kind;
+use crate::tree::asking::steps::argument;
 use crate::tree::names::times;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
@@ -66,7 +67,7 @@ impl Fs {
             (Place::Asking(_, Kind::Times), _) if argument::is_relative(name) => {
                 let now = self.tree.backend.now();
                 let clock = self.moments.of(name, caller, now, now);
-                self.of_walk(self.tree_of(dir)?.argument(dir, name, clock)?, caller)?
+                self.of_walk(argument(&*self.tree_of(dir)?, dir, name, clock)?, caller)?
             }
             _ => self.of_walk(key, caller)?,
         })

@@ -1,16 +1,39 @@
-//! An answer with its values: of all rows or one, of all families or one.
+//! An answer with its values: which rows its last step picks; of all rows or one, of all families or one.
 
 use std::sync::Arc;
 
-use super::answer::Answer;
+use super::answer::{Answer, From, last_of_all};
 use super::marks::Mark;
 use super::question::{Pick, Question};
+use super::sample;
 use crate::Result;
 use crate::model::{Columns, Piece, Qualifier, RowKey, Scan, TakePiece, Tells, after_prefix};
 use crate::query::Scope;
 use crate::tree::place::FamilyPlace;
 
 impl Answer<'_> {
+    /// Which rows `.first`, `.last` and `.sample` pick.
+    pub fn mark(&self, seed: u64) -> Result<Mark> {
+        match self.question.pick() {
+            Pick::All => Ok(Mark::All),
+            Pick::First(most) => {
+                let (mut count, mut last) = (0, None);
+                self.rows(From::Start, Some(most), |row| {
+                    count += 1;
+                    last = Some(row);
+                    true
+                })?;
+                Ok(if count == most { last.map_or(Mark::All, Mark::Upto) } else { Mark::All })
+            }
+            Pick::Last(most) if self.scope == Scope::Rows => {
+                let keys = |each: &mut dyn FnMut(RowKey) -> bool| self.rows(From::Start, None, each);
+                last_of_all(most, &keys)
+            }
+            Pick::Last(most) => self.last_rows(most),
+            Pick::Sample(most) => sample::rows(self, most, seed).map(Mark::These),
+        }
+    }
+
     /// The scans that have the rows of one: where keys have one of several beginnings, one for each, so that what lies
     /// between them is not read.
     pub(in crate::tree) fn parts(&self, scan: Scan) -> Vec<Scan> {

@@ -8,6 +8,9 @@ use super::marks::Mark;
 use super::question::{Pick, Question};
 use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, writer};
 use crate::model::{Columns, Piece, Qualifier, TableName, Tells};
+use crate::tree::asking::asked::answer;
+use crate::tree::asking::asked::cell_mark;
+use crate::tree::asking::asked::row_mark;
 use crate::tree::base::Tree;
 use crate::tree::place::{FamilyPlace, NodeKey, Place};
 use crate::tree::view::View;
@@ -22,78 +25,76 @@ pub(in crate::tree) fn exports(dir: &NodeKey) -> impl Iterator<Item = (&'static 
     FORMATS.into_iter().filter(move |(_, format)| !is_raw || *format == Format::Jsonl)
 }
 
-impl Tree {
-    /// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
-    pub fn export(&self, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>) -> bool) -> Result<()> {
-        let question = self.question_of(key)?;
-        let Some(table) = key.place.table().cloned() else { return Ok(()) };
-        let answer = self.answer(key, &question, &table)?;
-        let (row, family) = match &key.place {
-            Place::Row(row) => (Some(row.row.as_slice()), None),
-            Place::Family(family) => (Some(family.row.as_slice()), Some(family)),
-            _ => (None, None),
-        };
-        let rows = if row.is_none() { self.row_mark(key, &table)? } else { Mark::All.into() };
-        let cells = match family {
-            Some(family) => self.cell_mark(key, &question, family)?,
-            None => Mark::All.into(),
-        };
-        let columns = match (format.needs_columns(), row, question.pick()) {
-            (false, ..) => Vec::new(),
-            (true, None, Pick::First(_) | Pick::Last(_) | Pick::Sample(_)) => {
-                columns_found(&answer, &table, (None, None), (&rows, &Mark::All))?
-            }
-            (true, Some(_), _) if family.is_some_and(|family| is_narrowed(&question, &answer, family)) => {
-                columns_found(&answer, &table, (row, family), (&rows, &cells))?
-            }
-            (true, ..) => {
-                self.columns_of((&question, &answer), &table, (row, family.map(|family| family.family.as_str())))?
-            }
-        };
-        let outline = Outline::of_checks(self.backend.as_ref(), &table, &columns)?;
-        let (mut writer, mut out, mut is_wanted) = (writer(format, columns, &outline), Out::new(), true);
-        writer.begin(&mut out);
-        let done = answer.pieces((row, family), (&rows, &cells), Tells::Values, &mut |piece| {
-            writer.piece(piece, &mut out)?;
-            if out.len() >= GIVEN {
-                is_wanted = give(std::mem::take(&mut out));
-            }
-            // Nobody sees it: who has read is gone.
-            if is_wanted { Ok(()) } else { Err(Error::new(ErrorKind::Overtaken, "nothing more is wanted")) }
-        });
-        if is_wanted {
-            done?;
-            writer.end(&mut out)?;
-            give(out);
+/// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
+pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>) -> bool) -> Result<()> {
+    let question = question_of(tree, key)?;
+    let Some(table) = key.place.table().cloned() else { return Ok(()) };
+    let answer = answer(tree, key, &question, &table)?;
+    let (row, family) = match &key.place {
+        Place::Row(row) => (Some(row.row.as_slice()), None),
+        Place::Family(family) => (Some(family.row.as_slice()), Some(family)),
+        _ => (None, None),
+    };
+    let rows = if row.is_none() { row_mark(tree, key, &table)? } else { Mark::All.into() };
+    let cells = match family {
+        Some(family) => cell_mark(tree, key, &question, family)?,
+        None => Mark::All.into(),
+    };
+    let columns = match (format.needs_columns(), row, question.pick()) {
+        (false, ..) => Vec::new(),
+        (true, None, Pick::First(_) | Pick::Last(_) | Pick::Sample(_)) => {
+            columns_found(&answer, &table, (None, None), (&rows, &Mark::All))?
         }
-        Ok(())
-    }
-
-    /// What is asked at a place; of the present as it is now.
-    pub(in crate::tree) fn question_of(&self, key: &NodeKey) -> Result<Question> {
-        let mut question = key.asked.as_deref().cloned().unwrap_or_default();
-        let is_present = key.snapshot.is_none() && key.view == View::Plain && question.moment.is_none();
-        if let Some(table) = key.place.table().filter(|_| is_present) {
-            question.moment = Some(self.backend.moment(table)?);
+        (true, Some(_), _) if family.is_some_and(|family| is_narrowed(&question, &answer, family)) => {
+            columns_found(&answer, &table, (row, family), (&rows, &cells))?
         }
-        Ok(question)
+        (true, ..) => {
+            columns_of_lines(tree, (&question, &answer), &table, (row, family.map(|family| family.family.as_str())))?
+        }
+    };
+    let outline = Outline::of_checks(tree.backend.as_ref(), &table, &columns)?;
+    let (mut writer, mut out, mut is_wanted) = (writer(format, columns, &outline), Out::new(), true);
+    writer.begin(&mut out);
+    let done = answer.pieces((row, family), (&rows, &cells), Tells::Values, &mut |piece| {
+        writer.piece(piece, &mut out)?;
+        if out.len() >= GIVEN {
+            is_wanted = give(std::mem::take(&mut out));
+        }
+        // Nobody sees it: who has read is gone.
+        if is_wanted { Ok(()) } else { Err(Error::new(ErrorKind::Overtaken, "nothing more is wanted")) }
+    });
+    if is_wanted {
+        done?;
+        writer.end(&mut out)?;
+        give(out);
     }
+    Ok(())
+}
 
-    /// The columns that a line has: those that are asked for by name, else all that the table has.
-    fn columns_of(
-        &self,
-        (question, answer): (&Question, &Answer<'_>),
-        table: &TableName,
-        (row, family): (Option<&[u8]>, Option<&str>),
-    ) -> Result<Vec<(String, Qualifier)>> {
-        let of_family = |name: &str| family.is_none_or(|family| family == name);
-        let scan = row.map_or_else(|| answer.scan.clone(), |row| answer.of_row(answer.scan.clone(), row));
-        let mut names = columns_of(self.backend.as_ref(), &scan, answer.columns(), of_family)?;
-        let slice = question.slice_of_cells();
-        names.retain(|(_, qualifier)| slice.contains(qualifier));
-        check_columns(table, names.len())?;
-        Ok(names)
+/// What is asked at a place; of the present as it is now.
+pub(in crate::tree) fn question_of(tree: &Tree, key: &NodeKey) -> Result<Question> {
+    let mut question = key.asked.as_deref().cloned().unwrap_or_default();
+    let is_present = key.snapshot.is_none() && key.view == View::Plain && question.moment.is_none();
+    if let Some(table) = key.place.table().filter(|_| is_present) {
+        question.moment = Some(tree.backend.moment(table)?);
     }
+    Ok(question)
+}
+
+/// The columns that a line has: those that are asked for by name, else all that the table has.
+fn columns_of_lines(
+    tree: &Tree,
+    (question, answer): (&Question, &Answer<'_>),
+    table: &TableName,
+    (row, family): (Option<&[u8]>, Option<&str>),
+) -> Result<Vec<(String, Qualifier)>> {
+    let of_family = |name: &str| family.is_none_or(|family| family == name);
+    let scan = row.map_or_else(|| answer.scan.clone(), |row| answer.of_row(answer.scan.clone(), row));
+    let mut names = columns_of(tree.backend.as_ref(), &scan, answer.columns(), of_family)?;
+    let slice = question.slice_of_cells();
+    names.retain(|(_, qualifier)| slice.contains(qualifier));
+    check_columns(table, names.len())?;
+    Ok(names)
 }
 
 /// Whether only a part of a family is asked for within it, and the steps of its rows name none of its columns.

@@ -8,6 +8,6 @@ pub mod chosen;
 pub mod count;
 pub mod export;
 pub mod marks;
-pub mod pick;
 pub mod question;
 pub mod sample;
+pub mod steps;

@@ -4,24 +4,23 @@ use super::judged::Remembered;
 use crate::Result;
 use crate::model::{CellInfo, ColumnKey, Timestamp};
 use crate::tree::base::Tree;
+use crate::tree::stored;
 
 /// Versions on either side of the one that was asked for.
 const AROUND: usize = 1024;
 
-impl Tree {
-    /// The version of exactly this time, live or kept.
-    pub fn version(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<CellInfo>> {
-        let now = self.backend.now();
-        if let Some(known) = self.judged.known(column, timestamp, now) {
-            return Ok(known);
-        }
-        // Order: before the store is asked, so that a change meanwhile makes the answer old.
-        let stamp = self.judged.stamp(column);
-        let Some(run) = self.existing(self.backend.list_around(column, timestamp, AROUND))? else { return Ok(None) };
-        let found = run.find(timestamp).cloned();
-        if !run.cells.is_empty() {
-            self.judged.remember(column, Remembered { stamp, at: now, run });
-        }
-        Ok(found)
+/// The version of exactly this time, live or kept.
+pub fn version(tree: &Tree, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<CellInfo>> {
+    let now = tree.backend.now();
+    if let Some(known) = tree.judged.known(column, timestamp, now) {
+        return Ok(known);
     }
+    // Order: before the store is asked, so that a change meanwhile makes the answer old.
+    let stamp = tree.judged.stamp(column);
+    let Some(run) = stored::existing(tree.backend.list_around(column, timestamp, AROUND))? else { return Ok(None) };
+    let found = run.find(timestamp).cloned();
+    if !run.cells.is_empty() {
+        tree.judged.remember(column, Remembered { stamp, at: now, run });
+    }
+    Ok(found)
 }

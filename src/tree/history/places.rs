@@ -8,131 +8,132 @@ use crate::model::{CellInfo, ColumnKey, TableName};
 use crate::tree::base::Tree;
 use crate::tree::found::key_text;
 use crate::tree::found::{Facts, absent, wrong_timestamp};
+use crate::tree::history::judge::version;
+use crate::tree::named;
+use crate::tree::named::{family_named, namespace_target, root_target};
 use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, WaitingPlace};
-use crate::tree::resolve::{family_named, namespace_target, root_target};
 use crate::tree::schema::texts as schema;
+use crate::tree::stored;
 use crate::tree::view::View;
 
 /// The namespace that the history does not have: it only describes the store.
 const SYSTEM: &str = "hbase";
 
-impl Tree {
-    /// What a name in a directory of the history would stand for.
-    pub(in crate::tree) fn history_target(&self, dir: &Place, name: &[u8]) -> Result<Place> {
-        match dir {
-            Place::Root if name == SYSTEM.as_bytes() || name.starts_with(b".") => Err(absent(name)),
-            Place::Root => root_target(name),
-            Place::Namespace(namespace) => namespace_target(namespace, name),
-            Place::Schema(place) => Ok(Place::Schema(Arc::new(schema::target(place, name)?))),
-            Place::Table(table) => self.history_row(table, name),
-            Place::Row(row) => Ok(history_in_row(row, name)),
-            Place::Family(family) => self.history_in_family(family, name),
-            Place::Waiting(waiting) => self.history_in_waiting(waiting, name),
-            _ => Err(absent(name)),
+/// What a name in a directory of the history would stand for.
+pub(in crate::tree) fn history_target(tree: &Tree, dir: &Place, name: &[u8]) -> Result<Place> {
+    match dir {
+        Place::Root if name == SYSTEM.as_bytes() || name.starts_with(b".") => Err(absent(name)),
+        Place::Root => root_target(name),
+        Place::Namespace(namespace) => namespace_target(namespace, name),
+        Place::Schema(place) => Ok(Place::Schema(Arc::new(schema::target(place, name)?))),
+        Place::Table(table) => history_row(tree, table, name),
+        Place::Row(row) => Ok(history_in_row(row, name)),
+        Place::Family(family) => history_in_family(tree, family, name),
+        Place::Waiting(waiting) => history_in_waiting(tree, waiting, name),
+        _ => Err(absent(name)),
+    }
+}
+
+fn history_row(tree: &Tree, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {
+    let table = table.as_ref().clone();
+    if name == b".schema" {
+        return Ok(Place::Schema(Arc::new(SchemaPlace::Table(table))));
+    }
+    let waiting = WaitingPlace { table, name: name.to_vec(), family: None };
+    if is_waiting(tree, &waiting)? {
+        return Ok(Place::Waiting(Arc::new(waiting)));
+    }
+    Ok(match named::row_named(tree, Spelling::default(), &waiting.table, name)? {
+        Some(row) => Place::Row(Arc::new(RowPlace { table: waiting.table, row })),
+        None => Place::Waiting(Arc::new(waiting)),
+    })
+}
+
+fn history_in_family(tree: &Tree, family: &FamilyPlace, name: &[u8]) -> Result<Place> {
+    let scratch = || scratch(ScratchDir::Family(family.clone()), name);
+    let (stem, suffix) = match suffix::split(name, At::Version) {
+        Some((_, None)) => return Err(wrong_timestamp(name)),
+        Some((stem, Some(suffix @ (Suffix::Version(_) | Suffix::Deleted(..) | Suffix::Key)))) => (stem, suffix),
+        _ => return Ok(scratch()),
+    };
+    let Some(qualifier) = named::qualifier_named(tree, Spelling::default(), family, stem, Some(suffix))? else {
+        return Ok(scratch());
+    };
+    let column = Arc::new(family.column(qualifier));
+    Ok(match suffix {
+        Suffix::Version(timestamp) => Place::Version(column, timestamp),
+        Suffix::Deleted(timestamp, end) => Place::Ended(column, timestamp, end),
+        _ if is_shortened(stem) => Place::KeyFile(column),
+        _ => scratch(),
+    })
+}
+
+/// In a directory that waits for a key; as in the row itself once the key is known.
+fn history_in_waiting(tree: &Tree, waiting: &WaitingPlace, name: &[u8]) -> Result<Place> {
+    if let Some(known) = resolved(tree, waiting)? {
+        return history_target(tree, &known, name);
+    }
+    let family = if waiting.family.is_none() { family_named(name).ok() } else { None };
+    Ok(match family {
+        Some(family) => Place::Waiting(Arc::new(WaitingPlace { family: Some(family), ..waiting.clone() })),
+        None => scratch(ScratchDir::Waiting(waiting.clone()), name),
+    })
+}
+
+/// The row or family that a waiting directory is, once the row's key is known.
+pub fn resolved(tree: &Tree, waiting: &WaitingPlace) -> Result<Option<Place>> {
+    let table = waiting.table.clone();
+    let Some(row) = tree.keys.written_row(&table, &waiting.name)? else { return Ok(None) };
+    Ok(Some(match waiting.family.clone() {
+        None => Place::Row(Arc::new(RowPlace { table, row })),
+        Some(family) => Place::Family(Arc::new(FamilyPlace { table, row, family })),
+    }))
+}
+
+/// What is at a place of the history.
+pub(in crate::tree) fn history_facts(tree: &Tree, place: &Place) -> Result<Option<Facts>> {
+    let dir = |exists: bool| exists.then_some(Facts::Dir);
+    Ok(match place {
+        Place::Root => Some(Facts::Dir),
+        Place::Namespace(name) => dir(tree.backend.catalogue()?.namespaces.contains_key(name.as_ref())),
+        Place::Table(table) => dir(tree.backend.catalogue()?.tables.contains_key(table)),
+        Place::Row(row) => dir(stored::row_has_history(tree, row)?),
+        Place::Family(family) => dir(stored::family_exists(tree, View::History, family)?),
+        Place::Version(column, timestamp) => {
+            version(tree, column, *timestamp)?.filter(|cell| cell.deleted_at.is_none()).map(Facts::Cell)
         }
-    }
-
-    fn history_row(&self, table: &Arc<TableName>, name: &[u8]) -> Result<Place> {
-        let table = table.as_ref().clone();
-        if name == b".schema" {
-            return Ok(Place::Schema(Arc::new(SchemaPlace::Table(table))));
+        Place::Ended(column, timestamp, end) => {
+            version(tree, column, *timestamp)?.filter(|cell| cell.deleted_at == Some(*end)).map(Facts::Cell)
         }
-        let waiting = WaitingPlace { table, name: name.to_vec(), family: None };
-        if self.is_waiting(&waiting)? {
-            return Ok(Place::Waiting(Arc::new(waiting)));
+        Place::KeyFile(column) => {
+            let exists = stored::key_file_exists(tree, place, || stored::has_versions(tree, column))?;
+            exists.then(|| key_text(&column.qualifier))
         }
-        Ok(match self.row_named(Spelling::default(), &waiting.table, name)? {
-            Some(row) => Place::Row(Arc::new(RowPlace { table: waiting.table, row })),
-            None => Place::Waiting(Arc::new(waiting)),
-        })
-    }
-
-    fn history_in_family(&self, family: &FamilyPlace, name: &[u8]) -> Result<Place> {
-        let scratch = || scratch(ScratchDir::Family(family.clone()), name);
-        let (stem, suffix) = match suffix::split(name, At::Version) {
-            Some((_, None)) => return Err(wrong_timestamp(name)),
-            Some((stem, Some(suffix @ (Suffix::Version(_) | Suffix::Deleted(..) | Suffix::Key)))) => (stem, suffix),
-            _ => return Ok(scratch()),
-        };
-        let Some(qualifier) = self.qualifier_named(Spelling::default(), family, stem, Some(suffix))? else {
-            return Ok(scratch());
-        };
-        let column = Arc::new(family.column(qualifier));
-        Ok(match suffix {
-            Suffix::Version(timestamp) => Place::Version(column, timestamp),
-            Suffix::Deleted(timestamp, end) => Place::Ended(column, timestamp, end),
-            _ if is_shortened(stem) => Place::KeyFile(column),
-            _ => scratch(),
-        })
-    }
-
-    /// In a directory that waits for a key; as in the row itself once the key is known.
-    fn history_in_waiting(&self, waiting: &WaitingPlace, name: &[u8]) -> Result<Place> {
-        if let Some(known) = self.resolved(waiting)? {
-            return self.history_target(&known, name);
+        Place::RowKey(row) => {
+            let exists = stored::key_file_exists(tree, place, || row_is_stored(tree, row))?;
+            exists.then(|| key_text(&row.row))
         }
-        let family = if waiting.family.is_none() { family_named(name).ok() } else { None };
-        Ok(match family {
-            Some(family) => Place::Waiting(Arc::new(WaitingPlace { family: Some(family), ..waiting.clone() })),
-            None => scratch(ScratchDir::Waiting(waiting.clone()), name),
-        })
-    }
+        Place::Waiting(waiting) => dir(is_waiting(tree, waiting)?),
+        Place::Schema(place) if tree.unmade.contains(place) => None,
+        Place::Schema(place) => schema::history_facts(tree.backend.catalogue()?.as_ref(), place)?,
+        _ => None,
+    })
+}
 
-    /// The row or family that a waiting directory is, once the row's key is known.
-    pub fn resolved(&self, waiting: &WaitingPlace) -> Result<Option<Place>> {
-        let table = waiting.table.clone();
-        let Some(row) = self.keys.written_row(&table, &waiting.name)? else { return Ok(None) };
-        Ok(Some(match waiting.family.clone() {
-            None => Place::Row(Arc::new(RowPlace { table, row })),
-            Some(family) => Place::Family(Arc::new(FamilyPlace { table, row, family })),
-        }))
-    }
+/// Whether anything of a row is live or kept.
+fn row_is_stored(tree: &Tree, row: &RowPlace) -> Result<bool> {
+    let which = crate::backend::Versions::LiveAndKept;
+    let families = tree.backend.list_families(&row.table, &row.row, View::History.time_range(), which);
+    Ok(stored::existing(families)?.is_some_and(|families| !families.is_empty()))
+}
 
-    /// What is at a place of the history.
-    pub(in crate::tree) fn history_facts(&self, place: &Place) -> Result<Option<Facts>> {
-        let dir = |exists: bool| exists.then_some(Facts::Dir);
-        Ok(match place {
-            Place::Root => Some(Facts::Dir),
-            Place::Namespace(name) => dir(self.backend.catalogue()?.namespaces.contains_key(name.as_ref())),
-            Place::Table(table) => dir(self.backend.catalogue()?.tables.contains_key(table)),
-            Place::Row(row) => dir(self.row_has_history(row)?),
-            Place::Family(family) => dir(self.family_exists(View::History, family)?),
-            Place::Version(column, timestamp) => {
-                self.version(column, *timestamp)?.filter(|cell| cell.deleted_at.is_none()).map(Facts::Cell)
-            }
-            Place::Ended(column, timestamp, end) => {
-                self.version(column, *timestamp)?.filter(|cell| cell.deleted_at == Some(*end)).map(Facts::Cell)
-            }
-            Place::KeyFile(column) => {
-                let exists = self.key_file_exists(place, || self.has_versions(column))?;
-                exists.then(|| key_text(&column.qualifier))
-            }
-            Place::RowKey(row) => {
-                let exists = self.key_file_exists(place, || self.row_is_stored(row))?;
-                exists.then(|| key_text(&row.row))
-            }
-            Place::Waiting(waiting) => dir(self.is_waiting(waiting)?),
-            Place::Schema(place) if self.unmade.contains(place) => None,
-            Place::Schema(place) => schema::history_facts(self.backend.catalogue()?.as_ref(), place)?,
-            _ => None,
-        })
-    }
-
-    /// Whether anything of a row is live or kept.
-    fn row_is_stored(&self, row: &RowPlace) -> Result<bool> {
-        let which = crate::backend::Versions::LiveAndKept;
-        let families = self.backend.list_families(&row.table, &row.row, View::History.time_range(), which);
-        Ok(self.existing(families)?.is_some_and(|families| !families.is_empty()))
-    }
-
-    fn is_waiting(&self, waiting: &WaitingPlace) -> Result<bool> {
-        match &waiting.family {
-            None => self.waiting.has_made_row(&waiting_row(waiting)),
-            Some(family) => self.waiting.has_family(&waiting_family(waiting, family)),
-        }
+fn is_waiting(tree: &Tree, waiting: &WaitingPlace) -> Result<bool> {
+    match &waiting.family {
+        None => tree.waiting.has_made_row(&waiting_row(waiting)),
+        Some(family) => tree.waiting.has_family(&waiting_family(waiting, family)),
     }
 }
 

@@ -2,4 +2,5 @@
 
 pub mod entries;
 pub mod entry;
+pub mod few;
 pub mod listing;

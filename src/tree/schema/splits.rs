@@ -12,26 +12,24 @@ use crate::tree::place::SchemaPlace;
 
 pub(in crate::tree) const FILE: &str = "SPLITS";
 
-impl Tree {
-    /// The file, where there is more than one region.
-    pub(in crate::tree) fn splits_facts(&self, table: &TableName) -> Result<Option<Facts>> {
-        let catalogue = self.backend.catalogue()?;
-        let Some(schema) = catalogue.tables.get(table) else { return Ok(None) };
-        let starts: Vec<Vec<u8>> = match self.backend.regions(table)? {
-            Some(regions) if !regions.is_empty() => regions.into_iter().skip(1).map(|region| region.start).collect(),
-            // A cluster has no regions of a table without families yet.
-            _ => region::splits(schema),
-        };
-        let lines: String = starts.iter().map(|start| to_string_binary(start) + "\n").collect();
-        Ok((!lines.is_empty()).then(|| text(lines.into_bytes())))
-    }
+/// The file, where there is more than one region.
+pub(in crate::tree) fn splits_facts(tree: &Tree, table: &TableName) -> Result<Option<Facts>> {
+    let catalogue = tree.backend.catalogue()?;
+    let Some(schema) = catalogue.tables.get(table) else { return Ok(None) };
+    let starts: Vec<Vec<u8>> = match tree.backend.regions(table)? {
+        Some(regions) if !regions.is_empty() => regions.into_iter().skip(1).map(|region| region.start).collect(),
+        // A cluster has no regions of a table without families yet.
+        _ => region::splits(schema),
+    };
+    let lines: String = starts.iter().map(|start| to_string_binary(start) + "\n").collect();
+    Ok((!lines.is_empty()).then(|| text(lines.into_bytes())))
+}
 
-    /// Its name in the directory of a table's attributes, if it is there.
-    pub(in crate::tree) fn splits_entry(&self, dir: &SchemaPlace) -> Result<Option<(String, SchemaPlace)>> {
-        let SchemaPlace::TableAttributes(table) = dir else { return Ok(None) };
-        let entry = || (FILE.to_owned(), SchemaPlace::Splits(table.clone()));
-        Ok(self.splits_facts(table)?.map(|_| entry()))
-    }
+/// Its name in the directory of a table's attributes, if it is there.
+pub(in crate::tree) fn splits_entry(tree: &Tree, dir: &SchemaPlace) -> Result<Option<(String, SchemaPlace)>> {
+    let SchemaPlace::TableAttributes(table) = dir else { return Ok(None) };
+    let entry = || (FILE.to_owned(), SchemaPlace::Splits(table.clone()));
+    Ok(splits_facts(tree, table)?.map(|_| entry()))
 }
 
 /// Asks for regions that begin there; `None` forgets what was asked.

@@ -188,40 +188,38 @@ pub fn text(backend: &dyn Backend, table: &TableName, of: Option<&str>) -> Resul
     Ok(content)
 }
 
-impl Tree {
-    /// What may lack in a directory or at a name below `.at`, in a sentence; `None`: nothing, or more is there than is
-    /// looked at.
-    pub fn lack(&self, key: &NodeKey) -> Result<Option<String>> {
-        let View::At(time) = key.view else { return Ok(None) };
-        let Some(table) = key.place.table().cloned() else { return Ok(None) };
-        let catalogue = self.backend.catalogue()?;
-        let Some(schema) = catalogue.tables.get(&table) else { return Ok(None) };
-        for family in schema.families.values() {
-            let mut look = Look::new(self.backend.as_ref(), &table, family, OF_DIRECTORY);
-            let looked = match &key.place {
-                Place::Table(_) => look.all()?,
-                Place::Row(row) => look.row(&row.row)?,
-                Place::Family(place) if place.family == family.name => look.row(&place.row)?,
-                Place::Cell(column) if column.family == family.name => {
-                    let mut versions = Column::default();
-                    let cells = self.backend.list_versions(column, Versions::LiveAndKept, None, OF_DIRECTORY)?;
-                    cells.iter().for_each(|cell| versions.add(cell));
-                    look.settle(&column.row, Some(column.qualifier.clone()), versions);
-                    true
-                }
-                _ => continue,
-            };
-            let complete = look.complete(self.backend.now());
-            if looked && complete.from > time && !complete.because.starts_with("PURGE_DELETED_AFTER drops") {
-                return Ok(Some(format!(
-                    "of {time} not all may be shown: {}, from {} on it is whole; \
-                     .schema/{}/.info/complete of the table says so of the family, whose VERSIONS and TTL say how much is kept",
-                    complete.because,
-                    complete.from.iso(),
-                    family.name
-                )));
+/// What may lack in a directory or at a name below `.at`, in a sentence; `None`: nothing, or more is there than is
+/// looked at.
+pub fn lack(tree: &Tree, key: &NodeKey) -> Result<Option<String>> {
+    let View::At(time) = key.view else { return Ok(None) };
+    let Some(table) = key.place.table().cloned() else { return Ok(None) };
+    let catalogue = tree.backend.catalogue()?;
+    let Some(schema) = catalogue.tables.get(&table) else { return Ok(None) };
+    for family in schema.families.values() {
+        let mut look = Look::new(tree.backend.as_ref(), &table, family, OF_DIRECTORY);
+        let looked = match &key.place {
+            Place::Table(_) => look.all()?,
+            Place::Row(row) => look.row(&row.row)?,
+            Place::Family(place) if place.family == family.name => look.row(&place.row)?,
+            Place::Cell(column) if column.family == family.name => {
+                let mut versions = Column::default();
+                let cells = tree.backend.list_versions(column, Versions::LiveAndKept, None, OF_DIRECTORY)?;
+                cells.iter().for_each(|cell| versions.add(cell));
+                look.settle(&column.row, Some(column.qualifier.clone()), versions);
+                true
             }
+            _ => continue,
+        };
+        let complete = look.complete(tree.backend.now());
+        if looked && complete.from > time && !complete.because.starts_with("PURGE_DELETED_AFTER drops") {
+            return Ok(Some(format!(
+                "of {time} not all may be shown: {}, from {} on it is whole; \
+                 .schema/{}/.info/complete of the table says so of the family, whose VERSIONS and TTL say how much is kept",
+                complete.because,
+                complete.from.iso(),
+                family.name
+            )));
         }
-        Ok(None)
     }
+    Ok(None)
 }

@@ -244,6 +244,7 @@ fn a_page_of_a_directory_whose_table_has_gone_meanwhile_is_empty() {
     use cellfs::model::TableName;
     use cellfs::store::{Store, StoreOptions};
     use cellfs::tree::base::Tree;
+    use cellfs::tree::list::listing::page;
     use cellfs::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
@@ -251,7 +252,7 @@ fn a_page_of_a_directory_whose_table_has_gone_meanwhile_is_empty() {
     let (table, row) = (TableName::parse("gone").unwrap(), b"r".to_vec());
     let family = FamilyPlace { table: table.clone(), row: row.clone(), family: "f".into() };
     let places = [Place::Row(Arc::new(RowPlace { table, row })), Place::Family(Arc::new(family))];
-    let pages = places.map(|place| tree.page(&NodeKey::plain(place), None, 10));
+    let pages = places.map(|place| page(&tree, &NodeKey::plain(place), None, 10));
     assert!(pages.iter().all(|page| page.as_ref().is_ok_and(|page| page.is_empty())), "{pages:?}");
 }
 
