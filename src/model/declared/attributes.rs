@@ -176,17 +176,18 @@ fn canonical(attribute: &Attribute, text: &str) -> Result<String> {
 }
 
 fn integer(name: &str, text: &str, least: i64, most: i64) -> Result<String> {
-    let number: i64 = text.parse().map_err(|_| refuse(format!("{name} is a whole number, not '{text}'")))?;
-    if (least..=most).contains(&number) {
+    let number = text.parse::<i64>().ok();
+    if let Some(number) = number.filter(|number| (least..=most).contains(number)) {
         return Ok(number.to_string());
     }
-    let sentence = match name {
-        "VERSIONS" => "Maximum versions must be positive".to_owned(),
-        "MIN_VERSIONS" => format!("Minimum versions must be >= 0, not {number}"),
-        "BLOCKSIZE" => "Block size must be between 1K and 16MB".to_owned(),
-        _ => format!("{name} must be between {least} and {most}, not {number}"),
+    // What is too little HBase refuses with these words.
+    let refusal = match name {
+        "VERSIONS" if number.is_some_and(|number| number < least) => "Maximum versions must be positive: ",
+        "MIN_VERSIONS" if number.is_some_and(|number| number < least) => "Minimum versions must be >= 0: ",
+        "BLOCKSIZE" if number.is_some() => "Block size must be between 1K and 16MB: ",
+        _ => "",
     };
-    Err(refuse(sentence))
+    Err(refuse(format!("{refusal}{name} is a whole number from {least} to {most}, not '{text}'")))
 }
 
 /// The text under which a family's attribute is kept; refuses what HBase refuses.
@@ -274,7 +275,7 @@ pub fn derive_rules(
     let seconds = |name: &str| get(name).map_or(Ok(None), parse_seconds);
     let ttl = seconds("TTL")?;
     if ttl == Some(0) {
-        return Err(refuse("TTL for column family must be positive".into()));
+        return Err(refuse("TTL for column family must be positive: at least 1 second, or FOREVER".into()));
     }
     let (versions, min_versions) = (number("VERSIONS", 1), number("MIN_VERSIONS", 0));
     if min_versions > versions {
@@ -286,7 +287,7 @@ pub fn derive_rules(
     let milliseconds = |key: &str| {
         let text = configuration.get(key).or_else(|| metadata.get(key));
         let number = text.map(|text| text.trim().parse::<u64>()).transpose();
-        number.map_err(|_| refuse(format!("{key} is a number of milliseconds")))
+        number.map_err(|_| refuse(format!("{key} is a whole number of milliseconds, 0 or more")))
     };
     Ok(FamilyRules {
         versions,
@@ -351,5 +352,23 @@ mod tests {
         for bad in [("VERSIONS", "0"), ("MIN_VERSIONS", "2"), ("TTL", "0"), ("VERSION", "1"), ("BLOCKSIZE", "1")] {
             assert!(rules(&[bad]).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_refused_with_the_range() {
+        for (name, text, range) in [
+            ("VERSIONS", "3000000000", "from 1 to 2147483647"),
+            ("VERSIONS", "99999999999999999999", "from 1 to 2147483647"),
+            ("VERSIONS", "0", "must be positive: VERSIONS is a whole number from 1 to 2147483647"),
+            ("MIN_VERSIONS", "3000000000", "from 0 to 2147483647"),
+            ("MIN_VERSIONS", "-1", ">= 0: MIN_VERSIONS is a whole number from 0 to 2147483647"),
+            ("BLOCKSIZE", "1", "from 1024 to 16777216"),
+            ("MOB_THRESHOLD", "many", "from 0 to 2147483647"),
+        ] {
+            let refused = family_attribute(name, text).unwrap_err().message;
+            assert!(refused.contains(range) && refused.contains(&format!("not '{text}'")), "{refused}");
+        }
+        let refused = family_attribute("VERSIONS", "3000000000").unwrap_err().message;
+        assert!(!refused.contains("positive"), "{refused}");
     }
 }
