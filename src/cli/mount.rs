@@ -1,12 +1,13 @@
 //! mount and umount.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
 use crate::daemon::find::{dead, held, locate, serving as sockets};
-use crate::daemon::{MountRequest, left_behind, mount as start};
+use crate::daemon::{MountRequest, left_behind, mount as start, store_left_at};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
@@ -107,27 +108,7 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
 pub fn umount(args: &UmountArgs) -> Result<Answer> {
     let path = locate::absolute(&args.path)?;
     let mount = locate::mounts()?.into_iter().rev().find(|m| m.mount_point == path || m.source == path);
-    let Some(mount) = mount else {
-        // The mount may have been taken away from a daemon that was killed.
-        if Store::exists(&path) && held::cut_off_at(&path) {
-            return Ok(Answer::Yes);
-        }
-        let shown = path.display();
-        if Store::exists(&path)
-            && let Some(daemon) = sockets::serving(&path)?
-            && let Some(text) = left_behind(&path, &daemon)
-        {
-            return Err(Error::new(ErrorKind::NotFound, text));
-        }
-        let text = match locate::mount_around(&path)? {
-            Some(mount) => {
-                let at = mount.mount_point.display();
-                format!("{shown} is a part of the mount at {at}; unmount all of it: cellfs umount {at}")
-            }
-            None => format!("{shown} is neither a mount point nor a mounted store of cellfs"),
-        };
-        return Err(Error::new(ErrorKind::NotFound, text));
-    };
+    let Some(mount) = mount else { return without_mount(&path) };
     let (daemon, silent) = match sockets::daemon_of(&mount) {
         Err(e) if e.kind == ErrorKind::TimedOut => (None, Some(e)),
         connected => (connected.unwrap_or_default().filter(|daemon| daemon.serves(&mount)), None),
@@ -162,4 +143,28 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
         )),
         _ => Ok(Answer::Yes),
     }
+}
+
+/// What is to be done, or said, where nothing is mounted.
+fn without_mount(path: &Path) -> Result<Answer> {
+    // The mount may have been taken away from a daemon that was killed.
+    if Store::exists(path) && held::cut_off_at(path) {
+        return Ok(Answer::Yes);
+    }
+    let store = if Store::exists(path) { Some(path.to_owned()) } else { store_left_at(path) };
+    if let Some(store) = store
+        && let Some(daemon) = sockets::serving(&store)?
+        && let Some(text) = left_behind(&store, &daemon)
+    {
+        return Err(Error::new(ErrorKind::NotFound, text));
+    }
+    let shown = path.display();
+    let text = match locate::mount_around(path)? {
+        Some(mount) => {
+            let at = mount.mount_point.display();
+            format!("{shown} is a part of the mount at {at}; unmount all of it: cellfs umount {at}")
+        }
+        None => format!("{shown} is neither a mount point nor a mounted store of cellfs"),
+    };
+    Err(Error::new(ErrorKind::NotFound, text))
 }

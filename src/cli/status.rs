@@ -1,6 +1,7 @@
 //! status.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -9,18 +10,20 @@ use super::args::StoreArgs;
 use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
+use crate::daemon::control::client::Client;
 use crate::daemon::control::protocol::Hello;
 use crate::daemon::find::{locate, serving as sockets};
-use crate::daemon::{Absent, left_behind, open_backend};
+use crate::daemon::{Absent, left_behind, open_backend, store_left_at};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};
+use crate::store::Store;
 
 pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
-    let directory = locate::store_directory(&args.store)?;
-    let daemon = sockets::serving(&args.store)?;
-    let left = daemon.as_ref().and_then(|daemon| left_behind(&directory, daemon));
-    let hello = daemon.map(|client| client.hello().clone());
-    let backend = open_backend(&args.store, Absent::Refuse)?;
+    let asked = asked(&args.store)?;
+    let directory = locate::store_directory(&asked)?;
+    let daemon = sockets::serving(&asked)?;
+    let backend = open_backend(&asked, Absent::Refuse)?;
+    let mounted = Mounted::of(&directory, daemon)?;
     let status = backend.status()?;
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
@@ -29,17 +32,14 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
         object["not_unique"] = json!(twofold(backend.as_ref())?);
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
-        object["mount_point"] = json!(hello.as_ref().and_then(|hello| hello.mount_point.as_deref()).map(json_bytes));
-        object["pid"] = json!(hello.as_ref().map(|hello| hello.pid));
+        object["mount_point"] = json!(mounted.mount_point.as_deref().map(json_bytes));
+        object["pid"] = json!(mounted.pid);
         output.json(&object)?;
         output.finish()?;
         return Ok(answer);
     }
-    let alone = if locate::is_cluster(&directory) { "a cluster" } else { "not mounted" };
-    let by = |h: Hello| format!("mounted at {} by pid {}", h.shown_mount_point(), h.pid);
-    let mounted = left.or_else(|| hello.map(by)).unwrap_or_else(|| alone.to_owned());
     let mut line = |name: &str, value: String| output.line(&format!("{name:<14} {}", printable(&value)));
-    line("store", format!("{} ({mounted})", directory.display()))?;
+    line("store", format!("{} ({})", directory.display(), mounted.text))?;
     if let Some(why) = &status.reads_alone {
         line("no changes", why.clone())?;
     }
@@ -71,6 +71,34 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     }
     output.finish()?;
     Ok(answer)
+}
+
+/// Where a store is mounted, and by whom.
+struct Mounted {
+    text: String,
+    mount_point: Option<Vec<u8>>,
+    pid: Option<u32>,
+}
+
+impl Mounted {
+    fn of(directory: &Path, daemon: Option<Client>) -> Result<Self> {
+        if let Some(daemon) = daemon {
+            let Hello { mount_point, pid, .. } = daemon.hello().clone();
+            let by = || format!("mounted at {} by pid {pid}", daemon.hello().shown_mount_point());
+            let text = left_behind(directory, &daemon).unwrap_or_else(by);
+            return Ok(Self { text, mount_point, pid: Some(pid) });
+        }
+        let text = if locate::is_cluster(directory) { "a cluster" } else { "not mounted" };
+        Ok(Self { text: text.to_owned(), mount_point: None, pid: None })
+    }
+}
+
+/// What was given, or the store that was mounted there before the mount was taken away from those who use it.
+fn asked(given: &Path) -> Result<PathBuf> {
+    let directory = locate::store_directory(given)?;
+    let is_there = locate::is_cluster(&directory) || Store::exists(&directory);
+    let left = if is_there { None } else { store_left_at(&directory) };
+    Ok(left.unwrap_or_else(|| given.to_owned()))
 }
 
 fn segments(status: &Status) -> String {

@@ -6,7 +6,8 @@ mod life;
 mod numbers;
 
 pub use control::served::{serve_to_the_end, serves_others};
-pub use find::open::{Absent, left_behind, open_backend};
+pub use find::left::{left_behind, store_left_at};
+pub use find::open::{Absent, open_backend};
 pub use life::guard::Guard;
 pub use life::lifecycle::mount;
 pub use life::request::MountRequest;

@@ -2,6 +2,7 @@
 
 pub mod dead;
 pub mod held;
+pub mod left;
 pub mod locate;
 pub(super) mod open;
 pub(super) mod places;

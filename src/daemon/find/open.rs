@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::left::{left_behind, store_left_at};
 use super::locate::{self, is_cluster};
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
@@ -85,15 +86,6 @@ fn in_use(store: &Path, daemon: &Client) -> Error {
     Error::new(ErrorKind::Locked, left_behind(store, daemon).unwrap_or_else(mounted))
 }
 
-/// That the mount of a daemon was taken away while programs were there, if it was.
-pub fn left_behind(store: &Path, daemon: &Client) -> Option<String> {
-    let (pid, mount_point) = (daemon.pid(), daemon.hello().mount_point()?);
-    (!locate::is_mounted_for(pid, (mount_point, store))).then(|| {
-        let (store, mount_point) = (store.display(), daemon.hello().shown_mount_point());
-        format!("{store} was unmounted from {mount_point} while programs used it; process {pid} ends when they do")
-    })
-}
-
 /// Opens a store for one command: through its daemon where it is mounted, or the command that has it; else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     let directory = locate::store_directory(path)?;
@@ -107,10 +99,7 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
         return Err(Error::io(format!("open the store in {shown}"), &e));
     }
     if !Store::exists(&directory) && absent == Absent::Refuse {
-        let text = format!(
-            "there is no store in {shown}; `cellfs mount {shown} MOUNTPOINT` or `cellfs create --make` makes one"
-        );
-        return Err(Error::new(ErrorKind::NotFound, text));
+        return Err(no_store(&directory));
     }
     // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not
     // listen is asked again for a while.
@@ -134,6 +123,21 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
             Err(e) => return Err(e),
         }
     }
+}
+
+fn no_store(directory: &Path) -> Error {
+    let shown = directory.display();
+    let text = match store_left_at(directory) {
+        Some(store) => {
+            let store = store.display();
+            format!("{store} was unmounted from {shown}, where programs use it still; until they end, ask by {store}")
+        }
+        None => format!(
+            "there is no store in {shown}, nor one mounted there: name the store's directory; \
+             `cellfs mount {shown} MOUNTPOINT` or `cellfs create --make` makes one"
+        ),
+    };
+    Error::new(ErrorKind::NotFound, text)
 }
 
 /// What to do where there is no store yet.

@@ -92,8 +92,16 @@ fn mount_that_was_taken_away_from_its_users_is_told_as_that() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(words(&output).contains(&told), "{args:?}: {}", words(&output));
     }
-    let status = fixture.cellfs(&["status", store.to_str().unwrap()]);
-    assert!(String::from_utf8_lossy(&status.stdout).contains(&told), "{status:?}");
+    let mnt = fixture.mnt();
+    for asked in [&store, &mnt] {
+        let status = fixture.cellfs(&["status", asked.to_str().unwrap()]);
+        assert!(String::from_utf8_lossy(&status.stdout).contains(&told), "{status:?}");
+    }
+    let output = fixture.cellfs(&["umount", mnt.to_str().unwrap()]);
+    assert!(output.status.code() == Some(2) && words(&output).contains(&told), "{}", words(&output));
+    let output = fixture.cellfs(&["list", mnt.to_str().unwrap()]);
+    let way = format!("until they end, ask by {}", store.display());
+    assert!(output.status.code() == Some(2) && words(&output).contains(&way), "{}", words(&output));
     drop(held);
     fixture.wait();
     fixture.mount("");
