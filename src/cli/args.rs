@@ -51,8 +51,9 @@ pub enum Command {
     Umount(UmountArgs),
     /// Show what a store holds and does
     ///
-    /// Exit status: 0 the store works, 1 a sync has failed and it takes no changes any more until it is restarted on a
-    /// healthy disk, 2 it could not be asked.
+    /// Of a store on a read-only filesystem, which any number of mounts may read, all mount points are named; their daemons,
+    /// which listen to no commands, are not. Exit status: 0 the store works, 1 a sync has failed and it takes no changes
+    /// any more until it is restarted on a healthy disk, 2 it could not be asked.
     Status(StoreArgs),
     /// Create a table with its families
     Create(CreateArgs),

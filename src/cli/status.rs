@@ -88,8 +88,19 @@ impl Mounted {
             let text = left_behind(directory, &daemon).unwrap_or_else(by);
             return Ok(Self { text, mount_point, pid: Some(pid) });
         }
-        let text = if locate::is_cluster(directory) { "a cluster" } else { "not mounted" };
-        Ok(Self { text: text.to_owned(), mount_point: None, pid: None })
+        let is_cluster = locate::is_cluster(directory);
+        // On a read-only filesystem there is no socket to ask at, and any number of mounts may read.
+        let points = match !is_cluster && Store::is_read_only(directory)? {
+            true => locate::mount_points_of(directory)?,
+            false => Vec::new(),
+        };
+        let shown: Vec<String> = points.iter().map(|point| point.display().to_string()).collect();
+        let text = match shown.is_empty() {
+            true if is_cluster => "a cluster".to_owned(),
+            true => "not mounted".to_owned(),
+            false => format!("mounted at {}", shown.join(" and at ")),
+        };
+        Ok(Self { text, mount_point: points.last().map(|point| point.as_os_str().as_bytes().to_vec()), pid: None })
     }
 }
 

@@ -35,6 +35,11 @@ pub fn is_mounted_for(pid: u32, (mount_point, store): (&Path, &Path)) -> bool {
     mounts_of(&pid.to_string()).map_or(true, |mounts| mounts.iter().any(is_it))
 }
 
+/// Where a store is mounted, as the kernel has it, last made last; its daemons may be gone.
+pub fn mount_points_of(store: &Path) -> Result<Vec<PathBuf>> {
+    Ok(mounts()?.into_iter().filter(|mount| mount.source == store).map(|mount| mount.mount_point).collect())
+}
+
 fn mounts_of(process: &str) -> Result<Vec<MountEntry>> {
     Ok(mount_table(process)?.split(|b| *b == b'\n').filter_map(parse_line).collect())
 }

@@ -138,6 +138,43 @@ fn a_store_on_a_read_only_filesystem_is_read_and_takes_no_changes() {
     fixture.unmount();
 }
 
+/// Else whoever asks believes that nobody reads it, and takes its disk away.
+#[test]
+fn mounts_of_a_store_on_a_read_only_filesystem_are_told_though_they_have_no_socket() {
+    let mut fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    fixture.unmount();
+    let Some(store) = ReadOnly::of(&fixture.store(), &fixture.directory.path().join("read only")) else { return };
+    let path = store.0.to_str().unwrap();
+    let status = |flags: &[&str], of: &Path| {
+        let output = fixture.cellfs(&[&["status"], flags, &[of.to_str().unwrap()]].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(status(&[], &store.0).contains("(not mounted)"));
+    let points = ["one", "two"].map(|name| fixture.directory.path().join(name));
+    for point in &points {
+        fs::create_dir(point).unwrap();
+        let mounted = fixture.cellfs(&["mount", path, point.to_str().unwrap()]);
+        assert!(mounted.status.success(), "{mounted:?}");
+    }
+    let read = points.each_ref().map(|point| fs::read_to_string(point.join("default/t/r/f/q")));
+    let both = format!("(mounted at {} and at {})", points[0].display(), points[1].display());
+    let said = [status(&[], &store.0), status(&[], &points[0])];
+    let json = status(&["--json"], &store.0);
+    for point in &points {
+        let unmounted = fixture.cellfs(&["umount", point.to_str().unwrap()]);
+        assert!(unmounted.status.success(), "{unmounted:?}");
+    }
+    assert_eq!(read.map(Result::unwrap), ["v", "v"], "they do not disturb each other");
+    assert!(said.iter().all(|text| text.contains(&both)), "{said:?}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json["mount_point"].as_str(), json["pid"].as_u64()), (points[1].to_str(), None));
+    assert!(status(&[], &store.0).contains("(not mounted)"));
+    drop(store);
+    fixture.mount("");
+}
+
 #[test]
 fn a_read_only_view_of_a_mounted_store_is_served_by_its_daemon() {
     let fixture = Fixture::new();
