@@ -39,6 +39,7 @@ use super::cursor::snapshot::Snapshot;
 use super::cursor::walk::Cursor;
 use super::health::damage::Met;
 use super::health::progress::Progress;
+use super::health::said::Said;
 use super::layout::runs::Layout;
 use super::layout::structure::Structure;
 use super::memory::memtable::Memtables;
@@ -73,6 +74,7 @@ pub struct Engine {
     pub signals: Signals,
     pub clock: Clock,
     pub met: Arc<Met>,
+    pub said: Said,
     pub disk: DiskRoom,
     pub subscribers: Subscribers,
     pub followers: Followers,
@@ -122,6 +124,7 @@ impl Engine {
             signals: Signals { state: Mutex::new(given.state), ..Signals::default() },
             clock: given.clock,
             met: given.met,
+            said: Said::default(),
             disk: DiskRoom::new(given.sizes),
             subscribers: Subscribers::default(),
             followers: Followers::default(),

@@ -4,3 +4,4 @@ pub(super) mod boot;
 pub(super) mod damage;
 pub(super) mod lost;
 pub(super) mod progress;
+pub(super) mod said;

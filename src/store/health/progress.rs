@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::said::Said;
 use crate::env::sync::Mutex;
 use crate::env::{Env, EnvFile, is_unreadable};
 use crate::model::SeqNo;
@@ -52,6 +53,7 @@ pub struct Progress {
     /// It may have noted more: a part of it cannot be read.
     pub is_unreadable: bool,
     now: Mutex<Noted>,
+    said: Said,
 }
 
 impl Progress {
@@ -68,7 +70,7 @@ impl Progress {
         };
         let is_unreadable = seen.iter().any(Result::is_err);
         let seen = latest(seen);
-        Ok(Self { file: Some(file), seen, is_unreadable, now: Mutex::new(seen) })
+        Ok(Self { file: Some(file), seen, is_unreadable, now: Mutex::new(seen), said: Said::default() })
     }
 
     /// What was noted, without a change, and why a part of it cannot be read; nothing where there is no such file.
@@ -90,7 +92,7 @@ impl Progress {
 
     /// For what is never written to.
     pub fn of_snapshot() -> Self {
-        Self { file: None, seen: Noted::default(), is_unreadable: false, now: Mutex::default() }
+        Self { file: None, seen: Noted::default(), is_unreadable: false, now: Mutex::default(), said: Said::default() }
     }
 
     /// An edit is on the disk.
@@ -128,7 +130,7 @@ impl Progress {
         let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), place));
         if let Err(e) = written {
             // What it says is true all the same, only less than it could be.
-            log::warn!("note the progress of the store: {e}");
+            self.said.warn(&format!("note the progress of the store: {e}"));
         }
     }
 }

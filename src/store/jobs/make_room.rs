@@ -16,7 +16,7 @@ pub fn make_disk_room(engine: &Engine) {
     let round = engine.disk.begin_round();
     reserve::try_to_restore(engine);
     if let Err(e) = clear(engine) {
-        log::warn!("make room on the disk: {e}");
+        engine.said.warn(&format!("make room on the disk: {e}"));
     }
     reserve::try_to_restore(engine);
     reserve::look_at_room(engine);

@@ -172,7 +172,7 @@ fn note(engine: &Engine, what: &str, result: Result<()>) {
         return;
     };
     let text = format!("{what}: {e}");
-    log::error!("{text}");
+    engine.said.error(&text);
     engine.signals.state.lock().last_error = Some(text);
 }
 

@@ -28,7 +28,7 @@ pub fn run_short(engine: &Engine) {
     if !engine.disk.begins_short() {
         return;
     }
-    log::warn!("the disk under {} is full", engine.options.path.display());
+    engine.said.warn(&format!("the disk under {} is full", engine.options.path.display()));
     // What was deleted is made room of. Once: a compaction that finds no room would begin the next one.
     engine.wake(|state| state.compact = true);
 }

@@ -191,7 +191,7 @@ pub fn restore_reserve(engine: &Engine) -> Result<()> {
 /// As [`restore_reserve`], where what it is for goes on without it.
 pub fn try_to_restore(engine: &Engine) {
     if let Err(e) = restore_reserve(engine) {
-        log::warn!("{e}; it is tried again");
+        engine.said.warn(&format!("{e}; it is tried again"));
     }
 }
 

@@ -92,7 +92,7 @@ pub fn told_full_for_deletes(engine: &Engine, error: Error) -> Error {
     if error.kind != ErrorKind::NoSpace {
         return error;
     }
-    log::warn!("{}", error.message);
+    engine.said.warn(&error.message);
     full_for_deletes(engine)
 }
 
@@ -110,7 +110,7 @@ pub fn told_full(engine: &Engine, error: Error) -> Error {
     if error.kind != ErrorKind::NoSpace {
         return error;
     }
-    log::warn!("{}", error.message);
+    engine.said.warn(&error.message);
     full(engine, engine.disk.sizes.enough)
 }
 

@@ -38,6 +38,6 @@ pub fn release_past(engine: &Engine) {
 /// Removes the oldest of the log's past until it takes no more than so many bytes.
 pub fn prune_past(engine: &Engine, most: u64) {
     if let Err(e) = crate::log::prune(&*engine.options.env, &engine.options.path.join("log"), most) {
-        log::warn!("{e}; it is tried again");
+        engine.said.warn(&format!("{e}; it is tried again"));
     }
 }
