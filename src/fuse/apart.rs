@@ -26,8 +26,12 @@ pub enum Waits {
 }
 
 impl Adaptor {
-    /// Has the next page of an open directory fetched by a thread of its own, if it is to be.
+    /// Has the next page of an open directory fetched by a thread of its own, if it is to be: on one processor only where
+    /// the store is elsewhere, and is waited for.
     pub fn list_ahead(&self, handle: FileHandle) {
+        if !self.apart.helps() && self.fs.backend().is_prompt() {
+            return;
+        }
         let Some(dir) = self.fs.to_list_ahead(handle.0) else { return };
         let Some(waiting) = self.apart.begin() else { return };
         let fs = Arc::clone(&self.fs);

@@ -20,11 +20,14 @@ pub struct Apart {
     waiting: Arc<(Mutex<usize>, Condvar)>,
     /// Holds nothing: work goes to a thread that is idle, or to a new one.
     idle: (Sender<Work>, Receiver<Work>),
+    /// Processors that this process may use.
+    processors: usize,
 }
 
 impl Default for Apart {
     fn default() -> Self {
-        Self { waiting: Arc::default(), idle: bounded(0) }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { waiting: Arc::default(), idle: bounded(0), processors }
     }
 }
 
@@ -59,6 +62,11 @@ impl Apart {
         while *count > 0 {
             none.wait(&mut count);
         }
+    }
+
+    /// Whether what waits for nobody is done sooner beside something else.
+    pub fn helps(&self) -> bool {
+        self.processors > 1
     }
 
     pub fn run(&self, work: Work) {
