@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::options::Background;
-use super::system;
-use super::{Access, Store};
+use super::{Access, Store, system};
 use crate::backend::{
     Backend, BulkLoad, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,
     FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows,
@@ -17,33 +16,17 @@ use crate::model::{
     TimeRange, Timestamp,
 };
 use crate::store::catalogue::change::alter;
-use crate::store::check;
 use crate::store::extents::flush;
-use crate::store::feed;
-use crate::store::jobs::build;
-use crate::store::jobs::compact;
-use crate::store::jobs::expire;
-use crate::store::jobs::purge_deleted;
-use crate::store::jobs::worker;
+use crate::store::jobs::{build, compact, expire, purge_deleted, worker};
 use crate::store::read::columns::list_columns;
-use crate::store::read::count;
-use crate::store::read::draw;
-use crate::store::read::get;
-use crate::store::read::history::list_around;
-use crate::store::read::history::list_history;
-use crate::store::read::lookup;
+use crate::store::read::history::{list_around, list_history};
 use crate::store::read::lookup::filled;
-use crate::store::read::point;
-use crate::store::read::stats;
+use crate::store::read::{count, draw, get, lookup, point, stats};
 use crate::store::recover::rescue;
-use crate::store::scan;
-use crate::store::snapshot::bring_back;
-use crate::store::snapshot::snapshots;
+use crate::store::snapshot::{bring_back, snapshots};
 use crate::store::space::room;
-use crate::store::write::apply;
-use crate::store::write::many;
-use crate::store::write::relocate;
-use crate::store::write::rename;
+use crate::store::write::{apply, many, relocate, rename};
+use crate::store::{check, feed, scan};
 use crate::{Error, ErrorKind, Result};
 
 impl Store {

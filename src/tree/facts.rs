@@ -1,8 +1,7 @@
 //! What is at a place: whether it exists, and what `stat` needs of it.
 
 use super::base::Tree;
-use super::found::key_text;
-use super::found::{Facts, text};
+use super::found::{Facts, key_text, text};
 use super::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use super::schema::texts as schema;
 use super::view::View;

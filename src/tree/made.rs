@@ -7,11 +7,10 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::Path;
 
-use crate::env::sync::Mutex;
-
 use super::place::{FamilyPlace, RowPlace};
 use crate::Result;
 use crate::backend::Directory;
+use crate::env::sync::Mutex;
 use crate::model::{ColumnKey, Qualifier, TableName};
 use crate::spill::{SpillMap, first_part, join_key, past_key};
 

@@ -3,21 +3,18 @@
 use std::sync::Arc;
 
 use super::base::Tree;
-use super::found::absent;
-use super::found::wrong_timestamp;
+use super::found::{absent, wrong_timestamp};
 use super::names::escape::NAME_MAX;
 use super::names::keys::no_short_name;
-use super::names::suffix;
 use super::names::suffix::{At, Suffix};
-use super::names::times;
+use super::names::{suffix, times};
 use super::place::{
     FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, TableNoun,
 };
 use super::schema::texts as schema;
 use super::view::View;
 use crate::model::{ColumnKey, TableName};
-use crate::tree::asking::steps::asked_at;
-use crate::tree::asking::steps::asked_target;
+use crate::tree::asking::steps::{asked_at, asked_target};
 use crate::tree::history::places::history_target;
 use crate::tree::named;
 use crate::{Error, ErrorKind, Result};

@@ -13,8 +13,7 @@ use crate::fs::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{Catalogue, ColumnKey, Origin, TableName};
 use crate::tree::facts::facts;
-use crate::tree::path::name_of;
-use crate::tree::path::parent_of;
+use crate::tree::path::{name_of, parent_of};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
 /// What the kernel is told.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::env::sync::Mutex;
-
 use crate::error::printable;
 use crate::fs::Caller;
 use crate::model::Timestamp;

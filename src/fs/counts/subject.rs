@@ -4,8 +4,7 @@ use std::cell::RefCell;
 
 use crate::fs::nodes::node::Node;
 use crate::fs::{Caller, Fs};
-use crate::tree::path::name_of;
-use crate::tree::path::parent_of;
+use crate::tree::path::{name_of, parent_of};
 use crate::tree::place::Place;
 use crate::tree::view::View;
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::judge::no_family;
-use super::judge::{Limits, becomes_cells};
+use super::judge::{Limits, becomes_cells, no_family};
 use crate::fs::handles::table::{FileHandle, FileState, Handle, OpenFlags, Opened};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit::NOTICE_PATIENCE;

@@ -6,8 +6,7 @@ use crate::Result;
 use crate::fs::Fs;
 use crate::fs::handles::ahead::{PAGE, Page};
 use crate::fs::handles::table::DirHandle;
-use crate::tree::list::listing::Listed;
-use crate::tree::list::listing::page;
+use crate::tree::list::listing::{Listed, page};
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 

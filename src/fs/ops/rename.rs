@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rename_cell::cell_name;
-use super::rename_cell::no_such_target;
+use super::rename_cell::{cell_name, no_such_target};
 use crate::backend::{Directory, RenameMode, Versions};
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::Node;

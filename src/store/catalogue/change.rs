@@ -17,8 +17,7 @@ use crate::model::{
     check_namespace,
 };
 use crate::store::catalogue::prove;
-use crate::store::engine::edits;
-use crate::store::engine::{Engine, known_table};
+use crate::store::engine::{Engine, edits, known_table};
 use crate::store::layout::runs::Layout;
 use crate::store::space::room;
 use crate::{Error, ErrorKind, Result};

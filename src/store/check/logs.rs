@@ -8,9 +8,8 @@ use crate::env::Env;
 use crate::format::StoreId;
 use crate::log::{self, Bytes, Damage, FoundCell, Log, Record, Walk, Written};
 use crate::model::{SeqNo, to_string_binary};
-use crate::store::health::boot;
-use crate::store::health::lost;
 use crate::store::health::lost::Lost;
+use crate::store::health::{boot, lost};
 use crate::{Result, error};
 
 /// What of a file has to be whole.

@@ -10,8 +10,7 @@ use crate::format::{Codec, key};
 use crate::journal::{Edit, Item, Reference, State};
 use crate::model::{FamilyId, Tags, ValueBytes, to_string_binary};
 use crate::segment::{Extent, ExtentFacts, ExtentOptions, NewCell, Reading, StoredValue};
-use crate::store::engine::Engine;
-use crate::store::engine::edits;
+use crate::store::engine::{Engine, edits};
 use crate::store::extents::writing::{Made, Output};
 use crate::{ErrorKind, Result, error};
 

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::front::Front;
 use super::lane::{Copied, Lane, MemoryLane, RunLane};
-use super::lent::Lent;
-use super::lent::no_tags;
+use super::lent::{Lent, no_tags};
 use super::looks::Looks;
 use super::snapshot::{Snapshot, in_doubt};
 use crate::Result;

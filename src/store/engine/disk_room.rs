@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::env::sync::{Condvar, Instant, Mutex};
-
 use super::sizes::Sizes;
+use crate::env::sync::{Condvar, Instant, Mutex};
 
 /// So long a delete waits for room at most,
 const DELETE_WAITS: Duration = Duration::from_mins(1);

@@ -1,11 +1,9 @@
 //! Flush: the oldest frozen memtable becomes extents of a segment, as far as the rules of visibility keep its cells.
 
 use crate::store::engine::changes::past;
-use crate::store::engine::edits;
+use crate::store::engine::{Engine, edits};
 use crate::store::recover::rescue;
-use crate::store::space::backlog;
-use crate::store::space::reserve;
-use crate::store::space::room;
+use crate::store::space::{backlog, reserve, room};
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +13,6 @@ use crate::format::key;
 use crate::journal::{Edit, Item, Reference};
 use crate::model::{Catalogue, FamilyId, FamilySchema, Generation, StoredCell, ValueRef};
 use crate::segment::{ExtentFacts, NewCell};
-use crate::store::engine::Engine;
 use crate::store::memory::memtable::{FamilyTable, Frozen, MemCell, Memtables};
 use crate::store::options::Background;
 use crate::visibility::{FlushMatcher, Verdict};

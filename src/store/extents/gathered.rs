@@ -12,8 +12,7 @@ use crate::format::key;
 use crate::journal::{Edit, Item};
 use crate::model::{CellKind, FamilySchema, SeqNo, Tags, ValueBytes};
 use crate::segment::NewCell;
-use crate::store::engine::Engine;
-use crate::store::engine::edits;
+use crate::store::engine::{Engine, edits};
 use crate::store::recover::rescue;
 
 /// Bytes of keys, values and places that are stored in one step.

@@ -29,11 +29,9 @@ use crate::store::read::point;
 use crate::store::recover::rescue;
 use crate::store::secondary::constraint::Judged;
 use crate::store::secondary::entry::{CUT, TIME, cut, decode, entry_key};
-use crate::store::secondary::stale;
-use crate::store::secondary::unique;
 use crate::store::secondary::unique::shown;
-use crate::store::space::backlog;
-use crate::store::space::room;
+use crate::store::secondary::{stale, unique};
+use crate::store::space::{backlog, room};
 use crate::store::write::apply;
 use crate::{Error, ErrorKind, Result};
 

@@ -9,17 +9,14 @@ use crate::model::{FamilyRules, FamilySchema, Generation, Origin, TableName, Tim
 use crate::segment::Sketch;
 use crate::store::catalogue::upkeep;
 use crate::store::engine::background::pace::Pace;
-use crate::store::engine::edits;
-use crate::store::engine::{Engine, family, known_table};
+use crate::store::engine::{Engine, edits, family, known_table};
 use crate::store::extents::flush::{add, families_by_id};
 use crate::store::extents::writing::{Output, options_of};
-use crate::store::jobs::collect;
-use crate::store::jobs::expire;
+use crate::store::jobs::{collect, expire};
 use crate::store::layout::policy::{Choice, FamilyStats, Layer, Settings, choose};
 use crate::store::layout::runs::{Run, RunExtent, Runs};
 use crate::store::secondary::stale::Stale;
-use crate::store::space::merge_room;
-use crate::store::space::reserve;
+use crate::store::space::{merge_room, reserve};
 use crate::{ErrorKind, Result};
 
 /// Compacts a family, or all of a table; at full speed.

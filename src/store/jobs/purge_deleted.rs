@@ -7,10 +7,8 @@ use crate::model::{FamilyRules, FamilySchema, KeepDeleted, Origin};
 use crate::store::catalogue::upkeep;
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::extents::flush;
-use crate::store::jobs::collect;
-use crate::store::jobs::compact;
-use crate::store::space::reserve;
-use crate::store::space::room;
+use crate::store::jobs::{collect, compact};
+use crate::store::space::{reserve, room};
 
 /// See [`crate::backend::Backend::purge`].
 pub fn purge_deleted(engine: &Engine, scope: &PurgeScope) -> Result<()> {

@@ -12,16 +12,11 @@ use crate::store::engine::Engine;
 use crate::store::engine::background::signals::SignalState;
 use crate::store::engine::changes::past;
 use crate::store::extents::flush;
-use crate::store::jobs::build;
-use crate::store::jobs::collect;
-use crate::store::jobs::compact;
-use crate::store::jobs::make_room;
-use crate::store::jobs::prefetch;
+use crate::store::jobs::{build, collect, compact, make_room, prefetch};
 use crate::store::options::Background;
 use crate::store::read::stats;
 use crate::store::recover::rescue;
-use crate::store::space::level;
-use crate::store::space::reserve;
+use crate::store::space::{level, reserve};
 
 /// What nobody has added to for so long,
 const IDLE: Duration = Duration::from_secs(30);

@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use super::runs::{File, Layout};
 use crate::env::Env;
 use crate::env::sync::Mutex;
 use crate::format::StoreId;
 use crate::journal::{Edit, Item, Journal, State, Unsaved};
 use crate::model::{Catalogue, FamilyId, FamilySchema};
 use crate::segment::{Cache, Caching, Segment};
-use crate::{Error, ErrorKind, Result};
-
-use super::runs::{File, Layout};
 use crate::store::health::progress::Progress;
+use crate::{Error, ErrorKind, Result};
 
 /// Numbers of files that are reserved at once.
 const NUMBERS: u64 = 1024;

@@ -3,10 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::store::engine::clock::Clock;
-use crate::store::engine::row_locks::{RowLocks, ValueLocks};
-use crate::store::secondary::entry;
-
 use super::{identity, lock};
 use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
@@ -18,6 +14,8 @@ use crate::store::catalogue::index_states::doubt_others;
 use crate::store::catalogue::tables::families_of;
 use crate::store::engine::background::chores::Chores;
 use crate::store::engine::background::signals::SignalState;
+use crate::store::engine::clock::Clock;
+use crate::store::engine::row_locks::{RowLocks, ValueLocks};
 use crate::store::engine::sizes::Sizes;
 use crate::store::engine::views::{Parts, Views};
 use crate::store::engine::{Engine, Given};
@@ -34,6 +32,7 @@ use crate::store::options::{Background, StoreOptions};
 use crate::store::recover::recovery;
 use crate::store::recover::recovery::Recovered;
 use crate::store::recover::write_again::write_again;
+use crate::store::secondary::entry;
 use crate::store::space::reserve;
 use crate::{Error, ErrorKind, Result};
 

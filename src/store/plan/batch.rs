@@ -13,8 +13,7 @@ use crate::model::{
     CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, Shared, StoredCell, TableSchema,
     Timestamp, ValueBytes, ValueRef,
 };
-use crate::store::cursor::lent::HERE;
-use crate::store::cursor::lent::no_tags;
+use crate::store::cursor::lent::{HERE, no_tags};
 use crate::store::engine::Engine;
 use crate::store::memory::memtable::MemCell;
 use crate::visibility::{self, VisibleCell};

@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use crate::backend::Event;
-use crate::model::{Cell, CellKind, FamilySchema, FileAttributes, FileChange, Qualifier, Tags, Timestamp, Value};
-use crate::model::{Origin, TableSchema};
+use crate::model::{
+    Cell, CellKind, FamilySchema, FileAttributes, FileChange, Origin, Qualifier, TableSchema, Tags, Timestamp, Value,
+};
 use crate::store::engine::Engine;
 
 /// A cell to be written.

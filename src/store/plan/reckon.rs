@@ -15,8 +15,7 @@ use crate::store::engine::family;
 use crate::store::engine::values::no_root;
 use crate::store::read::lookup;
 use crate::store::read::lookup::root_of;
-use crate::store::space::level;
-use crate::store::space::room;
+use crate::store::space::{level, room};
 use crate::{Error, ErrorKind, Result};
 
 /// How an Increment or Append makes its new cell.

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::format::key;
-use crate::model::{By, CellKind, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp, Value};
-use crate::model::{Catalogue, FamilyId};
+use crate::model::{
+    By, Catalogue, CellKind, FamilyId, FamilySchema, IndexColumn, IndexSchema, SeqNo, TableSchema, Tags, Timestamp,
+    Value,
+};
 use crate::store::engine::Engine;
 use crate::store::plan::batch::{Prepared, Ready};
 use crate::store::plan::planned::Planned;

@@ -4,9 +4,8 @@ use crate::Result;
 use crate::model::{By, FamilySchema, IndexColumn, IndexSchema, Qualifier, ReadSpec, TableSchema, TimeRange};
 use crate::store::cursor::snapshot::Snapshot;
 use crate::store::engine::Engine;
-use crate::store::read::get;
 use crate::store::read::lookup::read_reference;
-use crate::store::read::point;
+use crate::store::read::{get, point};
 
 /// A column that is looked at.
 struct Looked {

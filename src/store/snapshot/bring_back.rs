@@ -7,8 +7,9 @@ use crate::model::{Catalogue, FamilyId, Origin, TableName, TableState};
 use crate::store::catalogue::change::change_with;
 use crate::store::catalogue::dropped::drop_for_good;
 use crate::store::catalogue::index_states::doubt_others;
-use crate::store::catalogue::tables::families_of;
-use crate::store::catalogue::tables::{check_new_name, insert_table, new_family_id, new_table_id, no_namespace};
+use crate::store::catalogue::tables::{
+    check_new_name, families_of, insert_table, new_family_id, new_table_id, no_namespace,
+};
 use crate::store::engine::{Engine, known_table};
 use crate::store::secondary::entry;
 use crate::store::snapshot::snapshots;

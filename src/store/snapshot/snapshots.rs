@@ -6,12 +6,10 @@ use crate::backend::{Event, SnapshotInfo};
 use crate::journal::{Item, SnapshotRecord, State};
 use crate::model::{Catalogue, TableName};
 use crate::store::catalogue::tables::families_of;
-use crate::store::engine::edits;
-use crate::store::engine::{Engine, known_table};
+use crate::store::engine::{Engine, edits, known_table};
 use crate::store::extents::flush;
 use crate::store::open::opening::open_snapshot;
-use crate::store::space::backlog;
-use crate::store::space::room;
+use crate::store::space::{backlog, room};
 use crate::{Error, ErrorKind, Result};
 
 /// Longest name, bytes: that of a directory.

@@ -1,11 +1,10 @@
 //! Room in memory for what is written: the next memtable, and the wait for a flush.
 
+use super::{reserve, room};
 use crate::ErrorKind;
 use crate::Result;
 use crate::store::engine::Engine;
 use crate::store::options::Background;
-
-use super::{reserve, room};
 
 /// Frozen memtables at most; past it writers wait for the flush.
 const FROZEN: usize = 2;

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::store::engine::Engine;
 use crate::store::layout::runs::{Run, RunExtent};
-use crate::store::space::level;
-use crate::store::space::reserve;
-use crate::store::space::room;
+use crate::store::space::{level, reserve, room};
 use crate::{Error, ErrorKind, Result};
 
 /// Whether most of what a merge of `runs` reads stays for snapshots: it takes room, and makes none.

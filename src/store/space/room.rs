@@ -3,12 +3,10 @@
 //! First nothing is written that only takes room; then nothing is deleted either, before what was deleted so far has
 //! made room: what is in memory goes into extents, and the tables are compacted as on request.
 
+use crate::store::engine::Engine;
 use crate::store::engine::disk_room::Prospect;
 use crate::store::options::Background;
-use crate::store::space::level;
-use crate::store::space::reserve;
-
-use crate::store::engine::Engine;
+use crate::store::space::{level, reserve};
 use crate::{Error, ErrorKind, Result};
 
 /// A delete has room looked for so often. What is held by a reader, or is just being written, is found the next time.

@@ -3,8 +3,7 @@
 use super::*;
 use crate::backend::{CompactionKind, Directory, Existing, Leaves, PurgeScope, Restoration};
 use crate::store::extents::flush;
-use crate::store::jobs::build;
-use crate::store::jobs::compact;
+use crate::store::jobs::{build, compact};
 use crate::store::options::Broken;
 
 const ROWS: [&str; 6] = ["a", "b", "b\0c", "c", "d", "zz"];

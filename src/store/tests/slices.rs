@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::backend::CompactionKind::Major;
 use crate::backend::{Existing, Restoration};
-use crate::store::jobs::compact;
-use crate::store::jobs::make_room;
-use crate::store::space::level;
-use crate::store::space::reserve;
+use crate::store::jobs::{compact, make_room};
+use crate::store::space::{level, reserve};
 
 const ROWS: usize = 40;
 

@@ -3,8 +3,7 @@
 use super::rig::full;
 use super::*;
 use crate::backend::CompactionKind::Major;
-use crate::store::jobs::compact;
-use crate::store::jobs::make_room;
+use crate::store::jobs::{compact, make_room};
 use crate::store::space::reserve;
 
 fn reserved(env: &SimEnv) -> u64 {

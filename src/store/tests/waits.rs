@@ -6,9 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::Error;
 use crate::env::sync::{Instant, Limits, simulate, sleep, spawn};
-use crate::store::space::level;
-use crate::store::space::reserve;
-use crate::store::space::room;
+use crate::store::space::{level, reserve, room};
 
 const SEEDS: u64 = 20;
 

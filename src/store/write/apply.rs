@@ -7,10 +7,9 @@ use crate::backend::{Event, Versions};
 use crate::blob::Root;
 use crate::format::Codec;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, Condition, Durability, Mutated, Mutation, Origin, PutCell, RowMutations, SeqNo,
-    TableSchema, TimeRange, Timestamp, Value, ValueRef, Written, check_row, check_value_len,
+    CellInfo, CellKind, ColumnKey, Condition, Durability, Mutated, Mutation, Origin, Piece, PutCell, ReadSpec,
+    RowMutations, SeqNo, TableSchema, TimeRange, Timestamp, Value, ValueRef, Written, check_row, check_value_len,
 };
-use crate::model::{Piece, ReadSpec};
 use crate::query::condition_holds;
 use crate::store::engine::values::INLINE;
 use crate::store::engine::{Engine, family};
@@ -18,20 +17,13 @@ use crate::store::plan::batch::{Prepared, Ready, RowCell, Writing, without_repea
 use crate::store::plan::planned;
 use crate::store::plan::planned::Planned;
 use crate::store::plan::planner::{Lazily, Planner};
-use crate::store::read::get;
-use crate::store::read::lookup;
 use crate::store::read::lookup::root_of;
-use crate::store::read::point;
+use crate::store::read::{get, lookup, point};
 use crate::store::recover::rescue;
-use crate::store::secondary::constraint;
 use crate::store::secondary::constraint::Judged;
-use crate::store::secondary::entry;
 use crate::store::secondary::entry::Entry;
-use crate::store::secondary::unique;
-use crate::store::space::backlog;
-use crate::store::space::level;
-use crate::store::space::reserve;
-use crate::store::space::room;
+use crate::store::secondary::{constraint, entry, unique};
+use crate::store::space::{backlog, level, reserve, room};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a spilled value that are read at once.

@@ -23,10 +23,8 @@ use crate::store::extents::gathered::{Gathered, GatheredCell};
 use crate::store::plan::planned::timed;
 use crate::store::plan::planner::given_time;
 use crate::store::recover::rescue;
-use crate::store::space::backlog;
-use crate::store::space::room;
-use crate::store::write::apply;
-use crate::store::write::many;
+use crate::store::space::{backlog, room};
+use crate::store::write::{apply, many};
 use crate::{Error, ErrorKind, Result};
 
 /// Loads that are open at once; an import has two.

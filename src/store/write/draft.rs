@@ -9,8 +9,7 @@ use crate::model::{CellInfo, Draft, TableName, Value, Written};
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::read::lookup::root_of;
-use crate::store::space::level;
-use crate::store::space::room;
+use crate::store::space::{level, room};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes that all drafts may hold which are in no chunk yet; past it each puts them there at once.

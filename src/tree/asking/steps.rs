@@ -11,16 +11,14 @@ use crate::model::{TableName, Timestamp};
 use crate::query::RowQuery;
 use crate::tree::base::Tree;
 use crate::tree::found::{absent, wrong_timestamp};
-use crate::tree::named;
 use crate::tree::names::escape::{Level, NAME_MAX, Parsed, Spelling};
 use crate::tree::names::keys::no_short_name;
-use crate::tree::names::shortened::find_qualifier;
-use crate::tree::names::shortened::find_row;
+use crate::tree::names::shortened::{find_qualifier, find_row};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
-use crate::tree::stored;
 use crate::tree::view::View;
+use crate::tree::{named, stored};
 
 /// What a name stands for that is a step, an argument, or part of an answer; `None`: it is none of these.
 pub(in crate::tree) fn asked_target(tree: &Tree, dir: &NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::list::{FIRST, position, version_cursor};
-use super::places::is_readable;
-use super::places::version_name;
+use super::places::{is_readable, version_name};
 use crate::Result;
 use crate::model::{CellInfo, ColumnKey, Qualifier};
 use crate::spill::join_key;

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use crate::Result;
 use crate::model::{CellInfo, ColumnKey, TableName};
 use crate::tree::base::Tree;
-use crate::tree::found::key_text;
-use crate::tree::found::{Facts, absent, wrong_timestamp};
+use crate::tree::found::{Facts, absent, key_text, wrong_timestamp};
 use crate::tree::history::judge::version;
-use crate::tree::named;
 use crate::tree::named::{family_named, namespace_target, root_target};
 use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, WaitingPlace};
 use crate::tree::schema::texts as schema;
-use crate::tree::stored;
 use crate::tree::view::View;
+use crate::tree::{named, stored};
 
 /// The namespace that the history does not have: it only describes the store.
 const SYSTEM: &str = "hbase";

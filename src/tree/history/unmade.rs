@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::env::sync::Mutex;
-
 use crate::model::TableName;
 use crate::tree::place::{FreeMap, SchemaPlace};
 
