@@ -134,6 +134,8 @@ fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
     (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
     store.flush(None).unwrap();
     reserve::restore_reserve(&store.engine).unwrap();
+    let of_merges = || env_bytes(&env, "/store/reserve.last".as_ref()).len();
+    let before = of_merges();
     for round in 0..10 {
         env.fill_disk(disk);
         // What is given back is taken before it is used.
@@ -142,6 +144,7 @@ fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
             Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
         });
         assert_eq!(merged.unwrap_err().kind, ErrorKind::NoSpace);
+        assert!(of_merges() > before / 5, "{} of {before} bytes are left to flushes", of_merges());
         (0..20).for_each(|n| unlink(&store, &row(round * 20 + n), "q"));
         env.fill_disk(disk);
         store.flush(None).unwrap();
