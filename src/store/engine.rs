@@ -35,7 +35,7 @@ use self::tracks::Tracks;
 use self::uploads::Uploads;
 use self::values::Values;
 use self::views::Views;
-use super::cursor::snapshot::Snapshot;
+use super::cursor::view::ReadView;
 use super::cursor::walk::Cursor;
 use super::health::damage::Met;
 use super::health::progress::Progress;
@@ -166,8 +166,8 @@ impl Engine {
     }
 
     /// What a read that starts now sees.
-    pub fn snapshot(&self) -> Snapshot {
-        self.views.snapshot()
+    pub fn view(&self) -> ReadView {
+        self.views.open()
     }
 
     /// The memtables of now.
@@ -181,8 +181,8 @@ impl Engine {
     }
 
     /// A cursor over the row of a family.
-    pub fn row_cursor(&self, snapshot: &Snapshot, family: FamilyId, prefix: &[u8], first: usize) -> Result<Cursor> {
-        Cursor::new(snapshot, family, prefix, key::prefix_end(prefix), first)
+    pub fn row_cursor(&self, view: &ReadView, family: FamilyId, prefix: &[u8], first: usize) -> Result<Cursor> {
+        Cursor::new(view, family, prefix, key::prefix_end(prefix), first)
     }
 
     /// Another layout, and other memtables with it, in one step.

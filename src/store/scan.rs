@@ -12,13 +12,13 @@ use crate::format::key;
 use crate::model::{FamilySchema, Results, RowKey, RowResult, Scan, TakePiece};
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step};
 use crate::store::cursor::row_cells::{SharedCursor, SharedRow};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
 use crate::store::read::get::{Loader, last_row};
 use crate::store::read::lean::LeanRow;
-use crate::store::read::point::SNAPSHOT_ROWS;
+use crate::store::read::point::VIEW_ROWS;
 use crate::store::secondary::lookup::{Bound, Bounds, LookUp};
 
 /// A family that is read, and where its cursor is.
@@ -39,9 +39,9 @@ struct Scanner<'s> {
     by: Option<LookUp>,
     /// Only rows after (before, if reversed) this one.
     passed: Option<RowKey>,
-    /// Rows since the snapshot was taken.
+    /// Rows since the view was taken.
     looked: usize,
-    snapshot: Snapshot,
+    view: ReadView,
     ready: VecDeque<RowResult>,
     ended: bool,
 }
@@ -70,8 +70,8 @@ fn scanner<'e>(engine: &'e Engine, scan: &Scan) -> Result<Scanner<'e>> {
         skip_to(&mut scan, hint);
     }
     let lanes = query.families().map(|schema| Lane { family: schema.clone(), cursor: None }).collect();
-    let snapshot = engine.snapshot();
-    snapshot.check_doubt()?;
+    let view = engine.view();
+    view.check_doubt()?;
     Ok(Scanner {
         engine,
         scan,
@@ -80,8 +80,8 @@ fn scanner<'e>(engine: &'e Engine, scan: &Scan) -> Result<Scanner<'e>> {
         query,
         lanes,
         passed: None,
-        looked: SNAPSHOT_ROWS,
-        snapshot,
+        looked: VIEW_ROWS,
+        view,
         ready: VecDeque::new(),
         ended: false,
     })
@@ -128,9 +128,9 @@ impl<'s> Scanner<'s> {
 
     /// Looks at one more row; after many with what is stored then.
     fn renew(&mut self) {
-        if self.looked >= SNAPSHOT_ROWS {
+        if self.looked >= VIEW_ROWS {
             self.looked = 0;
-            self.snapshot = self.engine.snapshot();
+            self.view = self.engine.view();
             self.lanes.iter_mut().for_each(|lane| lane.cursor = None);
             self.by.iter_mut().for_each(LookUp::renew);
         }
@@ -144,7 +144,7 @@ impl<'s> Scanner<'s> {
         }
         // What an index names lies here and there.
         let first = if self.by.as_ref().is_some_and(|by| !by.is_of_table()) { 16 } else { 64 };
-        let cursor = Cursor::new(&self.snapshot, self.lanes[at].family.id, lower, self.upper(), first)?;
+        let cursor = Cursor::new(&self.view, self.lanes[at].family.id, lower, self.upper(), first)?;
         let cursor = Arc::new(Mutex::new(cursor));
         self.lanes[at].cursor = Some(Arc::clone(&cursor));
         Ok(cursor)
@@ -156,7 +156,7 @@ impl<'s> Scanner<'s> {
             self.renew();
             let row = self.next_candidate()?;
             let (Some(row), Some(by)) = (&row, &self.by) else { return Ok(row) };
-            if by.gate.admits(self.engine, &self.snapshot, row)? {
+            if by.gate.admits(self.engine, &self.view, row)? {
                 return Ok(Some(row.clone()));
             }
             self.passed = Some(row.clone());
@@ -166,7 +166,7 @@ impl<'s> Scanner<'s> {
     /// The next row that has a stored cell, or an entry in an index.
     fn next_candidate(&mut self) -> Result<Option<RowKey>> {
         if let Some(mut by) = self.by.take() {
-            let found = by.next(&self.snapshot, self.bounds());
+            let found = by.next(&self.view, self.bounds());
             let is_of_table = self.by.insert(by).is_of_table();
             if !is_of_table {
                 return found;
@@ -195,11 +195,11 @@ impl<'s> Scanner<'s> {
         let mut greatest = None;
         for lane in &self.lanes {
             let (lower, upper) = (self.lower(), self.upper());
-            greatest = greatest.max(last_row(&self.snapshot, lane.family.id, &lower, &upper)?);
+            greatest = greatest.max(last_row(&self.view, lane.family.id, &lower, &upper)?);
         }
         let Some(row) = &greatest else { return Ok(None) };
         for lane in &mut self.lanes {
-            let cursor = self.engine.row_cursor(&self.snapshot, lane.family.id, &key::row_prefix(row), 16)?;
+            let cursor = self.engine.row_cursor(&self.view, lane.family.id, &key::row_prefix(row), 16)?;
             lane.cursor = Some(Arc::new(Mutex::new(cursor)));
         }
         Ok(greatest)
@@ -240,18 +240,16 @@ impl<'s> Scanner<'s> {
 
     fn read_row(&mut self, row: &[u8], emit: TakePiece<'_>) -> Result<Step> {
         let lanes = &self.lanes;
-        let (engine, snapshot) = (self.engine, &self.snapshot);
+        let (engine, view) = (self.engine, &self.view);
         let mut open = |family: &FamilySchema| {
             let prefix = key::row_prefix(row);
             let lane = lanes.iter().find(|lane| lane.family.id == family.id).and_then(|lane| lane.cursor.as_ref());
             Ok(match lane {
                 Some(cursor) => SharedRow::new(cursor, prefix),
-                None => {
-                    SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(snapshot, family.id, &prefix, 16)?)), prefix)
-                }
+                None => SharedRow::new(&Arc::new(Mutex::new(engine.row_cursor(view, family.id, &prefix, 16)?)), prefix),
             })
         };
-        let loader = &mut Loader(engine, snapshot);
+        let loader = &mut Loader(engine, view);
         self.query.read_row(RowRequest { row, open: &mut open, loader, emit })
     }
 }

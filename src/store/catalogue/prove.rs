@@ -136,25 +136,18 @@ fn broken_stored(
     let mut from = Vec::new();
     loop {
         engine.go_on()?;
-        let snapshot = engine.snapshot();
-        let mut cursor = Cursor::new(&snapshot, family.id, &from, FAR, 1024)?;
+        let view = engine.view();
+        let mut cursor = Cursor::new(&view, family.id, &from, FAR, 1024)?;
         for _ in 0..ROWS {
             let Some(key) = cursor.key() else { return Ok(()) };
             let prefix = key::row_prefix_len(key).map(|len| key[..len].to_vec());
             let Some((prefix, row)) = prefix.and_then(|prefix| key::row_of(&prefix).map(|row| (prefix, row))) else {
                 return Err(Error::new(ErrorKind::Corrupt, "a stored cell has a key that is none"));
             };
-            constraint::broken_in(
-                engine,
-                &snapshot,
-                (table, family),
-                (&row, &mut cursor),
-                &constraints,
-                &mut |what| {
-                    told.push(what);
-                    told.len() < TOLD
-                },
-            )?;
+            constraint::broken_in(engine, &view, (table, family), (&row, &mut cursor), &constraints, &mut |what| {
+                told.push(what);
+                told.len() < TOLD
+            })?;
             if told.len() >= TOLD {
                 return Ok(());
             }

@@ -17,7 +17,7 @@ use crate::model::{
     CellKind, CheckEvent, FamilySchema, Finding, IndexColumn, IndexSchema, SeqNo, Severity, TableSchema, Tags,
     ValueBytes, to_string_binary,
 };
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::layout::far::FAR;
 use crate::store::layout::runs::{File, Layout};
@@ -34,7 +34,7 @@ pub(super) fn as_stored(
     state: &Arc<State>,
     files: &[Arc<File>],
     (env, dir, store): (&dyn Env, &Path, &StoreId),
-) -> Result<Snapshot> {
+) -> Result<ReadView> {
     let families = state.catalogue.stored_families().map(|family| family.id);
     let unknown = |number| {
         let segment = Err(Error::new(ErrorKind::Corrupt, format!("segment {number} is not there")));
@@ -55,16 +55,16 @@ pub(super) fn as_stored(
         }
     }
     let tables = Arc::new(Memtables { active: Arc::new(active), frozen: Vec::new() });
-    Ok(Snapshot { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() })
+    Ok(ReadView { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() })
 }
 
 impl Checker<'_> {
     /// Tells of rows that an index lacks which is believed to have them all.
-    pub fn entries(&mut self, snapshot: &Snapshot, blobs: &Blobs) -> Result<()> {
-        let catalogue = Arc::clone(&snapshot.layout.state.catalogue);
+    pub fn entries(&mut self, view: &ReadView, blobs: &Blobs) -> Result<()> {
+        let catalogue = Arc::clone(&view.layout.state.catalogue);
         for table in catalogue.tables.values() {
             for index in table.indexes.values().filter(|index| index.is_complete()) {
-                match self.entries_of_index(snapshot, blobs, (table, index)) {
+                match self.entries_of_index(view, blobs, (table, index)) {
                     // It is told where blocks, chunks and the log are checked.
                     Err(e) if e.kind == ErrorKind::Corrupt => {}
                     done => done?,
@@ -76,13 +76,13 @@ impl Checker<'_> {
 
     fn entries_of_index(
         &mut self,
-        snapshot: &Snapshot,
+        view: &ReadView,
         blobs: &Blobs,
         (table, index): (&TableSchema, &IndexSchema),
     ) -> Result<()> {
         let Some(column) = index.columns.first() else { return Ok(()) };
         let Some(family) = table.families.get(&column.family) else { return Ok(()) };
-        let Some(runs) = snapshot.layout.runs(family.id) else { return Ok(()) };
+        let Some(runs) = view.layout.runs(family.id) else { return Ok(()) };
         let mut cursor = Cursor::of_runs(family.id, &runs.runs, &[], FAR)?;
         let mut missing = 0;
         while let Some(key) = cursor.key() {
@@ -97,7 +97,7 @@ impl Checker<'_> {
             cursor.seek(&column_prefix)?;
             while cursor.key().is_some_and(|key| key < end.as_slice()) {
                 if let Some(value) = first_bytes(&mut cursor, blobs)?
-                    && !has_entry(snapshot, &index.entries, &value, &row)?
+                    && !has_entry(view, &index.entries, &value, &row)?
                 {
                     missing += 1;
                     if missing <= TOLD {
@@ -157,7 +157,7 @@ fn first_bytes(cursor: &mut Cursor, blobs: &Blobs) -> Result<Option<Vec<u8>>> {
     Ok(Some(cut(&bytes).to_vec()))
 }
 
-fn has_entry(snapshot: &Snapshot, entries: &FamilySchema, value: &[u8], row: &[u8]) -> Result<bool> {
+fn has_entry(view: &ReadView, entries: &FamilySchema, value: &[u8], row: &[u8]) -> Result<bool> {
     let prefix = key::column_prefix(&key::row_prefix(&entry_row(value)), row);
-    Ok(Cursor::new(snapshot, entries.id, &prefix, key::prefix_end(&prefix), 1)?.key().is_some())
+    Ok(Cursor::new(view, entries.id, &prefix, key::prefix_end(&prefix), 1)?.key().is_some())
 }

@@ -270,7 +270,7 @@ pub fn check_open(engine: &Engine, tell: &mut Tell<'_>) -> Result<CheckSummary> 
         tell_lost(&mut checker, &**env, dir)?;
         // Memtables and files are held, so that nothing goes while it is looked at. Order: the memtables first: what
         // is flushed in between is in both.
-        let snapshot = engine.snapshot();
+        let snapshot = engine.view();
         let tables = Arc::clone(&snapshot.tables);
         let (state, files) = engine.structure.held();
         checker.name_by(&state);

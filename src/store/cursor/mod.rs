@@ -6,7 +6,7 @@ pub(super) mod lent;
 pub(super) mod looks;
 pub(super) mod row_cells;
 pub(super) mod row_place;
-pub(super) mod snapshot;
+pub(super) mod view;
 pub(super) mod walk;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::lane::Copied;
 use super::row_place::RowPlace;
-use super::snapshot::Snapshot;
+use super::view::ReadView;
 use super::walk::Cursor;
 use crate::format::key::{self, common};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
@@ -30,7 +30,7 @@ fn some_keys() -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
     })
 }
 
-fn snapshot(cells: &[(usize, Vec<u8>)]) -> Snapshot {
+fn view(cells: &[(usize, Vec<u8>)]) -> ReadView {
     let tables: Vec<Arc<Memtable>> = (0..4).map(|_| Arc::default()).collect();
     for (table, key) in cells {
         let put_key = |out: &mut Vec<u8>| out.extend_from_slice(key);
@@ -39,7 +39,7 @@ fn snapshot(cells: &[(usize, Vec<u8>)]) -> Snapshot {
     let frozen = tables[1..].iter().map(|table| Frozen { table: Arc::clone(table), last: SeqNo(0) }).collect();
     let tables = Arc::new(Memtables { active: Arc::clone(&tables[0]), frozen });
     let layout = Arc::new(Layout::default());
-    Snapshot { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() }
+    ReadView { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +59,10 @@ proptest! {
     #[test]
     fn lanes_are_merged_in_order(cells in some_keys(), moves in some_moves(), by_rows: bool) {
         let copied = if by_rows { Copied::FirstOfRow } else { Copied::All };
-        let snapshot = snapshot(&cells);
+        let view = view(&cells);
         let mut sorted: Vec<Vec<u8>> = cells.into_iter().map(|(_, key)| key).collect();
         sorted.sort();
-        let mut cursor = Cursor::copying(&snapshot, (FAMILY, copied), b"", FAR, 3).unwrap();
+        let mut cursor = Cursor::copying(&view, (FAMILY, copied), b"", FAR, 3).unwrap();
         let mut rest = sorted.as_slice();
         let mut row = RowPlace::default();
         for one in moves {

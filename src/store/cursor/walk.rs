@@ -9,7 +9,7 @@ use super::front::Front;
 use super::lane::{Copied, Lane, MemoryLane, RunLane};
 use super::lent::{Lent, no_tags};
 use super::looks::Looks;
-use super::snapshot::{Snapshot, in_doubt};
+use super::view::{ReadView, in_doubt};
 use crate::Result;
 use crate::format::key;
 use crate::model::{CellKind, FamilyId, Generation, SeqNo, StoredCell, Tags, Tombstone};
@@ -38,22 +38,22 @@ impl Cursor {
     /// The cells of a family in `[from, end)`; the first page of a memtable has `first` cells at most.
     ///
     /// Errors: while it is not known what was lost, as all that walk over columns or rows.
-    pub fn new(snapshot: &Snapshot, family: FamilyId, from: &[u8], end: impl Into<End>, first: usize) -> Result<Self> {
-        Self::copying(snapshot, (family, Copied::All), from, end, first)
+    pub fn new(view: &ReadView, family: FamilyId, from: &[u8], end: impl Into<End>, first: usize) -> Result<Self> {
+        Self::copying(view, (family, Copied::All), from, end, first)
     }
 
     /// As [`Cursor::new`]; what is copied of a memtable beforehand is said.
     pub fn copying(
-        snapshot: &Snapshot,
+        view: &ReadView,
         (family, copied): (FamilyId, Copied),
         from: &[u8],
         end: impl Into<End>,
         first: usize,
     ) -> Result<Self> {
-        snapshot.check_doubt()?;
+        view.check_doubt()?;
         let reading = if first > 16 { Reading::Walk } else { Reading::Point };
-        let mut cursor = Self::of_memtables(snapshot, (family, copied), from, end, first)?;
-        if let Some(runs) = snapshot.layout.runs(family) {
+        let mut cursor = Self::of_memtables(view, (family, copied), from, end, first)?;
+        if let Some(runs) = view.layout.runs(family) {
             for run in &runs.runs {
                 cursor.add_run(run, from, reading)?;
             }
@@ -64,26 +64,26 @@ impl Cursor {
 
     /// As [`Cursor::new`], of the memtables alone.
     pub fn in_memory(
-        snapshot: &Snapshot,
+        view: &ReadView,
         family: FamilyId,
         from: &[u8],
         end: impl Into<End>,
         first: usize,
     ) -> Result<Self> {
-        Self::of_memtables(snapshot, (family, Copied::All), from, end, first)
+        Self::of_memtables(view, (family, Copied::All), from, end, first)
     }
 
     fn of_memtables(
-        snapshot: &Snapshot,
+        view: &ReadView,
         (family, copied): (FamilyId, Copied),
         from: &[u8],
         end: impl Into<End>,
         first: usize,
     ) -> Result<Self> {
-        let read_point = snapshot.read_point;
+        let read_point = view.read_point;
         let mut cursor = Self::empty(family, end.into(), read_point);
-        cursor.looks = Looks::counted_by(&snapshot.looks);
-        for table in snapshot.tables.of(family) {
+        cursor.looks = Looks::counted_by(&view.looks);
+        for table in view.tables.of(family) {
             let mut lane = MemoryLane::new(table, copied, from, first);
             lane.fill(&cursor.end, read_point);
             cursor.add(Lane::Memory(Box::new(lane)));
@@ -129,9 +129,9 @@ impl Cursor {
     /// Where a column's first cell stands in front: older runs are left out that cannot have it.
     ///
     /// Errors: what was lost may have been newer.
-    pub fn first_of(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
-        let cursor = Self::first_found(snapshot, family, row, column)?;
-        match snapshot.doubt {
+    pub fn first_of(view: &ReadView, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        let cursor = Self::first_found(view, family, row, column)?;
+        match view.doubt {
             Some(upto) if !cursor.is_settled(upto) => Err(in_doubt(upto)),
             _ => Ok(cursor),
         }
@@ -149,9 +149,9 @@ impl Cursor {
         seq > upto && hides
     }
 
-    fn first_found(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
-        let mut cursor = Self::in_memory(snapshot, family, column, key::prefix_end(column), 1)?;
-        let Some(runs) = snapshot.layout.runs(family) else { return Ok(cursor) };
+    fn first_found(view: &ReadView, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        let mut cursor = Self::in_memory(view, family, column, key::prefix_end(column), 1)?;
+        let Some(runs) = view.layout.runs(family) else { return Ok(cursor) };
         for (at, run) in runs.runs.iter().enumerate().rev() {
             let found = cursor.key().and_then(key::decode_suffix).map(|(timestamp, ..)| timestamp);
             if found.is_some_and(|found| runs.runs[..=at].iter().all(|older| older.greatest < found)) {
@@ -166,12 +166,12 @@ impl Cursor {
 
     /// The cells of a row that decide about a column: all of it, and the row's tombstones of the family; others may be
     /// among them.
-    pub fn of_column(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
-        if snapshot.doubt.is_some() {
-            Self::first_of(snapshot, family, row, column)?;
+    pub fn of_column(view: &ReadView, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Self> {
+        if view.doubt.is_some() {
+            Self::first_of(view, family, row, column)?;
         }
-        let mut cursor = Self::in_memory(snapshot, family, row, key::prefix_end(row), 16)?;
-        for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+        let mut cursor = Self::in_memory(view, family, row, key::prefix_end(row), 16)?;
+        for run in view.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
             let needed =
                 |extent: &Extent| Ok(extent.may_hold_column(row, column)? || extent.may_hold_family_tombstone(row)?);
             if run.may_hold(row, &needed)? {

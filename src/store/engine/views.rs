@@ -7,7 +7,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use crate::env::sync::Mutex;
 use crate::model::SeqNo;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::layout::runs::Layout;
 use crate::store::memory::memtable::{Frozen, Memtable, Memtables};
 
@@ -23,7 +23,7 @@ pub struct Views {
     /// Replaced with nothing written meanwhile.
     parts: ArcSwap<Parts>,
     read_point: AtomicU64,
-    /// See [`Snapshot::doubt`].
+    /// See [`ReadView::doubt`].
     doubt: Option<SeqNo>,
     /// Cells that reads have looked at since the store was opened.
     looks: Arc<AtomicU64>,
@@ -44,12 +44,12 @@ impl Views {
     }
 
     /// What a read that starts now sees.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn open(&self) -> ReadView {
         let parts = self.parts.load();
         // Order: after the parts: what these lack was written after all that is in them.
         let read_point = SeqNo(self.read_point.load(Ordering::Acquire));
         let (tables, layout) = (Arc::clone(&parts.tables), Arc::clone(&parts.layout));
-        Snapshot { read_point, tables, layout, doubt: self.doubt, looks: Arc::clone(&self.looks) }
+        ReadView { read_point, tables, layout, doubt: self.doubt, looks: Arc::clone(&self.looks) }
     }
 
     /// The parts of now, for a moment.

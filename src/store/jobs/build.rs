@@ -1,7 +1,7 @@
 //! Building a secondary index of a table that has data, while writers go on.
 //!
 //! From the edit on that declares the index, every put writes its entry. The builder walks over what is stored, from a
-//! snapshot that is later than that, stores entries of it, and says so in the catalogue once they are on the disk. Many of
+//! view that is later than that, stores entries of it, and says so in the catalogue once they are on the disk. Many of
 //! them go past the log, sorted, as extents. What stops in between begins anew: entries that are there already make no more
 //! of them.
 
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::store::catalogue::change::change_catalogue;
 use crate::store::catalogue::index_states::index_with;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
@@ -39,7 +39,7 @@ use crate::{Error, ErrorKind, Result};
 const BATCH: usize = 1000;
 /// Of a memtable: so many bytes of entries go past it.
 const PAST: u64 = 8;
-/// Rows after which a new snapshot is taken, so that memtables and files can go.
+/// Rows after which a new view is taken, so that memtables and files can go.
 const ROWS: u64 = 4096;
 
 /// Is given what entries have of the values that a row has in a column, and the row.
@@ -129,7 +129,7 @@ fn put_entries(engine: &Engine, table: &TableSchema, index: &IndexSchema) -> Res
     let Some(family) = table.families.get(&column.family) else { return Ok(()) };
     let (mut from, mut passed) = (Vec::new(), 0);
     let mut entries = Gathered::default();
-    let all = engine.snapshot().rows_of_runs(family.id).max().unwrap_or(0).max(1);
+    let all = engine.view().rows_of_runs(family.id).max().unwrap_or(0).max(1);
     while let Some(next) = walk(engine, family, &column.qualifier, &from, &mut |values, row| {
         values.iter().for_each(|value| entries.hold(&index.entries, Tags::default(), &entry_key(value, row), &[]));
         if entries.is_full() {
@@ -153,8 +153,8 @@ fn walk(
     from: &[u8],
     take: TakeValues<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    let snapshot = engine.snapshot();
-    let mut cursor = Cursor::new(&snapshot, family.id, from, FAR, 1024)?;
+    let view = engine.view();
+    let mut cursor = Cursor::new(&view, family.id, from, FAR, 1024)?;
     for _ in 0..ROWS {
         let Some(key) = cursor.key() else { return Ok(None) };
         let Some(len) = key::row_prefix_len(key) else { return Err(no_key()) };
@@ -163,7 +163,7 @@ fn walk(
         let column = key::column_prefix(&prefix, qualifier);
         cursor.seek(&column)?;
         let mut values = BTreeSet::new();
-        stale::each_first_bytes_at(engine, &snapshot, &mut cursor, (&column, len), &mut |value| {
+        stale::each_first_bytes_at(engine, &view, &mut cursor, (&column, len), &mut |value| {
             values.insert(cut(value).to_vec());
             true
         })?;
@@ -220,8 +220,8 @@ fn judge(engine: &Engine, table: &TableSchema, index: &IndexSchema) -> Result<In
     drop(engine.turns.declare());
     let (mut from, mut last): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
     loop {
-        let snapshot = engine.snapshot();
-        let mut cursor = Cursor::new(&snapshot, index.entries.id, &from, FAR, 1024)?;
+        let view = engine.view();
+        let mut cursor = Cursor::new(&view, index.entries.id, &from, FAR, 1024)?;
         let mut looked = 0;
         while let Some(key) = cursor.key() {
             looked += 1;
@@ -233,12 +233,12 @@ fn judge(engine: &Engine, table: &TableSchema, index: &IndexSchema) -> Result<In
             if let (Some((value, row)), Some(end)) = (next, end) {
                 // A long value has a whole entry; those of other columns have none.
                 let may_be_long = value.len() == CUT || index.columns.len() > 1;
-                if may_be_long && let Some(text) = too_long(engine, &snapshot, (table, index), &row)? {
+                if may_be_long && let Some(text) = too_long(engine, &view, (table, index), &row)? {
                     return Ok(IndexState::Twofold(text));
                 }
                 // One entry of a value shares it with nobody.
                 let is_shared = last.replace(end.clone()) == Some(end);
-                if is_shared && let Some(text) = twice(engine, &snapshot, (table, index), &row)? {
+                if is_shared && let Some(text) = twice(engine, &view, (table, index), &row)? {
                     return Ok(IndexState::Twofold(text));
                 }
             }
@@ -255,11 +255,11 @@ fn judge(engine: &Engine, table: &TableSchema, index: &IndexSchema) -> Result<In
 /// Whether a row that is in the index has a value that is longer than writers may put one, in a sentence.
 fn too_long(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (table, index): (&TableSchema, &IndexSchema),
     row: &[u8],
 ) -> Result<Option<String>> {
-    let Some(cells) = newest_of(engine, snapshot, (table, index), row)? else { return Ok(None) };
+    let Some(cells) = newest_of(engine, view, (table, index), row)? else { return Ok(None) };
     let long = index.columns.iter().zip(&cells).find(|(_, cell)| cell.len() > INLINE);
     Ok(long.map(|(IndexColumn { family, qualifier }, cell)| {
         let (row, qualifier, len) = (to_string_binary(row), to_string_binary(qualifier), cell.len());
@@ -272,13 +272,13 @@ fn too_long(
 /// What a row has in the columns of an index; `None`: not in all of them.
 fn newest_of(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (table, index): (&TableSchema, &IndexSchema),
     row: &[u8],
 ) -> Result<Option<Vec<CellInfo>>> {
     let newest = |column: &IndexColumn| {
         let Some(family) = table.families.get(&column.family) else { return Ok(None) };
-        point::newest_in(engine, snapshot, family, row, &column.qualifier, TimeRange::ALL)
+        point::newest_in(engine, view, family, row, &column.qualifier, TimeRange::ALL)
     };
     index.columns.iter().map(newest).collect()
 }
@@ -286,14 +286,14 @@ fn newest_of(
 /// Whether a row shares its values with another, in a sentence.
 fn twice(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (table, index): (&TableSchema, &IndexSchema),
     row: &[u8],
 ) -> Result<Option<String>> {
-    let Some(cells) = newest_of(engine, snapshot, (table, index), row)? else { return Ok(None) };
-    let read = |cell: &CellInfo| read_reference(engine, snapshot, &cell.value, 0, INLINE as usize);
+    let Some(cells) = newest_of(engine, view, (table, index), row)? else { return Ok(None) };
+    let read = |cell: &CellInfo| read_reference(engine, view, &cell.value, 0, INLINE as usize);
     let values = cells.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let other = unique::find_holder(engine, snapshot, (table, index), &values, &|other| other != row)?;
+    let other = unique::find_holder(engine, view, (table, index), &values, &|other| other != row)?;
     Ok(other.map(|other| {
         let (one, other) = if other.as_slice() < row { (other.as_slice(), row) } else { (row, other.as_slice()) };
         format!("rows {} and {} have {}", to_string_binary(one), to_string_binary(other), shown(&values))

@@ -12,7 +12,7 @@ use crate::model::{
     Timestamp, Tombstone, Value, check_value_len,
 };
 use crate::segment::Reading;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::store::read::point;
@@ -22,10 +22,10 @@ use crate::{Error, ErrorKind, Result};
 /// How far in the future an explicit timestamp may lie, in milliseconds.
 const SLOP: &str = "hbase.hregion.keyvalue.timestamp.slop.millisecs";
 
-/// A snapshot of a store; it is taken when something is looked for: most writes look for nothing.
+/// A view of a store; it is taken when something is looked for: most writes look for nothing.
 pub struct Lazily<'e> {
     engine: &'e Engine,
-    taken: OnceCell<Snapshot>,
+    taken: OnceCell<ReadView>,
 }
 
 impl<'e> Lazily<'e> {
@@ -36,17 +36,17 @@ impl<'e> Lazily<'e> {
 }
 
 impl Deref for Lazily<'_> {
-    type Target = Snapshot;
+    type Target = ReadView;
 
-    fn deref(&self) -> &Snapshot {
-        self.taken.get_or_init(|| self.engine.snapshot())
+    fn deref(&self) -> &ReadView {
+        self.taken.get_or_init(|| self.engine.view())
     }
 }
 
 /// Turns mutations of one row into cells.
 pub struct Planner<'a> {
     pub engine: &'a Engine,
-    pub snapshot: Lazily<'a>,
+    pub view: Lazily<'a>,
     pub table: &'a TableSchema,
     pub row: &'a [u8],
     /// The clock, read after the lock was taken.
@@ -121,7 +121,7 @@ impl<'a> Planner<'a> {
     }
 
     pub fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
-        point::newest_in(self.engine, &self.snapshot, family, self.row, qualifier, range)
+        point::newest_in(self.engine, &self.view, family, self.row, qualifier, range)
     }
 
     /// `time`, but later than everything stored in the column and every tombstone of its family.
@@ -150,8 +150,8 @@ impl<'a> Planner<'a> {
     /// The cells with a prefix; those of runs only that have any that is not before `time`.
     fn late_cursor(&self, family: &FamilySchema, prefix: &[u8], time: Timestamp, first: usize) -> Result<Cursor> {
         let end = key::prefix_end(prefix);
-        let mut cursor = Cursor::in_memory(&self.snapshot, family.id, prefix, end, first)?;
-        for run in self.snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
+        let mut cursor = Cursor::in_memory(&self.view, family.id, prefix, end, first)?;
+        for run in self.view.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
             if run.greatest >= time {
                 cursor = cursor.with_run(run, prefix, Reading::Point)?;
             }
@@ -266,7 +266,7 @@ impl<'a> Planner<'a> {
     /// The timestamp of the n-th newest visible version; the clock if there are fewer.
     fn nth_newest(&self, family: &FamilySchema, qualifier: &Qualifier, nth: usize) -> Result<Timestamp> {
         let prefix = key::row_prefix(self.row);
-        let mut cursor = self.engine.row_cursor(&self.snapshot, family.id, &prefix, 16)?;
+        let mut cursor = self.engine.row_cursor(&self.view, family.id, &prefix, 16)?;
         let columns = BTreeSet::from([qualifier.clone()]);
         let plain = ReadRules::plain(&family.rules, self.now);
         let rules = ReadRules { columns: Some(&columns), max_versions: nth as u32, ..plain };

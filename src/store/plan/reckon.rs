@@ -96,10 +96,10 @@ fn new_value(
     let Delta::Behind(bytes) = delta else { return Ok(Value::Bytes(old_and(planner, old, delta)?)) };
     let engine = planner.engine;
     planner.check_len(family, qualifier, old.map_or(0, CellInfo::len).saturating_add(bytes.len() as u64))?;
-    let root = old.map(|cell| root_of(&planner.snapshot, &cell.value)).transpose()?.flatten();
+    let root = old.map(|cell| root_of(&planner.view, &cell.value)).transpose()?.flatten();
     let Some(root) = root else { return Ok(Value::Bytes(old_and(planner, old, delta)?)) };
     room::check_reserve(engine, bytes.len() as u64)?;
-    // What it has in common with the old one is live as long as the planner's snapshot.
+    // What it has in common with the old one is live as long as the planner's view.
     let root = Root::decode(&root).ok_or_else(no_root)?;
     let codec = Codec::of(family.rules.compression);
     let new = engine.values.blobs.append(&root, bytes, codec).inspect_err(|e| {

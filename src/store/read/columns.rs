@@ -25,7 +25,7 @@ pub fn list_columns(
 ) -> Result<Vec<(Qualifier, CellInfo)>> {
     let catalogue = engine.catalogue.load();
     let family = family(engine.table(&catalogue, table)?, name)?;
-    let (snapshot, now) = (engine.snapshot(), engine.now());
+    let (view, now) = (engine.view(), engine.now());
     let (prefix, first) = (key::row_prefix(row), FEW.max(limit.min(MANY)));
     let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
     if point::is_plain(engine, family, range) {
@@ -33,10 +33,10 @@ pub fn list_columns(
             Some(after) => key::prefix_end(&key::column_prefix(&prefix, after)),
             None => prefix.clone(),
         };
-        let mut cursor = Cursor::new(&snapshot, family.id, &from, key::prefix_end(&prefix), first)?;
+        let mut cursor = Cursor::new(&view, family.id, &from, key::prefix_end(&prefix), first)?;
         return list_plain(&mut cursor, &prefix, rules, limit);
     }
-    let mut cursor = engine.row_cursor(&snapshot, family.id, &prefix, first)?;
+    let mut cursor = engine.row_cursor(&view, family.id, &prefix, first)?;
     let mut reader = FamilyReader::new(cursor.row(prefix), rules);
     if let Some(after) = after {
         // The first qualifier behind it.

@@ -14,7 +14,7 @@ use crate::journal::Reference;
 use crate::model::{FamilySchema, ReadSpec, Scan, TableSchema, TimeRange, Timestamp};
 use crate::segment::{ExtentFacts, Reading};
 use crate::store::cursor::row_place::RowPlace;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::Engine;
 use crate::store::layout::far::FAR;
@@ -64,21 +64,21 @@ struct Known<'t> {
 pub fn count_rows(engine: &Engine, scan: &Scan) -> Result<Option<u64>> {
     let catalogue = engine.catalogue.load();
     let table = engine.table(&catalogue, &scan.table)?;
-    let snapshot = engine.snapshot();
-    if !is_of_whole_rows(scan) || snapshot.doubt.is_some() {
+    let view = engine.view();
+    if !is_of_whole_rows(scan) || view.doubt.is_some() {
         return Ok(None);
     }
     let asked = asked_of(scan);
-    let known = table.families.values().filter_map(|family| known(engine, &snapshot, family, &asked));
+    let known = table.families.values().filter_map(|family| known(engine, &view, family, &asked));
     match known.max_by_key(|known| known.rows) {
-        Some(known) => count_beside(engine, &known, table, &snapshot, &asked),
+        Some(known) => count_beside(engine, &known, table, &view, &asked),
         None => Ok(None),
     }
 }
 
-fn known<'t>(engine: &Engine, snapshot: &Snapshot, family: &'t FamilySchema, asked: &Asked) -> Option<Known<'t>> {
+fn known<'t>(engine: &Engine, view: &ReadView, family: &'t FamilySchema, asked: &Asked) -> Option<Known<'t>> {
     let now = engine.now();
-    let extents = snapshot.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
+    let extents = view.layout.runs(family.id)?.runs.iter().flat_map(|run| &run.extents);
     let run = Run::of(disjoint(extents.filter(|extent| asked.shows_all_rows(extent, family, now)).collect())?);
     let shared = run.extents.windows(2).filter(|pair| shares_row(&pair[0], &pair[1])).count() as u64;
     Some(Known { family, rows: run.sum(|facts| facts.rows) - shared, run })
@@ -89,11 +89,11 @@ fn count_beside(
     engine: &Engine,
     known: &Known<'_>,
     table: &TableSchema,
-    snapshot: &Snapshot,
+    view: &ReadView,
     asked: &Asked,
 ) -> Result<Option<u64>> {
     let most = (known.rows / ROWS_OF_A_STEP).max(LEAST_STEPS);
-    let Some(mut beside) = beside(engine, (known, most), table, snapshot, asked)? else { return Ok(None) };
+    let Some(mut beside) = beside(engine, (known, most), table, view, asked)? else { return Ok(None) };
     let mut shown = Cursor::of_runs(known.family.id, &[], &asked.from, asked.end.clone())?;
     shown = shown.with_run(&known.run, &asked.from, Reading::Point)?;
     let (mut count, mut steps, mut place) = (known.rows, 0, RowPlace::default());
@@ -106,7 +106,7 @@ fn count_beside(
             continue;
         }
         steps += LOOK;
-        count -= u64::from(!row_is_there(engine, snapshot, table, (place.prefix(), asked.range))?);
+        count -= u64::from(!row_is_there(engine, view, table, (place.prefix(), asked.range))?);
         beside.iter_mut().try_for_each(|walk| walk.cursor.pass_row(&place))?;
     }
     Ok((steps < most).then_some(count))
@@ -117,7 +117,7 @@ fn beside(
     engine: &Engine,
     (known, most): (&Known<'_>, u64),
     table: &TableSchema,
-    snapshot: &Snapshot,
+    view: &ReadView,
     asked: &Asked,
 ) -> Result<Option<Vec<FamilyWalk>>> {
     let names: BTreeSet<Reference> = known.run.extents.iter().map(|extent| extent.reference).collect();
@@ -125,8 +125,8 @@ fn beside(
     let mut walks = Vec::new();
     let mut rows = 0;
     for family in table.families.values() {
-        let mut cursor = Cursor::in_memory(snapshot, family.id, &asked.from, asked.end.clone(), FEW)?;
-        for run in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
+        let mut cursor = Cursor::in_memory(view, family.id, &asked.from, asked.end.clone(), FEW)?;
+        for run in view.layout.runs(family.id).iter().flat_map(|runs| &runs.runs) {
             let others = run.extents.iter().filter(|extent| !names.contains(&extent.reference)).cloned();
             let run = Run::of(others.collect());
             // Each is a step at least.
@@ -145,12 +145,12 @@ fn beside(
 
 fn row_is_there(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     table: &TableSchema,
     (prefix, range): (&[u8], TimeRange),
 ) -> Result<bool> {
     for family in table.families.values() {
-        let mut cursor = engine.row_cursor(snapshot, family.id, prefix, FEW)?;
+        let mut cursor = engine.row_cursor(view, family.id, prefix, FEW)?;
         if point::shows(&mut cursor, family, prefix.to_vec(), point::wanted(engine, range, Versions::Live))? {
             return Ok(true);
         }

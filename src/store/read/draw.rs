@@ -21,8 +21,8 @@ const DRAWS: u64 = 4096;
 pub fn draw_piece(engine: &Engine, table: &TableName, range: (&[u8], &[u8]), number: u64) -> Result<Option<RowPiece>> {
     let catalogue = engine.catalogue.load();
     let table = engine.table(&catalogue, table)?;
-    let snapshot = engine.snapshot();
-    let families = table.families.values().filter_map(|family| snapshot.layout.runs(family.id));
+    let view = engine.view();
+    let families = table.families.values().filter_map(|family| view.layout.runs(family.id));
     let largest = families.flat_map(|runs| &runs.runs).max_by_key(|run| run.sum(|facts| facts.blocks));
     let Some(run) = largest else { return Ok(None) };
     let parts = parts_of(run, range)?;

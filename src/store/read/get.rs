@@ -12,12 +12,12 @@ use crate::model::{
 };
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, ValueLoader};
 use crate::store::cursor::row_cells::SharedRow;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 
 /// Reads values for `query`.
-pub struct Loader<'s>(pub &'s Engine, pub &'s Snapshot);
+pub struct Loader<'s>(pub &'s Engine, pub &'s ReadView);
 
 impl ValueLoader for Loader<'_> {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
@@ -34,22 +34,22 @@ pub fn get_pieces(engine: &Engine, get: &Get, take: TakePiece<'_>) -> Result<()>
     check_row(&get.row)?;
     let catalogue = engine.catalogue.load();
     let table = engine.table(&catalogue, &get.table)?;
-    get_in(engine, &engine.snapshot(), table, (&get.row, &get.read), take)
+    get_in(engine, &engine.view(), table, (&get.row, &get.read), take)
 }
 
-/// As [`get_pieces`], as a snapshot has it.
+/// As [`get_pieces`], as a view has it.
 pub fn get_in(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     table: &TableSchema,
     (row, read): (&[u8], &ReadSpec),
     emit: TakePiece<'_>,
 ) -> Result<()> {
     let without_doubt;
-    let mut snapshot = snapshot;
-    if snapshot.doubt.is_some() {
-        without_doubt = settled(snapshot, table, (row, read))?;
-        snapshot = &without_doubt;
+    let mut view = view;
+    if view.doubt.is_some() {
+        without_doubt = settled(view, table, (row, read))?;
+        view = &without_doubt;
     }
     let mut query = RowQuery::get(read, table, engine.now())?;
     if query.enter(row) != RowKeyVerdict::Read {
@@ -57,47 +57,47 @@ pub fn get_in(
     }
     let mut open = |family: &FamilySchema| {
         let prefix = key::row_prefix(row);
-        let cursor = Arc::new(Mutex::new(engine.row_cursor(snapshot, family.id, &prefix, 16)?));
+        let cursor = Arc::new(Mutex::new(engine.row_cursor(view, family.id, &prefix, 16)?));
         Ok(SharedRow::new(&cursor, prefix))
     };
-    query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(engine, snapshot), emit })?;
+    query.read_row(RowRequest { row, open: &mut open, loader: &mut Loader(engine, view), emit })?;
     Ok(())
 }
 
 /// While it is not known what the log has lost: the newest versions of named columns can be read that were written since.
-fn settled(snapshot: &Snapshot, table: &TableSchema, (row, read): (&[u8], &ReadSpec)) -> Result<Snapshot> {
+fn settled(view: &ReadView, table: &TableSchema, (row, read): (&[u8], &ReadSpec)) -> Result<ReadView> {
     let ReadSpec { columns, time_range, family_time_ranges, max_versions, filter, raw, .. } = read;
     let is_newest = *time_range == TimeRange::ALL && family_time_ranges.is_empty() && *max_versions == 1;
     if !is_newest || filter.is_some() || *raw || columns.is_empty() {
-        snapshot.check_doubt()?;
+        view.check_doubt()?;
     }
     let prefix = key::row_prefix(row);
     for (name, qualifiers) in columns {
         let Some(qualifiers) = qualifiers else {
-            snapshot.check_doubt()?;
+            view.check_doubt()?;
             continue;
         };
         let family = family(table, name)?;
         for qualifier in qualifiers {
-            Cursor::first_of(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
+            Cursor::first_of(view, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
         }
     }
-    Ok(snapshot.without_doubt())
+    Ok(view.without_doubt())
 }
 
 /// The greatest row of a family in `[from, end)` of keys.
-pub fn last_row(snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
-    Ok(last_key(snapshot, family, from, end)?.as_deref().and_then(key::row_of))
+pub fn last_row(view: &ReadView, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<RowKey>> {
+    Ok(last_key(view, family, from, end)?.as_deref().and_then(key::row_of))
 }
 
 /// The greatest key of a family in `[from, end)`.
-pub fn last_key(snapshot: &Snapshot, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<Vec<u8>>> {
-    snapshot.looks.fetch_add(1, Ordering::Relaxed);
+pub fn last_key(view: &ReadView, family: FamilyId, from: &[u8], end: &[u8]) -> Result<Option<Vec<u8>>> {
+    view.looks.fetch_add(1, Ordering::Relaxed);
     let mut last = None;
-    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+    for run in view.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
         last = last.max(run.last_before(from, end)?);
     }
-    for table in snapshot.tables.of(family) {
+    for table in view.tables.of(family) {
         last = last.max(table.last_key(from, Some(end)));
     }
     Ok(last)

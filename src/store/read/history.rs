@@ -6,7 +6,7 @@ use crate::Result;
 use crate::backend::{HistoryFrom, VersionRun, Versions};
 use crate::format::key;
 use crate::model::{CellInfo, ColumnKey, FamilySchema, Qualifier, TableName, Timestamp};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
@@ -22,7 +22,7 @@ pub fn list_history(
     let family = family(engine.table_for(&catalogue, table, Versions::LiveAndKept)?, name)?;
     let now = engine.now();
     let mut found = Vec::new();
-    walk_history(engine, &engine.snapshot(), (family, row), from, |visible| {
+    walk_history(engine, &engine.view(), (family, row), from, |visible| {
         let qualifier = visible.cell.qualifier.clone();
         found.push((qualifier, visibility::version_info(visible, &family.rules, now)));
         found.len() < limit
@@ -34,14 +34,14 @@ pub fn list_history(
 pub fn list_around(engine: &Engine, column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
     let catalogue = engine.catalogue.load();
     let family = family(engine.table_for(&catalogue, &column.table, Versions::LiveAndKept)?, &column.family)?;
-    let snapshot = engine.snapshot();
-    if !was_put(&snapshot, family, column, timestamp)? {
+    let view = engine.view();
+    if !was_put(&view, family, column, timestamp)? {
         return Ok(VersionRun::default());
     }
     let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
     let (mut newer, mut older) = (VecDeque::new(), Vec::new());
     let (mut from_newest, mut to_oldest) = (true, true);
-    walk_history(engine, &snapshot, (family, &column.row), Some(&from), |visible| {
+    walk_history(engine, &view, (family, &column.row), Some(&from), |visible| {
         if visible.cell.qualifier != column.qualifier {
             return false;
         }
@@ -65,11 +65,11 @@ pub fn list_around(engine: &Engine, column: &ColumnKey, timestamp: Timestamp, co
 }
 
 /// Whether a put of that time is stored.
-fn was_put(snapshot: &Snapshot, family: &FamilySchema, column: &ColumnKey, timestamp: Timestamp) -> Result<bool> {
+fn was_put(view: &ReadView, family: &FamilySchema, column: &ColumnKey, timestamp: Timestamp) -> Result<bool> {
     let prefix = key::column_prefix(&key::row_prefix(&column.row), &column.qualifier);
     let start = key::version_start(&prefix, timestamp);
     // Tombstones of that time come before its puts.
-    let mut cursor = Cursor::new(snapshot, family.id, &start, key::prefix_end(&prefix), 4)?;
+    let mut cursor = Cursor::new(view, family.id, &start, key::prefix_end(&prefix), 4)?;
     while let Some((time, kind, _)) = cursor.peek()?.and_then(key::decode_suffix) {
         if time != timestamp || kind.is_put() {
             return Ok(time == timestamp);
@@ -82,14 +82,14 @@ fn was_put(snapshot: &Snapshot, family: &FamilySchema, column: &ColumnKey, times
 /// The version of exactly this time, live or kept.
 pub fn version_in(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (family, row): (&FamilySchema, &[u8]),
     qualifier: &[u8],
     timestamp: Timestamp,
 ) -> Result<Option<CellInfo>> {
     let from = HistoryFrom { qualifier: qualifier.to_vec(), before: Some(timestamp.next()) };
     let mut found = None;
-    walk_history(engine, snapshot, (family, row), Some(&from), |visible| {
+    walk_history(engine, view, (family, row), Some(&from), |visible| {
         let is_it = visible.cell.qualifier == qualifier && visible.cell.timestamp == timestamp;
         found = is_it.then_some(visible);
         false
@@ -101,13 +101,13 @@ pub fn version_in(
 /// Feeds versions to `sink` until it answers false.
 fn walk_history(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (family, row): (&FamilySchema, &[u8]),
     from: Option<&HistoryFrom>,
     mut sink: impl FnMut(VisibleCell) -> bool,
 ) -> Result<()> {
     let prefix = key::row_prefix(row);
-    let mut cursor = engine.row_cursor(snapshot, family.id, &prefix, 64)?;
+    let mut cursor = engine.row_cursor(view, family.id, &prefix, 64)?;
     let plain = ReadRules::plain(&family.rules, engine.now());
     let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
     let mut reader = FamilyReader::new(cursor.row(prefix), rules);

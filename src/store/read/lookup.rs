@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::blob::Root;
 use crate::model::{CellInfo, FamilyId, ValueRef};
 use crate::segment::{Extent, Reading, StoredValue};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::store::engine::values::no_root;
 use crate::{Error, ErrorKind, Result};
@@ -23,31 +23,25 @@ fn lost_value() -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
-/// At most `len` bytes from `offset` of a value, as a snapshot has it. `NotFound`: its cell is gone.
-pub fn read_reference(
-    engine: &Engine,
-    snapshot: &Snapshot,
-    value: &ValueRef,
-    offset: u64,
-    len: usize,
-) -> Result<Vec<u8>> {
+/// At most `len` bytes from `offset` of a value, as a view has it. `NotFound`: its cell is gone.
+pub fn read_reference(engine: &Engine, view: &ReadView, value: &ValueRef, offset: u64, len: usize) -> Result<Vec<u8>> {
     match value {
         ValueRef::Here(bytes) => {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             Ok(bytes[start..start + len.min(bytes.len() - start)].to_vec())
         }
-        ValueRef::Of { family, key, .. } => read_of(engine, snapshot, *family, key, (offset, len)),
+        ValueRef::Of { family, key, .. } => read_of(engine, view, *family, key, (offset, len)),
     }
 }
 
 fn read_of(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     family: FamilyId,
     key: &[u8],
     (offset, len): (u64, usize),
 ) -> Result<Vec<u8>> {
-    for table in snapshot.tables.of(family) {
+    for table in view.tables.of(family) {
         if let Some(cell) = table.get(key) {
             if cell.is_damaged() {
                 return Err(lost_value());
@@ -56,7 +50,7 @@ fn read_of(
         }
     }
     let mut found = None;
-    find(snapshot, family, key, &mut |extent, value| {
+    find(view, family, key, &mut |extent, value| {
         found = Some(engine.values.of_extent(extent, &value, offset, len)?);
         Ok(())
     })?;
@@ -65,12 +59,12 @@ fn read_of(
 
 /// Calls `take` with the cell of this key, if an extent has it.
 fn find(
-    snapshot: &Snapshot,
+    view: &ReadView,
     family: FamilyId,
     key: &[u8],
     take: &mut dyn FnMut(&Arc<Extent>, StoredValue<'_>) -> Result<()>,
 ) -> Result<()> {
-    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs).rev() {
+    for run in view.layout.runs(family).iter().flat_map(|runs| &runs.runs).rev() {
         for extent in run.near(key) {
             let extent = extent.readable()?;
             let mut cursor = extent.cursor(Reading::Point);
@@ -89,9 +83,9 @@ fn find(
 }
 
 /// The root of a large value; `None`: it stands among the keys, or its cell is gone.
-pub fn root_of(snapshot: &Snapshot, value: &ValueRef) -> Result<Option<Arc<[u8]>>> {
+pub fn root_of(view: &ReadView, value: &ValueRef) -> Result<Option<Arc<[u8]>>> {
     let ValueRef::Of { family, key, .. } = value else { return Ok(None) };
-    for table in snapshot.tables.of(*family) {
+    for table in view.tables.of(*family) {
         match table.get(key) {
             Some(cell) if cell.is_damaged() => return Err(lost_value()),
             Some(cell) => return Ok(cell.is_root().then(|| cell.stored().into())),
@@ -99,7 +93,7 @@ pub fn root_of(snapshot: &Snapshot, value: &ValueRef) -> Result<Option<Arc<[u8]>
         }
     }
     let mut root = None;
-    find(snapshot, *family, key, &mut |_, value| {
+    find(view, *family, key, &mut |_, value| {
         if let StoredValue::Root { bytes, .. } = value {
             root = Some(bytes.into());
         }
@@ -114,11 +108,11 @@ pub fn filled(engine: &Engine, cell: &CellInfo) -> Result<u64> {
     if cell.len() <= HOLES {
         return Ok(cell.len());
     }
-    let Some(bytes) = root_of(&engine.snapshot(), &cell.value)? else { return Ok(cell.len()) };
+    let Some(bytes) = root_of(&engine.view(), &cell.value)? else { return Ok(cell.len()) };
     engine.values.blobs.filled(&Root::decode(&bytes).ok_or_else(no_root)?)
 }
 
 /// At most `len` bytes from `offset` of a version's value. `NotFound`: the version is gone.
 pub fn read_value(engine: &Engine, cell: &CellInfo, offset: u64, len: usize) -> Result<Vec<u8>> {
-    read_reference(engine, &engine.snapshot(), &cell.value, offset, len)
+    read_reference(engine, &engine.view(), &cell.value, offset, len)
 }

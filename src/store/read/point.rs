@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::store::cursor::lane::Copied;
 use crate::store::cursor::row_place::RowPlace;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::{Cursor, End};
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::layout::far::FAR;
@@ -21,8 +21,8 @@ use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell, shows_
 pub const FEW: usize = 16;
 /// Rows for which there is room from the start.
 const MANY: usize = 2048;
-/// Rows after which a long walk takes a new snapshot, so that old memtables can go.
-pub const SNAPSHOT_ROWS: usize = 4096;
+/// Rows after which a long walk takes a new view, so that old memtables can go.
+pub const VIEW_ROWS: usize = 4096;
 
 /// Which cells of rows are looked for, and when.
 #[derive(Clone, Copy)]
@@ -45,20 +45,20 @@ pub fn newest(engine: &Engine, column: &ColumnKey, range: TimeRange) -> Result<O
     let catalogue = engine.catalogue.load();
     let table = engine.table(&catalogue, &column.table)?;
     let family = family(table, &column.family)?;
-    newest_in(engine, &engine.snapshot(), family, &column.row, &column.qualifier, range)
+    newest_in(engine, &engine.view(), family, &column.row, &column.qualifier, range)
 }
 
 /// As [`newest`], of a known family.
 pub fn newest_in(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     family: &FamilySchema,
     row: &[u8],
     qualifier: &Qualifier,
     range: TimeRange,
 ) -> Result<Option<CellInfo>> {
     if range != TimeRange::ALL {
-        snapshot.check_doubt()?;
+        view.check_doubt()?;
     }
     let prefix = key::row_prefix(row);
     let now = engine.now();
@@ -68,18 +68,18 @@ pub fn newest_in(
     let now = if is_late { Timestamp(now.0 - 1_500) } else { now };
     let column = key::column_prefix(&prefix, qualifier);
     if !qualifier.is_empty() && is_plain(engine, family, range) {
-        let cursor = Cursor::first_of(snapshot, family.id, &prefix, &column)?;
+        let cursor = Cursor::first_of(view, family.id, &prefix, &column)?;
         let Some(cell) = cursor.stored(prefix.len()) else { return Ok(None) };
         if shows_by_itself(&ReadRules::plain(&family.rules, now), (cell.timestamp, cell.kind), &cell.tags) {
             return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
         }
     }
-    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
+    let mut cursor = Cursor::of_column(view, family.id, &prefix, &column)?;
     visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
 }
 
 /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
-/// no time range, no tombstone of a whole family. After the snapshot was taken.
+/// no time range, no tombstone of a whole family. After the view was taken.
 pub fn is_plain(engine: &Engine, family: &FamilySchema, range: TimeRange) -> bool {
     range == TimeRange::ALL
         && family.rules.ttl_ms.is_none()
@@ -105,8 +105,8 @@ pub fn last_columns(
 ) -> Result<Vec<Qualifier>> {
     let catalogue = engine.catalogue.load();
     let family = family(engine.table(&catalogue, table)?, name)?;
-    let snapshot = engine.snapshot();
-    snapshot.check_doubt()?;
+    let view = engine.view();
+    view.check_doubt()?;
     let prefix = key::row_prefix(row);
     let mut end = match before {
         [] => key::prefix_end(&prefix),
@@ -114,11 +114,11 @@ pub fn last_columns(
     };
     let mut found = Vec::new();
     while found.len() < limit
-        && let Some(last) = get::last_key(&snapshot, family.id, &prefix, &end)?
+        && let Some(last) = get::last_key(&view, family.id, &prefix, &end)?
         && let Some(qualifier) = key::qualifier_of(&last, prefix.len())
     {
         end = key::column_prefix(&prefix, &qualifier);
-        if newest_in(engine, &snapshot, family, row, &qualifier, range)?.is_some() {
+        if newest_in(engine, &view, family, row, &qualifier, range)?.is_some() {
             found.push(qualifier);
         }
     }
@@ -135,9 +135,9 @@ pub fn list_versions(
 ) -> Result<Vec<CellInfo>> {
     let catalogue = engine.catalogue.load();
     let family = family(engine.table(&catalogue, &column.table)?, &column.family)?;
-    let (snapshot, now) = (engine.snapshot(), engine.now());
+    let (view, now) = (engine.view(), engine.now());
     let mut found = Vec::new();
-    visit_versions(engine, &snapshot, family, (&column.row, &column.qualifier), which, |visible| {
+    visit_versions(engine, &view, family, (&column.row, &column.qualifier), which, |visible| {
         if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
             found.push(visibility::version_info(visible, &family.rules, now));
         }
@@ -149,18 +149,18 @@ pub fn list_versions(
 /// Shows the versions of a column (row key, qualifier), newest first, while `more` of them are wanted.
 pub fn visit_versions(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     family: &FamilySchema,
     (row, qualifier): (&[u8], &Qualifier),
     which: Versions,
     mut more: impl FnMut(VisibleCell) -> bool,
 ) -> Result<()> {
-    snapshot.check_doubt()?;
+    view.check_doubt()?;
     let prefix = key::row_prefix(row);
-    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
+    let mut cursor = Cursor::of_column(view, family.id, &prefix, &key::column_prefix(&prefix, qualifier))?;
     let columns = std::collections::BTreeSet::from([qualifier.clone()]);
     let plain = ReadRules::plain(&family.rules, engine.now());
-    let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: view(which), ..plain };
+    let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: shown_as(which), ..plain };
     // Not a time range of the past: in one, what was deleted later shows as live.
     let mut reader = FamilyReader::new(cursor.row(prefix), rules);
     while let Some(visible) = reader.next()? {
@@ -181,11 +181,11 @@ pub fn list_families(
 ) -> Result<Vec<String>> {
     let catalogue = engine.catalogue.load();
     let table = engine.table_for(&catalogue, table, which)?;
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let mut names = Vec::new();
     for (name, family) in &table.families {
         let prefix = key::row_prefix(row);
-        let mut cursor = engine.row_cursor(&snapshot, family.id, &prefix, FEW)?;
+        let mut cursor = engine.row_cursor(&view, family.id, &prefix, FEW)?;
         if shows(&mut cursor, family, prefix, wanted(engine, range, which))? {
             names.push(name.clone());
         }
@@ -201,7 +201,7 @@ pub fn wanted(engine: &Engine, range: TimeRange, which: Versions) -> Wanted {
 /// Whether anything of a row and family is visible; the cursor ends up inside or behind it.
 pub fn shows(cursor: &mut Cursor, family: &FamilySchema, prefix: Vec<u8>, wanted: Wanted) -> Result<bool> {
     let Wanted { range: time_range, which, now } = wanted;
-    let rules = ReadRules { time_range, view: view(which), ..ReadRules::plain(&family.rules, now) };
+    let rules = ReadRules { time_range, view: shown_as(which), ..ReadRules::plain(&family.rules, now) };
     Ok(FamilyReader::new(cursor.row(prefix), rules).next()?.is_some())
 }
 
@@ -220,7 +220,7 @@ pub fn list_rows(engine: &Engine, listing: &RowListing) -> Result<KeyList> {
     }
 }
 
-/// Lists with one snapshot; the last row that was looked at, if there may be more.
+/// Lists with one view; the last row that was looked at, if there may be more.
 fn walk_rows(
     engine: &Engine,
     table: &TableSchema,
@@ -228,7 +228,7 @@ fn walk_rows(
     listing: &RowListing,
     rows: &mut KeyList,
 ) -> Result<Option<RowKey>> {
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let first = FEW.max(listing.limit.min(1024));
     let mut walks = Vec::with_capacity(table.families.len());
     for schema in table.families.values() {
@@ -242,11 +242,11 @@ fn walk_rows(
         };
         let plain = is_plain(engine, schema, listing.time_range);
         let copied = if plain { Copied::FirstOfRow } else { Copied::All };
-        let cursor = Cursor::copying(&snapshot, (schema.id, copied), &from, end, first)?;
+        let cursor = Cursor::copying(&view, (schema.id, copied), &from, end, first)?;
         walks.push(FamilyWalk { schema: schema.clone(), cursor, plain });
     }
     let (mut place, wanted) = (RowPlace::default(), wanted(engine, listing.time_range, listing.which));
-    for _ in 0..SNAPSHOT_ROWS {
+    for _ in 0..VIEW_ROWS {
         if rows.len() >= listing.limit {
             return Ok(None);
         }
@@ -291,7 +291,7 @@ impl FamilyWalk {
     }
 }
 
-fn view(which: Versions) -> View {
+fn shown_as(which: Versions) -> View {
     match which {
         Versions::Live => View::Plain,
         Versions::LiveAndKept => View::WithKept,

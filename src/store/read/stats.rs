@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// Qualifiers of a family that are told one by one.
 const COLUMNS_MAX: usize = 10_000;
-/// Cells after which a walk takes a new snapshot, so that memtables and files can go.
+/// Cells after which a walk takes a new view, so that memtables and files can go.
 const PAGE_CELLS: usize = 100_000;
 
 /// Numbers of each family of a table, in the order of their names.
@@ -27,8 +27,8 @@ pub fn table_numbers(engine: &Engine, name: &TableName) -> Result<Vec<FamilyNumb
 }
 
 fn family_numbers(engine: &Engine, family: &FamilySchema) -> FamilyNumbers {
-    let snapshot = engine.snapshot();
-    let runs = snapshot.layout.runs(family.id).map(|runs| runs.runs.as_slice()).unwrap_or_default();
+    let view = engine.view();
+    let runs = view.layout.runs(family.id).map(|runs| runs.runs.as_slice()).unwrap_or_default();
     let rows = |run: &std::sync::Arc<crate::store::layout::runs::Run>| run.sum(|facts| facts.rows);
     let mut numbers = FamilyNumbers {
         name: family.name.clone(),
@@ -39,7 +39,7 @@ fn family_numbers(engine: &Engine, family: &FamilySchema) -> FamilyNumbers {
         most_rows: runs.iter().map(rows).sum(),
         layers: runs.len() as u64,
     };
-    for table in snapshot.tables.of(family.id) {
+    for table in view.tables.of(family.id) {
         add_unflushed(&mut numbers, &table);
     }
     numbers.least_rows = numbers.least_rows.min(numbers.cells);
@@ -58,7 +58,7 @@ pub fn table_columns(engine: &Engine, name: &TableName) -> Result<Vec<FamilyColu
 
 /// `None`: there are too many.
 pub fn family_columns(engine: &Engine, family: &FamilySchema) -> Result<Option<Vec<ColumnNumbers>>> {
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let mut all: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
     let mut add = |numbers: ColumnNumbers| match all.get_mut(&numbers.qualifier) {
         Some(sum) => {
@@ -69,7 +69,7 @@ pub fn family_columns(engine: &Engine, family: &FamilySchema) -> Result<Option<V
         }
         None => drop(all.insert(numbers.qualifier.clone(), numbers)),
     };
-    for extent in snapshot.layout.runs(family.id).iter().flat_map(|runs| &runs.runs).flat_map(|run| &run.extents) {
+    for extent in view.layout.runs(family.id).iter().flat_map(|runs| &runs.runs).flat_map(|run| &run.extents) {
         // Until a compaction is through, what it has copied counts twice.
         let Some(columns) = extent.readable()?.columns()? else { return Ok(None) };
         for column in columns {
@@ -77,7 +77,7 @@ pub fn family_columns(engine: &Engine, family: &FamilySchema) -> Result<Option<V
             add(ColumnNumbers { qualifier, cells, bytes, oldest, newest });
         }
     }
-    for table in snapshot.tables.of(family.id) {
+    for table in view.tables.of(family.id) {
         let counted: std::result::Result<(), ()> = table.all(|cell| {
             if let Some(numbers) = of_cell(cell) {
                 add(numbers);
@@ -97,8 +97,8 @@ pub fn columns_page(engine: &Engine, page: &ColumnsPage) -> Result<Vec<ColumnNum
     let mut found: BTreeMap<Qualifier, ColumnNumbers> = BTreeMap::new();
     let mut from = Vec::new();
     loop {
-        let snapshot = engine.snapshot();
-        let mut cursor = Cursor::new(&snapshot, family.id, &from, FAR, 1024)?;
+        let view = engine.view();
+        let mut cursor = Cursor::new(&view, family.id, &from, FAR, 1024)?;
         for _ in 0..PAGE_CELLS {
             let Some(key) = cursor.key() else { return Ok(found.into_values().collect()) };
             let place = key::row_prefix_len(key).and_then(|len| key::qualifier_of(key, len));

@@ -7,12 +7,12 @@ use crate::model::TakePiece;
 use crate::query::{Step, Taker};
 use crate::store::read::get::Loader;
 use crate::store::read::lean::LeanRow;
-use crate::store::read::point::SNAPSHOT_ROWS;
+use crate::store::read::point::VIEW_ROWS;
 
 impl Scanner<'_> {
     /// Reads the next row of a range.
     pub(super) fn step_lean(&mut self, mut row: LeanRow, emit: TakePiece<'_>) -> Result<()> {
-        if self.looked >= SNAPSHOT_ROWS {
+        if self.looked >= VIEW_ROWS {
             self.passed = row.row().or(self.passed.take());
             let lower = self.lower();
             self.renew();
@@ -47,7 +47,7 @@ impl Scanner<'_> {
 
     /// Reads the row that was entered, at which the cursors stand, or behind it.
     fn read_lean(&mut self, row: &mut LeanRow, emit: TakePiece<'_>) -> Result<()> {
-        let mut taker = Taker { loader: &mut Loader(self.engine, &self.snapshot), emit };
+        let mut taker = Taker { loader: &mut Loader(self.engine, &self.view), emit };
         let lanes = self.lanes.iter().map(|lane| (&lane.family, lane.cursor.as_ref()));
         self.ended = row.read(&mut self.query, lanes, &mut taker)? == Step::Stop;
         Ok(())

@@ -14,7 +14,7 @@ use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
     TimeRange, Timestamp, to_string_binary,
 };
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::Engine;
 use crate::store::memory::memtable::{Frozen, Memtable, Memtables};
@@ -76,7 +76,7 @@ pub fn check_constraints(engine: &Engine, batch: &[Ready<'_>], judged: Judged) -
 /// Judges a put by one constraint: its value, and its row where that is wanted.
 fn judge_cell<'s>(
     engine: &Engine,
-    after: &dyn Fn() -> &'s Snapshot,
+    after: &dyn Fn() -> &'s ReadView,
     cell: &Ready<'_>,
     constraint: &ConstraintSchema,
     (value, row): (bool, bool),
@@ -104,7 +104,7 @@ fn judge_cell<'s>(
 /// Why a value breaks a rule.
 fn wrong_value<'s>(
     engine: &Engine,
-    snapshot: &dyn Fn() -> &'s Snapshot,
+    view: &dyn Fn() -> &'s ReadView,
     rule: &Rule,
     value: &Judging<'_>,
 ) -> Result<Option<String>> {
@@ -117,20 +117,20 @@ fn wrong_value<'s>(
     let bytes = (value.bytes)()?;
     match (rule.wrong_value(&bytes), &rule.references) {
         (Some(why), _) => Ok(Some(why)),
-        (None, Some(table)) => no_such_row(engine, snapshot(), table, &bytes),
+        (None, Some(table)) => no_such_row(engine, view(), table, &bytes),
         (None, None) => Ok(None),
     }
 }
 
 /// Why bytes are not the key of a row of a table.
-fn no_such_row(engine: &Engine, snapshot: &Snapshot, name: &TableName, row: &[u8]) -> Result<Option<String>> {
+fn no_such_row(engine: &Engine, view: &ReadView, name: &TableName, row: &[u8]) -> Result<Option<String>> {
     let catalogue = engine.catalogue.load();
     let Some(table) = catalogue.tables.get(name) else {
         return Ok(Some(format!("it is to be the key of a row of {name}, and there is no such table")));
     };
     for family in table.families.values() {
         let prefix = key::row_prefix(row);
-        let mut cursor = engine.row_cursor(snapshot, family.id, &prefix, FEW)?;
+        let mut cursor = engine.row_cursor(view, family.id, &prefix, FEW)?;
         if FamilyReader::new(cursor.row(prefix), ReadRules::plain(&family.rules, engine.now())).next()?.is_some() {
             return Ok(None);
         }
@@ -142,7 +142,7 @@ fn no_such_row(engine: &Engine, snapshot: &Snapshot, name: &TableName, row: &[u8
 /// Which required columns a row lacks.
 fn lacking<'s>(
     engine: &Engine,
-    snapshot: &dyn Fn() -> &'s Snapshot,
+    view: &dyn Fn() -> &'s ReadView,
     rule: &Rule,
     table: &TableSchema,
     row: &[u8],
@@ -152,7 +152,7 @@ fn lacking<'s>(
         let Some(family) = table.families.get(name) else {
             return Ok(Some(format!("{column} is required, and the table has no family {name}")));
         };
-        if newest_by_rules(engine, snapshot(), family, row, qualifier)?.is_none() {
+        if newest_by_rules(engine, view(), family, row, qualifier)?.is_none() {
             return Ok(Some(format!("the row has no {column}, which is required: put it in the same step, or before")));
         }
     }
@@ -162,35 +162,35 @@ fn lacking<'s>(
 /// As `point::newest_in`, without its short cuts: they know nothing of a batch that is not written yet.
 fn newest_by_rules(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     family: &FamilySchema,
     row: &[u8],
     qualifier: &Qualifier,
 ) -> Result<Option<CellInfo>> {
     let prefix = key::row_prefix(row);
     let column = key::column_prefix(&prefix, qualifier);
-    let mut cursor = Cursor::of_column(snapshot, family.id, &prefix, &column)?;
+    let mut cursor = Cursor::of_column(view, family.id, &prefix, &column)?;
     visibility::newest(cursor.row(prefix), &family.rules, engine.now(), TimeRange::ALL, qualifier)
 }
 
 /// What reads will see once the batch is written: it stands in a memtable of its own, before all others.
-fn snapshot_after(engine: &Engine, batch: &[Ready<'_>]) -> Snapshot {
-    let snapshot = engine.snapshot();
-    let read_point = crate::model::SeqNo(snapshot.read_point.0.saturating_add(1));
+fn snapshot_after(engine: &Engine, batch: &[Ready<'_>]) -> ReadView {
+    let view = engine.view();
+    let read_point = crate::model::SeqNo(view.read_point.0.saturating_add(1));
     let own = Memtable::default();
     for ready in batch {
         own.insert(ready.family.id, ready.cell_at(read_point));
     }
-    let mut frozen = snapshot.tables.frozen.clone();
-    frozen.push(Frozen { table: Arc::clone(&snapshot.tables.active), last: snapshot.read_point });
+    let mut frozen = view.tables.frozen.clone();
+    frozen.push(Frozen { table: Arc::clone(&view.tables.active), last: view.read_point });
     let tables = Arc::new(Memtables { active: Arc::new(own), frozen });
-    Snapshot { read_point, tables, ..snapshot }
+    ReadView { read_point, tables, ..view }
 }
 
 /// What breaks a constraint in a row that is stored, in words: of its cells in the family, and of the row.
 pub fn broken_in(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (table, family): (&TableSchema, &FamilySchema),
     (row, cursor): (&[u8], &mut Cursor),
     constraints: &[&ConstraintSchema],
@@ -210,10 +210,10 @@ pub fn broken_in(
         let qualifier = last.insert(visible.cell.qualifier.clone());
         let len = visible.cell.value.len();
         let most = usize::try_from(len).unwrap_or(usize::MAX);
-        let bytes = || read_reference(engine, snapshot, &visible.cell.value, 0, most);
+        let bytes = || read_reference(engine, view, &visible.cell.value, 0, most);
         for rule in rules.iter().filter(|rule| rule.is_of(qualifier)) {
             let judging = Judging { qualifier, len, bytes: &bytes };
-            if let Some(why) = wrong_value(engine, &|| snapshot, rule, &judging)?
+            if let Some(why) = wrong_value(engine, &|| view, rule, &judging)?
                 && !found(at(row, Some((family, judging.qualifier)), &why))
             {
                 return Ok(());
@@ -221,7 +221,7 @@ pub fn broken_in(
         }
     }
     for rule in rules.iter().filter(|_| is_shown) {
-        if let Some(why) = lacking(engine, &|| snapshot, rule, table, row)?
+        if let Some(why) = lacking(engine, &|| view, rule, table, row)?
             && !found(at(row, None, &why))
         {
             return Ok(());

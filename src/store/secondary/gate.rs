@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::model::{By, FamilySchema, IndexColumn, IndexSchema, Qualifier, ReadSpec, TableSchema, TimeRange};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::store::read::lookup::read_reference;
 use crate::store::read::{get, point};
@@ -40,16 +40,16 @@ impl Gate {
         Ok(Self { by: by.clone(), columns, condition })
     }
 
-    /// Whether a row is in the answer, as a snapshot has it.
-    pub fn admits(&self, engine: &Engine, snapshot: &Snapshot, row: &[u8]) -> Result<bool> {
+    /// Whether a row is in the answer, as a view has it.
+    pub fn admits(&self, engine: &Engine, view: &ReadView, row: &[u8]) -> Result<bool> {
         for (at, column) in self.columns.iter().enumerate() {
-            if !self.admits_column(engine, snapshot, row, (at, column))? {
+            if !self.admits_column(engine, view, row, (at, column))? {
                 return Ok(false);
             }
         }
         let Some((table, read)) = &self.condition else { return Ok(true) };
         let mut passes = false;
-        get::get_in(engine, snapshot, table, (row, read), &mut |_| {
+        get::get_in(engine, view, table, (row, read), &mut |_| {
             passes = true;
             Ok(())
         })?;
@@ -59,22 +59,22 @@ impl Gate {
     fn admits_column(
         &self,
         engine: &Engine,
-        snapshot: &Snapshot,
+        view: &ReadView,
         row: &[u8],
         (at, column): (usize, &Looked),
     ) -> Result<bool> {
         let Some(family) = &column.family else { return Ok(false) };
-        let Some(cell) = point::newest_in(engine, snapshot, family, row, &column.qualifier, column.range)? else {
+        let Some(cell) = point::newest_in(engine, view, family, row, &column.qualifier, column.range)? else {
             return Ok(false);
         };
         if let Some(wanted) = self.by.equals.get(at) {
             let is_as_long = cell.len() == wanted.len() as u64;
-            return Ok(is_as_long && read_reference(engine, snapshot, &cell.value, 0, wanted.len())? == *wanted);
+            return Ok(is_as_long && read_reference(engine, view, &cell.value, 0, wanted.len())? == *wanted);
         }
         let within = &self.by.within;
         // What is behind so many bytes decides nothing.
         let most = within.from.len().max(within.before.len()) + 1;
-        Ok(within.contains(&read_reference(engine, snapshot, &cell.value, 0, most)?))
+        Ok(within.contains(&read_reference(engine, view, &cell.value, 0, most)?))
     }
 }
 

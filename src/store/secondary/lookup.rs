@@ -11,7 +11,7 @@ use super::gate::Gate;
 use crate::Result;
 use crate::format::key;
 use crate::model::{FamilyId, IndexSchema, RowKey, Scan, TableSchema};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::layout::far::FAR;
 use crate::store::read::get;
@@ -115,7 +115,7 @@ impl LookUp {
         matches!(self.source, Source::Table)
     }
 
-    /// Another snapshot is read from now on.
+    /// Another view is read from now on.
     pub fn renew(&mut self) {
         if let Source::Value { cursor, .. } = &mut self.source {
             *cursor = None;
@@ -123,28 +123,28 @@ impl LookUp {
     }
 
     /// The next candidate; `None`: there is no more.
-    pub fn next(&mut self, snapshot: &Snapshot, bounds: Bounds<'_>) -> Result<Option<RowKey>> {
+    pub fn next(&mut self, view: &ReadView, bounds: Bounds<'_>) -> Result<Option<RowKey>> {
         let entries = self.entries;
         match &mut self.source {
             Source::Table => Ok(None),
             Source::Value { prefix, .. } if bounds.reversed => {
                 let (first, end) = (bounds.first(prefix), bounds.end(prefix));
-                let last = get::last_key(snapshot, entries, &first, &end)?;
+                let last = get::last_key(view, entries, &first, &end)?;
                 Ok(last.and_then(|key| key::qualifier_of(&key, prefix.len())))
             }
             Source::Value { prefix, cursor } => {
                 let first = bounds.first(prefix);
                 let cursor = match cursor {
                     Some(cursor) => cursor,
-                    None => cursor.insert(Cursor::new(snapshot, entries, &first, bounds.end(prefix), 64)?),
+                    None => cursor.insert(Cursor::new(view, entries, &first, bounds.end(prefix), 64)?),
                 };
                 cursor.seek(&first)?;
                 Ok(cursor.key().and_then(|key| key::qualifier_of(key, prefix.len())))
             }
             Source::Range { from, end, window, is_last } => {
                 if window.is_empty() && !*is_last {
-                    let filled = fill(snapshot, entries, (from, end), bounds)?;
-                    if filled.is_more_than(self.indexed.map_or(0, |family| snapshot.rows_of_runs(family).sum())) {
+                    let filled = fill(view, entries, (from, end), bounds)?;
+                    if filled.is_more_than(self.indexed.map_or(0, |family| view.rows_of_runs(family).sum())) {
                         self.source = Source::Table;
                         return Ok(None);
                     }
@@ -174,10 +174,10 @@ impl Filled {
     }
 }
 
-fn fill(snapshot: &Snapshot, entries: FamilyId, (from, end): (&[u8], &[u8]), bounds: Bounds<'_>) -> Result<Filled> {
+fn fill(view: &ReadView, entries: FamilyId, (from, end): (&[u8], &[u8]), bounds: Bounds<'_>) -> Result<Filled> {
     let end = if from < end { end } else { from };
     debug_assert!(end <= FAR);
-    let mut cursor = Cursor::new(snapshot, entries, from, end.to_vec(), 1024)?;
+    let mut cursor = Cursor::new(view, entries, from, end.to_vec(), 1024)?;
     let (mut rows, mut bytes) = (BTreeSet::new(), 0);
     let mut filled = Filled { rows: VecDeque::new(), is_all: true, walked: 0, within: 0 };
     while let Some(key) = cursor.key() {

@@ -13,7 +13,7 @@ use crate::model::{
     By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
     to_string_binary,
 };
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::plan::batch::Ready;
@@ -40,18 +40,18 @@ pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<Mu
     if !batch.iter().any(|cell| cell.table.indexes.values().any(|index| index.unique)) {
         return Ok(Vec::new());
     }
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let mut claims = Vec::new();
     let puts = newest_puts(batch);
     for (table, index, row) in touched(batch) {
-        if let Some(values) = values_after(engine, &snapshot, &puts, (table, index, row))? {
+        if let Some(values) = values_after(engine, &view, &puts, (table, index, row))? {
             claims.push(Claim { table, index, row, values });
         }
     }
     // Order: after the locks of rows, so that two of these never wait for each other.
     let held = engine.unique.lock_many(claims.iter().map(hash));
     // Order: after the locks: what was committed under them before is seen.
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let mut claimed = BTreeMap::new();
     for claim in &claims {
         // Another row of the same batch.
@@ -60,7 +60,7 @@ pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<Mu
         {
             return Err(taken(claim, &holder));
         }
-        if let Some(holder) = holder(engine, &snapshot, claim, batch)? {
+        if let Some(holder) = holder(engine, &view, claim, batch)? {
             return Err(taken(claim, &holder));
         }
     }
@@ -70,7 +70,7 @@ pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<Mu
 /// What a row has in all columns of an index after a batch; `None`: in one of them nothing.
 fn values_after(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     puts: &Puts<'_>,
     (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
 ) -> Result<Option<Vec<Vec<u8>>>> {
@@ -82,12 +82,12 @@ fn values_after(
             (Some(ready), _) if ready.cell.is_root() => return Err(too_long(index)),
             (Some(ready), _) => Some(ready.cell.stored().to_vec()),
             (None, Some(family)) => {
-                let newest = point::newest_in(engine, snapshot, family, row, &column.qualifier, TimeRange::ALL)?;
+                let newest = point::newest_in(engine, view, family, row, &column.qualifier, TimeRange::ALL)?;
                 // It was there before the index was, or came from a backup.
                 if newest.as_ref().is_some_and(|cell| cell.len() > INLINE) {
                     return Err(too_long(index));
                 }
-                newest.map(|cell| read_reference(engine, snapshot, &cell.value, 0, INLINE as usize)).transpose()?
+                newest.map(|cell| read_reference(engine, view, &cell.value, 0, INLINE as usize)).transpose()?
             }
             (None, None) => None,
         };
@@ -98,7 +98,7 @@ fn values_after(
 }
 
 /// Another row that has what is claimed, and keeps it.
-fn holder(engine: &Engine, snapshot: &Snapshot, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
+fn holder(engine: &Engine, view: &ReadView, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
     let Claim { table, index, row, values } = claim;
     let loses = |other: &[u8]| {
         batch.iter().any(|cell| {
@@ -114,13 +114,13 @@ fn holder(engine: &Engine, snapshot: &Snapshot, claim: &Claim<'_>, batch: &[Read
             cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
         })
     };
-    find_holder(engine, snapshot, (table, index), values, &|other| other != *row && !loses(other))
+    find_holder(engine, view, (table, index), values, &|other| other != *row && !loses(other))
 }
 
 /// The first row with these values that is wanted, among those that have entries.
 pub fn find_holder(
     engine: &Engine,
-    snapshot: &Snapshot,
+    view: &ReadView,
     (table, index): (&TableSchema, &IndexSchema),
     values: &[Vec<u8>],
     wanted: &dyn Fn(&[u8]) -> bool,
@@ -132,8 +132,8 @@ pub fn find_holder(
     loop {
         let lower = Bound { row: passed.as_deref().unwrap_or_default(), inclusive: false };
         let bounds = Bounds { lower, upper: Bound { row: &[], inclusive: false }, reversed: false };
-        let Some(row) = look.next(snapshot, bounds)? else { return Ok(None) };
-        if wanted(&row) && look.gate.admits(engine, snapshot, &row)? {
+        let Some(row) = look.next(view, bounds)? else { return Ok(None) };
+        if wanted(&row) && look.gate.admits(engine, view, &row)? {
             return Ok(Some(row));
         }
         passed = Some(row);

@@ -81,7 +81,7 @@ fn take_snapshot(engine: &Engine, name: &str, table: Option<&TableName>) -> Resu
     check_name(name)?;
     engine.log.check_poison()?;
     // What is lost would show as absent in it, without a word.
-    engine.snapshot().check_doubt()?;
+    engine.view().check_doubt()?;
     {
         let _one = engine.turns.snapshot();
         // A change of the catalogue would be in it without what was written before that and is not flushed yet.

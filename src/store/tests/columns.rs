@@ -14,7 +14,7 @@ const MANY: usize = 10_000;
 /// Counted cell by cell.
 fn stored(store: &Store) -> (u64, BTreeMap<Qualifier, ColumnNumbers>) {
     let id = store.catalogue().unwrap().tables[&table()].families["f"].id;
-    let mut cursor = Cursor::new(&store.engine.snapshot(), id, &[], FAR, 1024).unwrap();
+    let mut cursor = Cursor::new(&store.engine.view(), id, &[], FAR, 1024).unwrap();
     let (mut cells, mut columns): (u64, BTreeMap<Qualifier, ColumnNumbers>) = (0, BTreeMap::new());
     while let (Some(key), Some(cell)) = (cursor.key(), cursor.cell()) {
         cells += 1;

@@ -21,9 +21,9 @@ fn filled(attributes: &[(&str, &str)]) -> (SimEnv, Store) {
 
 /// The count, if it is known, and how many cells were looked at for it.
 fn known(store: &Store, scan: &Scan) -> (Option<u64>, u64) {
-    let before = store.engine.snapshot().looks.load(std::sync::atomic::Ordering::Relaxed);
+    let before = store.engine.view().looks.load(std::sync::atomic::Ordering::Relaxed);
     let count = store.count_rows(scan).unwrap();
-    (count, store.engine.snapshot().looks.load(std::sync::atomic::Ordering::Relaxed) - before)
+    (count, store.engine.view().looks.load(std::sync::atomic::Ordering::Relaxed) - before)
 }
 
 fn delete_row(store: &Store, row: &str) {

@@ -8,7 +8,7 @@ use super::plain::{At, QUALIFIERS, ROWS, Rig, at, attributes, deed};
 use super::*;
 use crate::Result;
 use crate::query::{RowKeyVerdict, RowQuery, RowRequest, Step, ValueLoader};
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::visibility::SliceSource;
 
@@ -143,7 +143,7 @@ impl Asked {
     }
 }
 
-struct Loader<'s>(&'s Engine, &'s Snapshot);
+struct Loader<'s>(&'s Engine, &'s ReadView);
 
 impl ValueLoader for Loader<'_> {
     fn load(&mut self, cell: &StoredCell) -> Result<Vec<u8>> {
@@ -159,7 +159,7 @@ impl ValueLoader for Loader<'_> {
 fn judged(rig: &Rig, scan: &Scan) -> Result<Vec<Piece>> {
     let catalogue = rig.store.catalogue().unwrap();
     let schema = &catalogue.tables[&table()];
-    let snapshot = rig.store.engine.snapshot();
+    let snapshot = rig.store.engine.view();
     let (mut query, mut pieces) = (RowQuery::scan(scan, schema, rig.store.now())?, Vec::new());
     let first = query.start_hint().unwrap_or_default();
     for row in ROWS.into_iter().filter(|row| row.as_bytes() >= first.as_slice()) {

@@ -1,9 +1,9 @@
 //! Listings and scans of more rows than are read of one moment of the store, and scans in batches.
 
 use super::*;
-use crate::store::read::point::SNAPSHOT_ROWS;
+use crate::store::read::point::VIEW_ROWS;
 
-const ROWS: usize = 2 * SNAPSHOT_ROWS + 100;
+const ROWS: usize = 2 * VIEW_ROWS + 100;
 
 fn name(n: usize) -> String {
     format!("r{n:05}")
@@ -40,10 +40,10 @@ fn names(of: impl Iterator<Item = usize>) -> Vec<RowKey> {
 fn a_listing_of_more_rows_than_one_look_takes_has_all_of_them() {
     let (_env, store) = filled();
     assert_eq!(listed(&store, None, None, usize::MAX), names(0..ROWS));
-    assert_eq!(listed(&store, Some(9), None, SNAPSHOT_ROWS + 10), names(10..SNAPSHOT_ROWS + 20));
-    assert_eq!(listed(&store, None, Some(SNAPSHOT_ROWS + 5), usize::MAX), names(0..SNAPSHOT_ROWS + 5));
+    assert_eq!(listed(&store, Some(9), None, VIEW_ROWS + 10), names(10..VIEW_ROWS + 20));
+    assert_eq!(listed(&store, None, Some(VIEW_ROWS + 5), usize::MAX), names(0..VIEW_ROWS + 5));
     // As many as are looked at once are gone, and it goes on behind them.
-    let gone = 10..SNAPSHOT_ROWS + 60;
+    let gone = 10..VIEW_ROWS + 60;
     for n in gone.clone() {
         unlink(&store, &name(n), "q");
     }

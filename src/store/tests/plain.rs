@@ -211,7 +211,7 @@ impl Rig {
 
     /// All that is stored in a row and family.
     pub(super) fn stored(&self, row: &str, family: &FamilySchema) -> Vec<StoredCell> {
-        let (snapshot, prefix) = (self.store.engine.snapshot(), key::row_prefix(row.as_bytes()));
+        let (snapshot, prefix) = (self.store.engine.view(), key::row_prefix(row.as_bytes()));
         let mut cursor = self.store.engine.row_cursor(&snapshot, family.id, &prefix, 256).unwrap();
         let (mut source, mut cells) = (cursor.row(prefix), Vec::new());
         while let Some(cell) = source.next().unwrap() {

@@ -50,7 +50,7 @@ pub fn mutate(engine: &Engine, mutations: RowMutations, condition: Option<Condit
     }
     let lock = engine.row_locks.lock(table, &row);
     let now = engine.now();
-    let mut planner = Planner { engine, snapshot: Lazily::of(engine), table, row: &row, now, least: Timestamp::ZERO };
+    let mut planner = Planner { engine, view: Lazily::of(engine), table, row: &row, now, least: Timestamp::ZERO };
     if let Some(condition) = &condition {
         match holds(engine, &planner, condition)? {
             None => return Ok(Mutated { applied: false, results: Vec::new(), written: Vec::new() }),
@@ -97,7 +97,7 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
     match condition {
         Condition::Column { family: name, qualifier, op, value, time_range } => {
             let family = family(planner.table, name)?;
-            let stored = point::newest_in(engine, &planner.snapshot, family, planner.row, qualifier, *time_range)?;
+            let stored = point::newest_in(engine, &planner.view, family, planner.row, qualifier, *time_range)?;
             let least = stored.as_ref().map_or(Timestamp::ZERO, |cell| cell.timestamp);
             // What is behind so many bytes changes nothing.
             let most = value.as_ref().map_or(0, Vec::len) + 1;
@@ -107,7 +107,7 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
         Condition::Filter { filter, time_range } => filter_holds(engine, planner, filter, *time_range),
         Condition::Newest { family: name, qualifier, version } => {
             let family = family(planner.table, name)?;
-            let stored = point::newest_in(engine, &planner.snapshot, family, planner.row, qualifier, TimeRange::ALL)?;
+            let stored = point::newest_in(engine, &planner.view, family, planner.row, qualifier, TimeRange::ALL)?;
             let is_so = stored.map(|cell| (cell.timestamp, cell.seq)) == *version;
             Ok(is_so.then_some(Timestamp::ZERO))
         }
@@ -115,7 +115,7 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
             let family = family(planner.table, name)?;
             let (column, which) = ((planner.row, qualifier), Versions::LiveAndKept);
             let mut later = false;
-            point::visit_versions(engine, &planner.snapshot, family, column, which, |visible| {
+            point::visit_versions(engine, &planner.view, family, column, which, |visible| {
                 later = visible.cell.seq > *seq;
                 !later
             })?;
@@ -234,8 +234,8 @@ fn share(engine: &Engine, cell: &CellInfo, codec: Codec) -> Result<Prepared> {
     if let ValueRef::Here(bytes) = &cell.value {
         return Ok(Prepared::Shared(bytes.clone()));
     }
-    let snapshot = engine.snapshot();
-    if let Some(root) = root_of(&snapshot, &cell.value)? {
+    let view = engine.view();
+    if let Some(root) = root_of(&view, &cell.value)? {
         return Ok(Prepared::Root { len: cell.len(), bytes: root, held: None });
     }
     let bytes = lookup::read_value(engine, cell, 0, usize::try_from(cell.len()).unwrap_or(usize::MAX))?;
@@ -272,7 +272,7 @@ pub fn write_ahead(engine: &Engine, table: &TableSchema, mutations: &mut [Mutati
 fn filter_holds(engine: &Engine, planner: &Planner<'_>, filter: &[u8], range: TimeRange) -> Result<Option<Timestamp>> {
     let read = ReadSpec { filter: Some(filter.to_owned()), time_range: range, ..ReadSpec::default() };
     let mut newest = None;
-    get::get_in(engine, &planner.snapshot, planner.table, (planner.row, &read), &mut |piece| {
+    get::get_in(engine, &planner.view, planner.table, (planner.row, &read), &mut |piece| {
         if let Piece::Cell(cell) | Piece::Head(cell, _) = piece {
             newest = newest.max(Some(cell.timestamp));
         }

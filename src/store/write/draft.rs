@@ -41,10 +41,10 @@ pub fn begin(
     let family = catalogue.tables.get(table).and_then(|table| table.families.get(family));
     let Some(family) = family else { return Ok(None) };
     // Order: held until the draft keeps the chunks of the value.
-    let snapshot = engine.snapshot();
+    let view = engine.view();
     let root = match base {
         None => Root::default(),
-        Some(cell) => match root_of(&snapshot, &cell.value)? {
+        Some(cell) => match root_of(&view, &cell.value)? {
             None => return Ok(None),
             Some(bytes) => Root::decode(&bytes).ok_or_else(crate::store::engine::values::no_root)?,
         },

@@ -32,8 +32,8 @@ pub fn mutate_rows(engine: &Engine, given: ManyRows) -> Result<()> {
         apply::writable(table)?;
     }
     let locks = engine.row_locks.lock_many(table, keys.iter().map(Vec::as_slice));
-    let (snapshot, now) = (Lazily::of(engine), engine.now());
-    let mut planner = Planner { engine, snapshot, table, row: &[], now, least: Timestamp::ZERO };
+    let (view, now) = (Lazily::of(engine), engine.now());
+    let mut planner = Planner { engine, view, table, row: &[], now, least: Timestamp::ZERO };
     let (mut events, mut cells) = (Vec::new(), Vec::new());
     for (row, mutations) in keys.iter().zip(changes) {
         planner.row = row;

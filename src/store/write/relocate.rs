@@ -35,8 +35,8 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
     let from_table = apply::writable(engine.table(&catalogue, &from.table)?)?;
     let to_table = apply::writable(engine.table(&catalogue, &to.table)?)?;
     let locks = engine.row_locks.lock_two((from_table, &from.row), (to_table, &to.row));
-    let (snapshot, now) = (Lazily::of(engine), engine.now());
-    let planner = Planner { engine, snapshot, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
+    let (view, now) = (Lazily::of(engine), engine.now());
+    let planner = Planner { engine, view, table: from_table, row: &from.row, now, least: Timestamp::ZERO };
     let names: Vec<&String> = from.family.as_ref().map_or_else(|| from_table.families.keys().collect(), |f| vec![f]);
     let mut cells = Vec::new();
     let mut markers = Vec::new();
@@ -75,7 +75,7 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
 /// Live and kept versions of a row and family; one more than may move at the most.
 fn everything(engine: &Engine, planner: &Planner<'_>, family: &FamilySchema) -> Result<Vec<VisibleCell>> {
     let prefix = key::row_prefix(planner.row);
-    let mut cursor = engine.row_cursor(&planner.snapshot, family.id, &prefix, 1024)?;
+    let mut cursor = engine.row_cursor(&planner.view, family.id, &prefix, 1024)?;
     let plain = ReadRules::plain(&family.rules, planner.now);
     let rules = ReadRules { max_versions: u32::MAX, view: View::WithKept, ..plain };
     let mut reader = FamilyReader::new(cursor.row(prefix), rules);
@@ -94,7 +94,7 @@ fn check_target(engine: &Engine, planner: &Planner<'_>, target: &FamilySchema, t
         return Ok(());
     }
     let prefix = key::row_prefix(&to.row);
-    let mut cursor = engine.row_cursor(&planner.snapshot, target.id, &prefix, 4)?;
+    let mut cursor = engine.row_cursor(&planner.view, target.id, &prefix, 4)?;
     let rules = ReadRules { view: View::Raw, ..ReadRules::plain(&target.rules, planner.now) };
     match FamilyReader::new(cursor.row(prefix), rules).next()? {
         Some(_) => Err(cross("tombstones at the target would hide what is moved")),

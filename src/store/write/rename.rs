@@ -10,7 +10,7 @@ use crate::model::{
     Time, TimeRange, Timestamp, Tombstone, Value, check_row,
 };
 use crate::segment::Reading;
-use crate::store::cursor::snapshot::Snapshot;
+use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::engine::{Engine, family};
 use crate::store::plan::batch::RowCell;
@@ -34,14 +34,14 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
-        let snapshot = &self.planner.snapshot;
-        point::newest_in(self.planner.engine, snapshot, self.family, self.planner.row, &self.key.qualifier, range)
+        let view = &self.planner.view;
+        point::newest_in(self.planner.engine, view, self.family, self.planner.row, &self.key.qualifier, range)
     }
 
     /// The version of a time, live or kept.
     fn version(&self, timestamp: Timestamp) -> Result<Option<CellInfo>> {
         let (planner, qualifier) = (&self.planner, &self.key.qualifier);
-        version_in(planner.engine, &planner.snapshot, (self.family, planner.row), qualifier, timestamp)
+        version_in(planner.engine, &planner.view, (self.family, planner.row), qualifier, timestamp)
     }
 
     /// The source's version as a put here.
@@ -70,10 +70,10 @@ impl<'a> Place<'a> {
     fn is_temporary(&self, to: &ColumnKey) -> Result<bool> {
         let row = key::row_prefix(self.planner.row);
         let column = key::column_prefix(&row, &self.key.qualifier);
-        let snapshot = &self.planner.snapshot;
-        let mut cursor = match is_alone(self.planner.engine, snapshot, self.family.id) {
-            true => column_alone(snapshot, self.family.id, &row, &column)?,
-            false => Cursor::of_column(snapshot, self.family.id, &row, &column)?,
+        let view = &self.planner.view;
+        let mut cursor = match is_alone(self.planner.engine, view, self.family.id) {
+            true => column_alone(view, self.family.id, &row, &column)?,
+            false => Cursor::of_column(view, self.family.id, &row, &column)?,
         };
         Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier)? {
             Past::One => true,
@@ -90,10 +90,10 @@ fn is_backup(of: &[u8], name: &[u8]) -> bool {
 }
 
 /// The cells of a column.
-fn column_alone(snapshot: &Snapshot, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Cursor> {
+fn column_alone(view: &ReadView, family: FamilyId, row: &[u8], column: &[u8]) -> Result<Cursor> {
     // Mostly there is one: with room for two, one look tells that there are no more.
-    let mut cursor = Cursor::in_memory(snapshot, family, column, key::prefix_end(column), 2)?;
-    for run in snapshot.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
+    let mut cursor = Cursor::in_memory(view, family, column, key::prefix_end(column), 2)?;
+    for run in view.layout.runs(family).iter().flat_map(|runs| &runs.runs) {
         if run.may_hold(column, &|extent| extent.may_hold_column(row, column))? {
             cursor = cursor.with_run(run, column, Reading::Point)?;
         }
@@ -114,13 +114,13 @@ fn not_found(key: &ColumnKey) -> Error {
 
 /// Whether the cells of a column alone decide what has become of it: nothing may be lost, and no tombstone of the whole
 /// family stored.
-fn is_alone(engine: &Engine, snapshot: &Snapshot, family: FamilyId) -> bool {
-    snapshot.doubt.is_none() && !engine.tracks.of(family).family_tombstones.load(Ordering::Acquire)
+fn is_alone(engine: &Engine, view: &ReadView, family: FamilyId) -> bool {
+    view.doubt.is_none() && !engine.tracks.of(family).family_tombstones.load(Ordering::Acquire)
 }
 
 fn place<'a>(engine: &'a Engine, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
-    let (snapshot, now) = (Lazily::of(engine), engine.now());
-    let planner = Planner { engine, snapshot, table, row: &key.row, now, least: Timestamp::ZERO };
+    let (view, now) = (Lazily::of(engine), engine.now());
+    let planner = Planner { engine, view, table, row: &key.row, now, least: Timestamp::ZERO };
     Ok(Place { planner, family: family(table, &key.family)?, key })
 }
 

@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// What a read sees: everything up to a sequence number, and the files that hold it.
 #[derive(Clone)]
-pub struct Snapshot {
+pub struct ReadView {
     pub read_point: SeqNo,
     pub tables: Arc<Memtables>,
     pub layout: Arc<Layout>,
@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub looks: Arc<AtomicU64>,
 }
 
-impl Snapshot {
+impl ReadView {
     /// Errors: it is not known what was lost.
     pub fn check_doubt(&self) -> Result<()> {
         self.doubt.map_or(Ok(()), |upto| Err(in_doubt(upto)))
