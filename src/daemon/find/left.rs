@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::locate;
 use crate::daemon::control::client::Client;
+use crate::env::is_stopped;
 use crate::store::Store;
 
 /// That the mount of a daemon was taken away while programs were there, if it was.
@@ -27,7 +28,8 @@ pub fn store_left_at(path: &Path) -> Option<PathBuf> {
         let pid: u32 = process.file_name().to_str()?.parse().ok()?;
         Some((pid, locked_by(&process.path())?))
     });
-    // Those that are mounted are not asked: one that is stopped would keep whoever asks waiting, too.
+    // Those that are mounted are not asked. One that is stopped would keep whoever asks waiting.
+    let holders = holders.filter(|(pid, _)| !is_stopped(&pid.to_string()));
     let unmounted = holders.filter(|(pid, store)| !locate::is_mounted_for(*pid, (path, store)));
     unmounted.map(|(_, store)| store).find(|store| {
         let Ok(Some(daemon)) = Client::connect(store) else { return false };
