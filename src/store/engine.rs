@@ -51,7 +51,7 @@ use crate::log::Log;
 use crate::model::{Catalogue, FamilyId, FamilySchema, TableName, TableSchema, TableState, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
-/// See the module. Lock order: `values.judged`, turns (`index`, `prove`, `snapshot`, `alter`, `declare`), row locks, `unique`,
+/// See the module. Lock order: `values.judged`, turns (`index`), `proving`, turns (`snapshot`, `alter`, `declare`), row locks, `unique`,
 /// `backlog`, turns (`flush`, `compact`), `disk.restoring`, the structure's, the log's; leaves: those within the other parts.
 pub struct Engine {
     pub options: StoreOptions,

@@ -23,6 +23,8 @@ pub struct DiskRoom {
     short: AtomicBool,
     /// Nothing is deleted either.
     out: AtomicBool,
+    /// What is given back of the reserve others take at once.
+    taken: AtomicBool,
     /// Bytes that were written since the room was looked at.
     unlooked: AtomicU64,
     /// Tombstones that were written.
@@ -159,7 +161,18 @@ impl DiskRoom {
 
     /// There is room for anything.
     pub fn takes_all(&self) {
+        self.taken.store(false, Ordering::Release);
         self.short.store(false, Ordering::Release);
+    }
+
+    /// What was given back of the reserve is gone, and was not used, until there is room for anything.
+    pub fn note_taken(&self) {
+        self.taken.store(true, Ordering::Release);
+    }
+
+    /// Whether what is given back of the reserve others take at once.
+    pub fn is_taken(&self) -> bool {
+        self.taken.load(Ordering::Acquire)
     }
 
     /// Whether from now on nothing is deleted either.

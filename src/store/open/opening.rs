@@ -141,8 +141,10 @@ fn open_blobs(
     let naming = Arc::new(BlobNames(Arc::clone(structure)));
     let blobs = Blobs::open(Arc::clone(env), dir.join("blobs"), structure.store_id(), sealed, naming)?;
     for (number, _) in state.blobs.iter().filter(|(_, record)| record.sealed.is_none()) {
-        let recover = || write_again(&**env, &blobs.path(*number)).and_then(|()| blobs.recover(*number, 0));
-        match reserve::use_up(&**env, dir, recover) {
+        // Order: what is long, and takes no room, once: each time others take what was reserved for what is short.
+        let recovered = write_again(&**env, &blobs.path(*number))
+            .and_then(|()| reserve::use_little(&**env, dir, || blobs.recover(*number, 0)));
+        match recovered {
             Ok(recovered) if recovered.is_gone => {
                 let gone = crate::journal::Item::BlobGone { file: *number };
                 structure.commit(|_| Ok(gone.into()), |_| ()).map_err(|unsaved| unsaved.error)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::engine::Engine;
 use crate::store::layout::runs::{Run, RunExtent};
-use crate::store::space::{level, reserve, room};
+use crate::store::space::{level, reserve};
 use crate::{Error, ErrorKind, Result};
 
 /// Whether most of what a merge of `runs` reads stays for snapshots: it takes room, and makes none.
@@ -29,7 +29,22 @@ pub fn with_room_to_merge<T>(engine: &Engine, runs: &[Arc<Run>], mut merge: impl
         true if lacks_room_beside_snapshots(engine, runs) => return Err(full_beside_snapshots(engine)),
         true => merge(),
     };
-    merged.map_err(|e| room::told_full(engine, e))
+    merged.map_err(|e| told_full(engine, e))
+}
+
+/// What failed for want of room says what a compaction needs.
+fn told_full(engine: &Engine, error: Error) -> Error {
+    if error.kind != ErrorKind::NoSpace {
+        return error;
+    }
+    engine.said.warn(&error.message);
+    let (store, needed) = (engine.options.path.display(), engine.disk.sizes.least);
+    let text = format!(
+        "the disk under {store} is full, and a compaction gives back room only after it has taken some: free {} MiB of it \
+         otherwise",
+        needed.div_ceil(1 << 20)
+    );
+    Error::new(ErrorKind::NoSpace, text)
 }
 
 fn full_beside_snapshots(engine: &Engine) -> Error {

@@ -98,6 +98,14 @@ pub fn use_up<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result
     }
 }
 
+/// As [`use_up`], of what an open can do without: once, and little of what others need.
+pub fn use_little<T>(env: &dyn Env, store: &Path, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+    match action() {
+        Err(e) if e.kind == ErrorKind::NoSpace && shorten(env, store, Use::Maintenance, FIRST_USED) => action(),
+        done => done,
+    }
+}
+
 /// Gives back to the disk so many bytes of what is reserved; whether there were any.
 fn shorten(env: &dyn Env, store: &Path, by: Use, bytes: u64) -> bool {
     let shortened = |path: &PathBuf| {
@@ -271,17 +279,36 @@ pub fn with_reserve<T>(engine: &Engine, action: impl FnMut() -> Result<T>) -> Re
 /// As [`with_reserve`], of what takes so many bytes, about; no more of it than needed, for others take the rest.
 pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, mut action: impl FnMut() -> Result<T>) -> Result<T> {
     // It begins anew each time: few times.
-    let first = (about / 4).max(FIRST_USED);
-    let (mut done, mut bytes) = (action(), first);
-    while is_full(&done) && release_reserve(engine, Use::Maintenance, bytes) {
+    let mut bytes = (about / 4).max(FIRST_USED);
+    let (mut done, mut released) = (action(), 0);
+    while is_full(&done) {
+        let given = spare(engine, bytes, released);
+        if given == 0 || !release_reserve(engine, Use::Maintenance, given) {
+            break;
+        }
         done = action();
-        bytes *= 2;
+        (released, bytes) = (released + given, bytes * 2);
     }
-    if bytes > first && is_full(&done) {
+    if released > 0 && is_full(&done) {
         // Before others take it.
         try_to_restore(engine);
     }
     done
+}
+
+/// Of so many bytes those that may be given back: where others have taken what was given back before, half of what is
+/// reserved stays, for the next open and for deletes.
+fn spare(engine: &Engine, bytes: u64, released: u64) -> u64 {
+    if released > 0 && level::usable(engine) < released / 2 {
+        engine.disk.note_taken();
+    }
+    if !engine.disk.is_taken() {
+        return bytes;
+    }
+    let wanted = wanted_reserve(engine);
+    let left: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
+    let whole: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
+    bytes.min(left.saturating_sub(whole / 2)) / LEAST_PART * LEAST_PART
 }
 
 /// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
@@ -291,7 +318,7 @@ pub fn merge_with_reserve<T>(engine: &Engine, mut merge: impl FnMut() -> Result<
     let reserved = len_of(engine, &path);
     let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
     let (mut done, mut released, mut bytes) = (merge(), 0, (reserved / 4).max(FIRST_USED));
-    while is_full(&done) && released < most && release_reserve(engine, Use::Merges, bytes) {
+    while is_full(&done) && released < most && release_reserve(engine, Use::Merges, bytes.min(most - released)) {
         done = merge();
         (released, bytes) = (released + bytes, bytes * 2);
     }

@@ -1,5 +1,7 @@
 //! What a compaction gives back.
 
+use std::path::PathBuf;
+
 use super::rig::full;
 use super::*;
 use crate::backend::CompactionKind::Major;
@@ -151,6 +153,37 @@ fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
     }
     drop(store);
     assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 1800);
+}
+
+/// Else flushes give all of it to whoever writes faster than they do, and the store cannot be opened any more.
+#[test]
+fn flushes_beside_a_fast_writer_leave_an_open_room() {
+    let (env, disk) = (SimEnv::new(), 300 << 20);
+    env.set_space(Some(disk));
+    let store = open(&env);
+    create(&store, FILES);
+    (0..200).for_each(|n| drop(put(&store, &format!("r{n:04}"), "q", &[7; 600])));
+    store.flush(None).unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
+    let of = |path: &PathBuf| {
+        if crate::env::Env::exists(&env.process(), path).unwrap() { env_bytes(&env, path).len() } else { 0 }
+    };
+    let left = || reserve::paths("/store".as_ref()).iter().map(of).sum::<usize>();
+    let before = left();
+    for round in 0..5 {
+        env.fill_disk(disk);
+        // What is given back is taken before it is used.
+        let flushed = reserve::with_much_of_reserve(&store.engine, 256 << 10, || {
+            env.fill_disk(disk);
+            Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
+        });
+        assert_eq!(flushed.unwrap_err().kind, ErrorKind::NoSpace);
+        assert!(left() > before / 3, "round {round}: {} of {before} bytes", left());
+    }
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    env.fill_disk(disk);
+    assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 200);
 }
 
 /// Else others take a fifth of it with each open of a store on a full disk.
