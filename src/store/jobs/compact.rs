@@ -149,7 +149,11 @@ fn merge_slice(
             made.give_up(engine);
             Ok(Slice::GaveUp)
         }
-        other => other.inspect_err(|_| made.give_up(engine)).map(|()| slice),
+        Err(e) => {
+            made.give_up(engine);
+            Err(merge_room::told_full(engine, e))
+        }
+        Ok(()) => Ok(slice),
     }
 }
 

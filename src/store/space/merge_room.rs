@@ -33,7 +33,7 @@ pub fn with_room_to_merge<T>(engine: &Engine, runs: &[Arc<Run>], mut merge: impl
 }
 
 /// What failed for want of room says what a compaction needs.
-fn told_full(engine: &Engine, error: Error) -> Error {
+pub fn told_full(engine: &Engine, error: Error) -> Error {
     if error.kind != ErrorKind::NoSpace {
         return error;
     }
