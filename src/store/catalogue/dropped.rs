@@ -89,7 +89,7 @@ fn forget_families_of(catalogue: &mut Catalogue, table: TableId) {
     catalogue.dropped.retain(|d| !matches!(&d.what, DroppedThing::Family(of, _) if *of == table));
 }
 
-/// See [`CatalogueChange::BringBack`].
+/// See [`crate::model::CatalogueChange::BringBack`].
 pub fn bring_back(catalogue: &mut Catalogue, name: &TableName, at: Option<Timestamp>, now: Timestamp) -> Result<()> {
     let of = meant(catalogue, |dropped| table_of(dropped, name).is_some(), at);
     let found = catalogue.dropped.remove(of.ok_or_else(|| nothing(&format!("table {name}")))?);

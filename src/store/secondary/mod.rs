@@ -6,7 +6,7 @@
 //! need no rule of their own here, and what they leave behind is a hint too many. That it is so rests on four things:
 //! * a put's entry is in the same record of the log ([`entry`]): no crash parts them;
 //! * a flush brings both into extents with one edit, a snapshot holds both as of one edit;
-//! * an index is not believed before entries of all that was stored are on the disk ([`build`]);
+//! * an index is not believed before entries of all that was stored are on the disk (`jobs::build`);
 //! * a compaction drops an entry only after it has found no put in the row that could need it ([`stale`]).
 //!
 //! Must not know of paths or printing.
