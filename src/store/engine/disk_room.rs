@@ -15,6 +15,11 @@ const REST: u32 = 10;
 /// but not later than after so long or as long as it took: on a busy machine that says little about the work.
 const REST_MAX: Duration = Duration::from_secs(2);
 
+/// After others took what was given back of the reserve little is given for so long,
+const TAKEN_REST: Duration = Duration::from_secs(10);
+/// and each time that they did so again for twice as long, up to so long.
+const TAKEN_REST_MAX: Duration = Duration::from_mins(10);
+
 /// What is known of the disk under a store.
 #[derive(Default)]
 pub struct DiskRoom {
@@ -23,8 +28,8 @@ pub struct DiskRoom {
     short: AtomicBool,
     /// Nothing is deleted either.
     out: AtomicBool,
-    /// What is given back of the reserve others take at once.
-    taken: AtomicBool,
+    /// What is given back of the reserve others take at once, as was seen.
+    taken: Mutex<Option<Taken>>,
     /// Bytes that were written since the room was looked at.
     unlooked: AtomicU64,
     /// Tombstones that were written.
@@ -35,6 +40,24 @@ pub struct DiskRoom {
     made: Condvar,
     /// Held while the reserve is made.
     pub restoring: Mutex<()>,
+}
+
+/// That others took what was given back.
+struct Taken {
+    /// So long nothing is tried,
+    until: Instant,
+    /// which is after so long.
+    rest: Duration,
+}
+
+/// How much may be given back for what makes room in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Giving {
+    Freely,
+    /// Others have taken it, some time ago: a little, to see whether they still do.
+    Little,
+    /// Others take it: what is more than half of the reserve.
+    Half,
 }
 
 #[derive(Default)]
@@ -161,18 +184,28 @@ impl DiskRoom {
 
     /// There is room for anything.
     pub fn takes_all(&self) {
-        self.taken.store(false, Ordering::Release);
+        *self.taken.lock() = None;
         self.short.store(false, Ordering::Release);
     }
 
-    /// What was given back of the reserve is gone, and was not used, until there is room for anything.
-    pub fn note_taken(&self) {
-        self.taken.store(true, Ordering::Release);
+    /// What was given back of the reserve is gone, and was not used.
+    pub fn note_taken(&self, now: Instant) {
+        let mut taken = self.taken.lock();
+        let rest = match &*taken {
+            Some(taken) if now < taken.until => return,
+            Some(taken) => (taken.rest * 2).min(TAKEN_REST_MAX),
+            None => TAKEN_REST,
+        };
+        *taken = Some(Taken { until: now + rest, rest });
     }
 
-    /// Whether what is given back of the reserve others take at once.
-    pub fn is_taken(&self) -> bool {
-        self.taken.load(Ordering::Acquire)
+    /// How much of the reserve may be given back now for what makes room in the end.
+    pub fn giving(&self, now: Instant) -> Giving {
+        match &*self.taken.lock() {
+            None => Giving::Freely,
+            Some(taken) if now < taken.until => Giving::Half,
+            Some(_) => Giving::Little,
+        }
     }
 
     /// Whether from now on nothing is deleted either.
@@ -195,6 +228,21 @@ mod tests {
         assert_eq!(rest_after(Duration::from_millis(50)), Duration::from_millis(500));
         assert_eq!(rest_after(Duration::from_millis(1500)), REST_MAX);
         assert_eq!(rest_after(Duration::from_secs(9)), Duration::from_secs(9));
+    }
+
+    /// Else a program that has filled the disk once keeps flushes from the reserve for good.
+    #[test]
+    fn who_takes_what_is_given_back_is_asked_again_ever_more_rarely() {
+        let (room, start) = (DiskRoom::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(room.giving(start), Giving::Freely);
+        room.note_taken(start);
+        room.note_taken(after(1));
+        assert_eq!([9, 10].map(|seconds| room.giving(after(seconds))), [Giving::Half, Giving::Little]);
+        room.note_taken(after(10));
+        assert_eq!([29, 30].map(|seconds| room.giving(after(seconds))), [Giving::Half, Giving::Little]);
+        room.takes_all();
+        assert_eq!(room.giving(after(11)), Giving::Freely);
     }
 
     /// Else who fills in that time what was found is refused, though most of what was written is garbage again.

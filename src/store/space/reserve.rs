@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::env::Env;
 use crate::env::sync::Instant;
 use crate::store::engine::Engine;
+use crate::store::engine::disk_room::Giving;
 use crate::store::engine::sizes::LEAST_SLICE;
 use crate::store::layout::runs::Run;
 use crate::store::options::Background;
@@ -249,6 +250,19 @@ pub fn begin_reserve(engine: &Engine) {
     look_at_room(engine);
 }
 
+/// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
+/// has no room on the disk any more, less is written.
+pub fn look_at_room(engine: &Engine) {
+    if level::available(engine) < engine.disk.sizes.least {
+        level::run_short(engine);
+    }
+    let (needed, free) = (level::needed_by_flushes(engine), level::usable(engine));
+    if free < needed {
+        release_for_deletes(engine, needed - free);
+    }
+    engine.disk.set_out(level::usable(engine) < needed);
+}
+
 /// Deletes on a full disk: with the part of the reserve that is for that, and then with what the background makes room
 /// of in a moment, for which it has the rest. Who writes to the same rows waits with it, as for any write.
 pub fn delete_with_reserve<T>(engine: &Engine, mut action: impl FnMut() -> Result<T>) -> Result<T> {
@@ -277,13 +291,34 @@ pub fn with_reserve<T>(engine: &Engine, action: impl FnMut() -> Result<T>) -> Re
 }
 
 /// As [`with_reserve`], of what takes so many bytes, about; no more of it than needed, for others take the rest.
-pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, mut action: impl FnMut() -> Result<T>) -> Result<T> {
+pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, action: impl FnMut() -> Result<T>) -> Result<T> {
     // It begins anew each time: few times.
-    let mut bytes = (about / 4).max(FIRST_USED);
-    let (mut done, mut released) = (action(), 0);
+    let first = (about / 4).max(FIRST_USED);
+    bit_by_bit(engine, (Use::Maintenance, first), |bytes, released| spare(engine, bytes, released), action)
+}
+
+/// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
+/// nothing: where it was not enough others take it, and would take what flushes need.
+pub fn merge_with_reserve<T>(engine: &Engine, merge: impl FnMut() -> Result<T>) -> Result<T> {
+    let [(path, wanted), _] = wanted_reserve(engine);
+    let reserved = len_of(engine, &path);
+    let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
+    let first = (reserved / 4).max(FIRST_USED);
+    bit_by_bit(engine, (Use::Merges, first), |bytes, released| bytes.min(most.saturating_sub(released)), merge)
+}
+
+/// Does it, each time with more of the reserve: twice as many bytes, or of these as many as `may` says beside those that
+/// were released before; 0: no more.
+fn bit_by_bit<T>(
+    engine: &Engine,
+    (by, first): (Use, u64),
+    may: impl Fn(u64, u64) -> u64,
+    mut action: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let (mut done, mut released, mut bytes) = (action(), 0, first);
     while is_full(&done) {
-        let given = spare(engine, bytes, released);
-        if given == 0 || !release_reserve(engine, Use::Maintenance, given) {
+        let given = may(bytes, released);
+        if given == 0 || !release_reserve(engine, by, given) {
             break;
         }
         done = action();
@@ -296,50 +331,23 @@ pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, mut action: impl FnM
     done
 }
 
-/// Of so many bytes those that may be given back: where others have taken what was given back before, half of what is
-/// reserved stays, for the next open and for deletes.
+/// Of so many bytes those that may be given back for a flush, after `released` ones that were not enough: where others
+/// take it, half of what is reserved stays, for the next open and for deletes.
 fn spare(engine: &Engine, bytes: u64, released: u64) -> u64 {
+    let now = Instant::now();
     if released > 0 && level::usable(engine) < released / 2 {
-        engine.disk.note_taken();
+        engine.disk.note_taken(now);
     }
-    if !engine.disk.is_taken() {
-        return bytes;
+    match engine.disk.giving(now) {
+        Giving::Little if released == 0 => bytes.min(FIRST_USED),
+        Giving::Freely | Giving::Little => bytes,
+        Giving::Half => {
+            let wanted = wanted_reserve(engine);
+            let left: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
+            let whole: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
+            bytes.min(left.saturating_sub(whole / 2)) / LEAST_PART * LEAST_PART
+        }
     }
-    let wanted = wanted_reserve(engine);
-    let left: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
-    let whole: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
-    bytes.min(left.saturating_sub(whole / 2)) / LEAST_PART * LEAST_PART
-}
-
-/// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
-/// nothing: where it was not enough others take it, and would take what flushes need.
-pub fn merge_with_reserve<T>(engine: &Engine, mut merge: impl FnMut() -> Result<T>) -> Result<T> {
-    let [(path, wanted), _] = wanted_reserve(engine);
-    let reserved = len_of(engine, &path);
-    let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
-    let (mut done, mut released, mut bytes) = (merge(), 0, (reserved / 4).max(FIRST_USED));
-    while is_full(&done) && released < most && release_reserve(engine, Use::Merges, bytes.min(most - released)) {
-        done = merge();
-        (released, bytes) = (released + bytes, bytes * 2);
-    }
-    if released > 0 && is_full(&done) {
-        // Before others take it.
-        try_to_restore(engine);
-    }
-    done
-}
-
-/// Notes how much room there is: at the start, and after so much that was written. Before what is in memory
-/// has no room on the disk any more, less is written.
-pub fn look_at_room(engine: &Engine) {
-    if level::available(engine) < engine.disk.sizes.least {
-        level::run_short(engine);
-    }
-    let (needed, free) = (level::needed_by_flushes(engine), level::usable(engine));
-    if free < needed {
-        release_for_deletes(engine, needed - free);
-    }
-    engine.disk.set_out(level::usable(engine) < needed);
 }
 
 #[cfg(test)]

@@ -5,8 +5,33 @@ use std::path::PathBuf;
 use super::rig::full;
 use super::*;
 use crate::backend::CompactionKind::Major;
+use crate::env::sync::Instant;
+use crate::store::engine::disk_room::Giving;
 use crate::store::jobs::{compact, make_room};
 use crate::store::space::reserve;
+
+/// The key of a row of [`of_rows`].
+fn row(n: usize) -> String {
+    format!("r{n:04}")
+}
+
+/// A store of so many rows on a disk of 300 MiB, with its reserve; the disk's bytes.
+fn of_rows(count: usize) -> (SimEnv, u64, Store) {
+    let (env, disk) = (SimEnv::new(), 300 << 20);
+    env.set_space(Some(disk));
+    let store = open(&env);
+    create(&store, FILES);
+    (0..count).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
+    store.flush(None).unwrap();
+    reserve::restore_reserve(&store.engine).unwrap();
+    (env, disk, store)
+}
+
+/// What a write to a disk meets that somebody else fills at once.
+fn taken(env: &SimEnv, disk: u64) -> crate::Result<()> {
+    env.fill_disk(disk);
+    Err(crate::Error::new(ErrorKind::NoSpace, "no room"))
+}
 
 fn reserved(env: &SimEnv) -> u64 {
     ["/store/reserve", "/store/reserve.last"].iter().map(|path| env_bytes(env, path.as_ref()).len() as u64).sum()
@@ -106,14 +131,7 @@ fn a_compaction_beside_a_snapshot_leaves_the_reserve_alone() {
 /// Else the first flush gives it to whoever fills the disk, and deletes are refused soon.
 #[test]
 fn who_takes_what_is_given_back_gets_little_of_the_reserve() {
-    let (env, disk) = (SimEnv::new(), 300 << 20);
-    env.set_space(Some(disk));
-    let store = open(&env);
-    create(&store, FILES);
-    let row = |n: usize| format!("r{n:04}");
-    (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
-    store.flush(None).unwrap();
-    reserve::restore_reserve(&store.engine).unwrap();
+    let (env, disk, store) = of_rows(2000);
     let before = reserved(&env);
     for n in 0..20 {
         env.fill_disk(disk);
@@ -128,23 +146,13 @@ fn who_takes_what_is_given_back_gets_little_of_the_reserve() {
 /// Else the first compaction gives all of it to whoever writes faster than it does, and nothing can be deleted.
 #[test]
 fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
-    let (env, disk) = (SimEnv::new(), 300 << 20);
-    env.set_space(Some(disk));
-    let store = open(&env);
-    create(&store, FILES);
-    let row = |n: usize| format!("r{n:04}");
-    (0..2000).for_each(|n| drop(put(&store, &row(n), "q", &[7; 600])));
-    store.flush(None).unwrap();
-    reserve::restore_reserve(&store.engine).unwrap();
+    let (env, disk, store) = of_rows(2000);
     let of_merges = || env_bytes(&env, "/store/reserve.last".as_ref()).len();
     let before = of_merges();
     for round in 0..10 {
         env.fill_disk(disk);
         // What is given back is taken before it is used.
-        let merged = reserve::merge_with_reserve(&store.engine, || {
-            env.fill_disk(disk);
-            Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
-        });
+        let merged = reserve::merge_with_reserve(&store.engine, || taken(&env, disk));
         assert_eq!(merged.unwrap_err().kind, ErrorKind::NoSpace);
         assert!(of_merges() > before / 5, "{} of {before} bytes are left to flushes", of_merges());
         (0..20).for_each(|n| unlink(&store, &row(round * 20 + n), "q"));
@@ -158,32 +166,25 @@ fn compactions_beside_a_fast_writer_leave_deletes_and_flushes_room() {
 /// Else flushes give all of it to whoever writes faster than they do, and the store cannot be opened any more.
 #[test]
 fn flushes_beside_a_fast_writer_leave_an_open_room() {
-    let (env, disk) = (SimEnv::new(), 300 << 20);
-    env.set_space(Some(disk));
-    let store = open(&env);
-    create(&store, FILES);
-    (0..200).for_each(|n| drop(put(&store, &format!("r{n:04}"), "q", &[7; 600])));
-    store.flush(None).unwrap();
-    reserve::restore_reserve(&store.engine).unwrap();
-    let of = |path: &PathBuf| {
-        if crate::env::Env::exists(&env.process(), path).unwrap() { env_bytes(&env, path).len() } else { 0 }
-    };
-    let left = || reserve::paths("/store".as_ref()).iter().map(of).sum::<usize>();
+    let (env, disk, store) = of_rows(200);
+    let len = |path: &PathBuf| crate::env::Env::open(&env.process(), path).map_or(0, |file| file.len().unwrap());
+    let left = || reserve::paths("/store".as_ref()).iter().map(len).sum::<u64>();
     let before = left();
     for round in 0..5 {
         env.fill_disk(disk);
         // What is given back is taken before it is used.
-        let flushed = reserve::with_much_of_reserve(&store.engine, 256 << 10, || {
-            env.fill_disk(disk);
-            Err::<(), _>(crate::Error::new(ErrorKind::NoSpace, "no room"))
-        });
+        let flushed = reserve::with_much_of_reserve(&store.engine, 256 << 10, || taken(&env, disk));
         assert_eq!(flushed.unwrap_err().kind, ErrorKind::NoSpace);
         assert!(left() > before / 3, "round {round}: {} of {before} bytes", left());
     }
+    assert_eq!(store.engine.disk.giving(Instant::now()), Giving::Half);
     env.crash(CrashMode::ProcessOnly);
     drop(store);
     env.fill_disk(disk);
-    assert_eq!(open(&env).scan(&Scan::all(table())).unwrap().count(), 200);
+    let store = open(&env);
+    unlink(&store, &row(0), "q");
+    store.flush(None).unwrap();
+    assert_eq!(store.scan(&Scan::all(table())).unwrap().count(), 199);
 }
 
 /// Else others take a fifth of it with each open of a store on a full disk.
