@@ -11,7 +11,7 @@ use crate::model::{Catalogue, Dropped, DroppedThing, TableName, to_bytes_binary}
 use crate::store::Store;
 use crate::tree::base::Tree;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -50,7 +50,7 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
     let mut key = NodeKey::plain(Place::Root);
     for component in path.strip_prefix(&mount.mount_point).unwrap_or(&path).components() {
         if let Component::Normal(name) = component {
-            key = target(&tree, &key, name.as_bytes())?;
+            key = resolve::target(&tree, &key, name.as_bytes())?;
         }
     }
     if key.asked.is_some() || matches!(key.place, Place::Asking(..)) {
@@ -83,7 +83,7 @@ pub fn named(backend: &Arc<dyn Backend>, path: &Path) -> Result<Place> {
     for name in names {
         key = match place_of_bytes(&key.place, name) {
             Some(place) => NodeKey::plain(place),
-            None => target(&tree, &key, name)?,
+            None => resolve::target(&tree, &key, name)?,
         };
     }
     Ok(key.place)

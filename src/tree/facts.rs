@@ -13,9 +13,9 @@ use crate::tree::stored;
 use crate::{Error, ErrorKind, Result};
 
 /// What is at a place; `None` when nothing is.
-pub fn facts(tree: &Tree, key: &NodeKey) -> Result<Option<Facts>> {
+pub fn at(tree: &Tree, key: &NodeKey) -> Result<Option<Facts>> {
     if let Place::InfoOf(base) = &key.place {
-        return Ok(facts(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir));
+        return Ok(at(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir));
     }
     if key.view == View::History {
         return history_facts(tree, &key.place);
@@ -26,19 +26,19 @@ pub fn facts(tree: &Tree, key: &NodeKey) -> Result<Option<Facts>> {
     }
     match &key.place {
         Place::Exports(base) | Place::Imports(base) => {
-            Ok(facts(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir))
+            Ok(at(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir))
         }
         Place::Count(base) | Place::Export(base, _) | Place::Import(base, ..) => {
-            Ok(facts(tree, &key.sibling(base.as_ref().clone()))?.map(|_| text(Vec::new())))
+            Ok(at(tree, &key.sibling(base.as_ref().clone()))?.map(|_| text(Vec::new())))
         }
-        Place::Asking(base, _) => Ok(facts(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
+        Place::Asking(base, _) => Ok(at(tree, &key.sibling(base.as_ref().clone()))?.map(|_| Facts::Dir)),
         Place::Root | Place::Times(_) | Place::Snapshots | Place::Info(InfoPlace::Dir) => Ok(Some(Facts::Dir)),
         // It was looked at before.
         Place::InfoOf(_) => Ok(None),
         Place::Info(_) => Ok(Some(text(Vec::new()))),
         Place::TableInfo(table, noun) => super::texts::info::facts(tree.backend.as_ref(), table, *noun),
         Place::FamilyComplete(table, family) => {
-            let exists = facts(tree, &key.sibling(schema::family_place(table, family)))?.is_some();
+            let exists = at(tree, &key.sibling(schema::family_place(table, family)))?.is_some();
             let content = exists.then(|| super::texts::complete::text(tree.backend.as_ref(), table, Some(family)));
             Ok(content.transpose()?.map(|content| text(content.into_bytes())))
         }

@@ -12,7 +12,7 @@ use crate::backend::{Directory, Event};
 use crate::fs::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{Catalogue, ColumnKey, Origin, TableName};
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::path::{name_of, parent_of};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
@@ -261,7 +261,7 @@ impl Fs {
             if !key.place.is_dir() {
                 notices.push(Invalidation::Inode(node.ino));
             }
-            let gone = matches!(facts(&self.tree, &key), Ok(None)) && node.state().session.is_none();
+            let gone = matches!(facts::at(&self.tree, &key), Ok(None)) && node.state().session.is_none();
             // How long such a name may be kept may be less than it was.
             if gone || self.may_expire(&key).unwrap_or(true) {
                 notices.extend(self.entry_notice(&key));

@@ -14,7 +14,7 @@ use crate::fs::views::snapshots::stale;
 use crate::fs::{Creator, EntryReply, Fs, not_permitted};
 use crate::model::{FileChange, TableSchema};
 use crate::tree::place::{NodeKey, Place};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -86,7 +86,7 @@ impl Fs {
         let dir = self.node(parent)?.key();
         crate::fs::counts::subject::is_named(name);
         self.check_writable(&dir)?;
-        let key = target(&*self.tree_of(&dir)?, &dir, name)?;
+        let key = resolve::target(&*self.tree_of(&dir)?, &dir, name)?;
         self.check_writable(&key)?;
         if !key.place.is_value() {
             return self.create_text(&key, flags);

@@ -14,7 +14,7 @@ use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::history::places::{waiting_family, waiting_row};
 use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use crate::tree::names::suffix;
@@ -22,7 +22,7 @@ use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{
     FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, WaitingPlace, family_of,
 };
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -134,7 +134,7 @@ impl Fs {
     }
 
     fn exists(&self, key: &NodeKey) -> Result<bool> {
-        Ok(self.own_facts(key)?.is_some() || facts(&self.tree, key)?.is_some())
+        Ok(self.own_facts(key)?.is_some() || facts::at(&self.tree, key)?.is_some())
     }
 
     /// One Put of a version with its mtime, TTL and end.
@@ -328,7 +328,7 @@ impl Fs {
     /// A file that waited goes to the place that its name has in `to` by now.
     fn promote(&self, dir: &ScratchDir, name: &[u8], to: &Place) -> Result<()> {
         let source = ScratchPlace { dir: dir.clone(), name: name.to_vec() };
-        let target = target(&self.tree, &history(to.clone()), name)?;
+        let target = resolve::target(&self.tree, &history(to.clone()), name)?;
         let from = Place::Scratch(Arc::new(source.clone()));
         if target.place == from {
             return Ok(());
@@ -361,7 +361,7 @@ impl Fs {
 
     /// Purges a deleted version: nothing of it is kept.
     pub(in crate::fs) fn purge_version(&self, key: &NodeKey, column: &ColumnKey, timestamp: Timestamp) -> Result<()> {
-        if facts(&self.tree, key)?.is_none() && self.nodes.find(key).is_none() {
+        if facts::at(&self.tree, key)?.is_none() && self.nodes.find(key).is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such deleted version is kept"));
         }
         let (family, qualifier) = (column.family.clone(), column.qualifier.clone());

@@ -14,7 +14,7 @@ use crate::fs::{Caller, Fs};
 use crate::model::{CellInfo, FileTime};
 use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -81,7 +81,7 @@ impl Fs {
         if name == b"." || name == b".." {
             return Err(Error::new(ErrorKind::IllegalArgument, "`.` and `..` are the kernel's"));
         }
-        let key = match self.tree_of(&dir).and_then(|tree| target(&tree, &dir, name)) {
+        let key = match self.tree_of(&dir).and_then(|tree| resolve::target(&tree, &dir, name)) {
             Ok(key) => self.at_moment(&dir, name, caller, key)?,
             Err(e) if is_absence(e.kind) => {
                 if e.kind == ErrorKind::IllegalArgument {

@@ -6,11 +6,11 @@ use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin,
     TableId, TableName, TableSchema, TableState,
 };
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::found::Facts;
-use crate::tree::list::listing::page;
+use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::schema::{constraint as schema_constraint, family as schema_family, index as schema_index};
 use crate::tree::ungiven;
 use crate::tree::view::View;
@@ -22,7 +22,7 @@ impl Fs {
         let dir = self.node(parent)?.key();
         crate::fs::counts::subject::is_named(name);
         self.check_writable(&dir)?;
-        let key = target(&*self.tree_of(&dir)?, &dir, name)?;
+        let key = resolve::target(&*self.tree_of(&dir)?, &dir, name)?;
         if let Some(entry) = self.known(&key)? {
             if self.is_made_by_copy(&key)? {
                 return Ok(entry);
@@ -115,12 +115,12 @@ impl Fs {
     pub fn rmdir(&self, parent: u64, name: &[u8], caller: Caller) -> Result<()> {
         let dir = self.node(parent)?.key();
         crate::fs::counts::subject::is_named(name);
-        let key = target(&self.tree, &dir, name)?;
+        let key = resolve::target(&self.tree, &dir, name)?;
         self.check_writable(&key)?;
         if !key.place.is_dir() {
             return Err(Error::new(ErrorKind::NotPermitted, "not a directory"));
         }
-        if facts(&self.tree, &key)?.is_none() {
+        if facts::at(&self.tree, &key)?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
         }
         if let Place::Schema(place) = &key.place
@@ -153,7 +153,7 @@ impl Fs {
         }
         let is_listed = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
         let listed = is_listed && disabled.is_none();
-        if listed && page(&self.tree, key, None, 2)?.iter().any(|entry| !entry.is_schema()) {
+        if listed && listing::page(&self.tree, key, None, 2)?.iter().any(|entry| !entry.is_schema()) {
             return Err(not_empty(&key.place));
         }
         let made = if key.view == View::History { &self.tree.restored } else { &self.tree.uncommitted.dirs };
@@ -185,7 +185,7 @@ impl Fs {
                     backend.alter_from(origin, &|catalogue| schema_constraint::remove(catalogue, table, family, name))
                 }
                 // What is removed with its table, name by name, is shown again when it is made.
-                place if key.view == View::History => match page(&self.tree, key, None, 1)?.is_empty() {
+                place if key.view == View::History => match listing::page(&self.tree, key, None, 1)?.is_empty() {
                     true => {
                         self.tree.unmade.unmake(place);
                         Ok(())

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::fs::Fs;
 use crate::fs::handles::ahead::{PAGE, Page};
 use crate::fs::handles::table::DirHandle;
-use crate::tree::list::listing::{Listed, page};
+use crate::tree::list::listing::{self, Listed};
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 
@@ -26,7 +26,7 @@ impl Fs {
     fn page_after(&self, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
         // Order: before the store is asked.
         let seen = self.changes.now();
-        let entries = page(&*self.tree_of_open(key)?, key, after, PAGE)?;
+        let entries = listing::page(&*self.tree_of_open(key)?, key, after, PAGE)?;
         let below = self.nodes.numbers_below(key);
         let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
         let own: Vec<_> = entries.iter().map(own).collect();

@@ -9,9 +9,9 @@ use crate::model::{
     CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
     TimeRange,
 };
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, family_of};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::schema::{constraint as schema_constraint, texts as schema};
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
@@ -34,10 +34,10 @@ impl Fs {
     pub fn unlink(&self, parent: u64, name: &[u8], caller: Caller) -> Result<()> {
         let dir = self.node(parent)?.key();
         crate::fs::counts::subject::is_named(name);
-        let key = target(&self.tree, &dir, name)?;
+        let key = resolve::target(&self.tree, &dir, name)?;
         self.check_writable(&key)?;
         if let Place::Schema(place) = &key.place
-            && facts(&self.tree, &key)?.is_some()
+            && facts::at(&self.tree, &key)?.is_some()
             && self.goes_with_directory(&dir, place, caller.pid)
         {
             self.lose_name(self.nodes.find(&key));
@@ -185,7 +185,7 @@ impl Fs {
             return Err(not_permitted("a family, an index or a check is removed with rmdir"));
         }
         if !self.texts.remove(place) {
-            if facts(&self.tree, key)?.is_none() {
+            if facts::at(&self.tree, key)?.is_none() {
                 return Err(Error::new(ErrorKind::NotFound, "the attribute is not set"));
             }
             self.unset(key, place)?;

@@ -15,7 +15,7 @@ use crate::env::sync::Mutex;
 use crate::fs::handles::table::Handle;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{Origin, TableName, Timestamp};
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts::name_of;
 use crate::tree::view::View;
@@ -196,7 +196,7 @@ impl Fs {
                     | SchemaPlace::IndexAttribute { .. }
             );
             // Its directory may have gone otherwise.
-            if is_attribute && facts(&self.tree, &NodeKey::plain(Place::Schema(place.clone().into())))?.is_some() {
+            if is_attribute && facts::at(&self.tree, &NodeKey::plain(Place::Schema(place.clone().into())))?.is_some() {
                 self.set_attribute(&place, None, Origin::default())?;
             }
         }

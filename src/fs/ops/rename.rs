@@ -8,10 +8,10 @@ use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::Node;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
-use crate::tree::facts::facts;
-use crate::tree::list::listing::page;
+use crate::tree::facts;
+use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
-use crate::tree::resolve::target;
+use crate::tree::resolve;
 use crate::tree::ungiven;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
@@ -24,8 +24,8 @@ impl Fs {
         crate::fs::counts::subject::has_source();
         let to_dir = self.node(new_parent)?.key();
         crate::fs::counts::subject::is_named(new_name);
-        let from = target(&self.tree, &from_dir, name)?;
-        let to = target(&self.tree, &to_dir, new_name).map_err(no_such_target)?;
+        let from = resolve::target(&self.tree, &from_dir, name)?;
+        let to = resolve::target(&self.tree, &to_dir, new_name).map_err(no_such_target)?;
         self.check_writable(&from)?;
         self.check_writable(&to)?;
         if from == to {
@@ -209,14 +209,14 @@ impl Fs {
             let text = "two rows or families cannot be exchanged; rename one after the other";
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
-        if facts(&self.tree, from)?.is_none() {
+        if facts::at(&self.tree, from)?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, "no such directory"));
         }
-        if facts(&self.tree, to)?.is_some() {
+        if facts::at(&self.tree, to)?.is_some() {
             if mode != RenameMode::Replace {
                 return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
             }
-            if !page(&self.tree, to, None, 1)?.is_empty() {
+            if !listing::page(&self.tree, to, None, 1)?.is_empty() {
                 return Err(Error::new(
                     ErrorKind::NotEmpty,
                     "the target directory is not empty: move it away, or remove it with `rm -r`, before",

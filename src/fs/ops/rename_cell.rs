@@ -8,7 +8,7 @@ use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::content::Session;
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
@@ -141,7 +141,7 @@ impl Fs {
         mode: RenameMode,
     ) -> Result<CellInfo> {
         let (column, version) = target;
-        if mode == RenameMode::NoReplace && facts(&self.tree, &NodeKey::plain(place_of(target)))?.is_some() {
+        if mode == RenameMode::NoReplace && facts::at(&self.tree, &NodeKey::plain(place_of(target)))?.is_some() {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
         files.iter().try_for_each(|file| file.state.lock().check_failed())?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::backend::RenameMode;
 use crate::fs::Fs;
 use crate::model::{CatalogueChange, Origin, TableName};
-use crate::tree::facts::facts;
-use crate::tree::list::listing::page;
+use crate::tree::facts;
+use crate::tree::list::listing;
 use crate::tree::place::NodeKey;
 use crate::{Error, ErrorKind, Result};
 
@@ -21,14 +21,14 @@ impl Fs {
     ) -> Result<()> {
         let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
         let origin = Origin(self.nodes.number(from));
-        let target_exists = facts(&self.tree, to)?.is_some();
+        let target_exists = facts::at(&self.tree, to)?.is_some();
         let change = match mode {
             RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
             RenameMode::NoReplace if target_exists => {
                 return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
             }
             _ if target_exists => {
-                if !page(&self.tree, to, None, 1)?.is_empty() {
+                if !listing::page(&self.tree, to, None, 1)?.is_empty() {
                     return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
                 }
                 self.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
@@ -63,7 +63,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
         let origin = Origin(self.nodes.number(from));
-        if mode == RenameMode::NoReplace && facts(&self.tree, to)?.is_some() {
+        if mode == RenameMode::NoReplace && facts::at(&self.tree, to)?.is_some() {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
         let tables: Vec<TableName> = self.tables_of(one)?;

@@ -9,7 +9,7 @@ use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::{Attr, Fs};
 use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
 use crate::{ErrorKind, Result};
@@ -136,7 +136,7 @@ impl Fs {
         let catalogue = self.tree.backend.catalogue()?;
         node.state().text_mtime = Some(mtime);
         self.texts.set_mtime(place, mtime);
-        let is_set = facts(&self.tree, &NodeKey::plain(Place::Schema(Arc::new(place.clone()))))?.is_some();
+        let is_set = facts::at(&self.tree, &NodeKey::plain(Place::Schema(Arc::new(place.clone()))))?.is_some();
         match schema::attribute_key(&catalogue, place) {
             Some(key) if is_set => {
                 let change = CatalogueChange::SetAttributeTime { key, time: mtime };

@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::env::sync::Mutex;
 use crate::fs::{Fs, Options};
 use crate::tree::base::Tree;
-use crate::tree::facts::facts;
+use crate::tree::facts;
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, SnapshotId};
 use crate::{Error, ErrorKind, Result};
@@ -70,7 +70,7 @@ impl Fs {
         match self.tree_of(key) {
             _ if self.is_hidden(key) => Ok(None),
             Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
-            tree => facts(&*tree?, key),
+            tree => facts::at(&*tree?, key),
         }
     }
 }

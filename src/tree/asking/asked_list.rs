@@ -10,7 +10,7 @@ use crate::tree::asking::asked::{answer, cell_mark, row_mark};
 use crate::tree::base::Tree;
 use crate::tree::list::entry::Entry;
 use crate::tree::list::few;
-use crate::tree::names::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
+use crate::tree::names::escape::{Level, NAME_MAX, STEM_MAX};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
@@ -33,13 +33,7 @@ pub(in crate::tree) fn page_asked(
         Place::Table(table) => page_asked_rows(tree, (dir, question), table, after, limit),
         Place::Row(row) => {
             let families = answer(tree, dir, question, &row.table)?.families(&row.row)?;
-            let entry = |family: String| {
-                let name = Spelling::default().name(Level::Family, family.as_bytes());
-                let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
-                let key = dir.sibling(Place::Family(Arc::new(place)));
-                Entry::new(name, key, family.into_bytes())
-            };
-            Ok(few::after_cursor(families.into_iter().map(entry), after, limit))
+            Ok(few::after_cursor(families.into_iter().map(|family| few::family(dir, row, family)), after, limit))
         }
         Place::Family(family) => match page_asked_cells(tree, (dir, question), family, after, limit) {
             Err(e) if matches!(e.kind, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily) => Ok(Vec::new()),

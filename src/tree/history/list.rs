@@ -112,12 +112,7 @@ fn page_history_families(
     names.extend(tree.restored.families(row)?);
     names.sort();
     names.dedup();
-    entries.extend(names.into_iter().map(|family| {
-        let name = Spelling::default().name(Level::Family, family.as_bytes());
-        let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
-        let key = dir.sibling(Place::Family(Arc::new(place)));
-        Entry::new(name, key, family.into_bytes())
-    }));
+    entries.extend(names.into_iter().map(|family| few::family(dir, row, family)));
     Ok(few::after_cursor(entries.into_iter(), after, limit))
 }
 

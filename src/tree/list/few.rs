@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::entry::Entry;
 use crate::Result;
 use crate::tree::base::Tree;
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::names::escape::{Level, Spelling};
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
 
 pub(in crate::tree) fn page_namespaces(
     tree: &Tree,
@@ -42,6 +43,13 @@ pub(in crate::tree) fn after_cursor(
     limit: usize,
 ) -> Vec<Entry> {
     entries.filter(|e| after.is_none_or(|after| e.cursor.as_slice() > after)).take(limit).collect()
+}
+
+/// A family of a row.
+pub(in crate::tree) fn family(dir: &NodeKey, row: &RowPlace, family: String) -> Entry {
+    let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
+    let name = Spelling::default().name(Level::Family, family.as_bytes());
+    Entry::new(name, dir.sibling(Place::Family(Arc::new(place))), family.into_bytes())
 }
 
 /// Merges two ascending lists without duplicates, keeping the first `limit`.

@@ -19,7 +19,7 @@ use crate::model::{CellInfo, ColumnKey, KeyList, TableName, Timestamp};
 use crate::tree::asking::export::exports;
 use crate::tree::base::Tree;
 use crate::tree::history::places::is_readable;
-use crate::tree::names::escape::{Level, NAME_MAX, Spelling, are_own_names, is_own_name};
+use crate::tree::names::escape::{Level, NAME_MAX, are_own_names, is_own_name};
 use crate::tree::names::suffix;
 use crate::tree::place::{FamilyPlace, InfoPlace, NodeKey, Place, RowPlace, SchemaPlace, TableNoun};
 use crate::tree::schema::texts as schema;
@@ -146,12 +146,7 @@ fn page_families(tree: &Tree, dir: &NodeKey, row: &RowPlace, after: Option<&[u8]
     }
     names.sort();
     names.dedup();
-    let entry = |family: String| {
-        let place = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
-        let name = Spelling::default().name(Level::Family, family.as_bytes());
-        Entry::new(name, dir.sibling(Place::Family(Arc::new(place))), family.into_bytes())
-    };
-    Ok(few::after_cursor(names.into_iter().map(entry), after, limit))
+    Ok(few::after_cursor(names.into_iter().map(|family| few::family(dir, row, family)), after, limit))
 }
 
 fn page_columns(
