@@ -56,8 +56,8 @@ pub enum Giving {
     Freely,
     /// Others have taken it, some time ago: a little, to see whether they still do.
     Little,
-    /// Others take it: what is more than half of the reserve.
-    Half,
+    /// Others take it: what can be spared.
+    Spare,
 }
 
 #[derive(Default)]
@@ -203,7 +203,7 @@ impl DiskRoom {
     pub fn giving(&self, now: Instant) -> Giving {
         match &*self.taken.lock() {
             None => Giving::Freely,
-            Some(taken) if now < taken.until => Giving::Half,
+            Some(taken) if now < taken.until => Giving::Spare,
             Some(_) => Giving::Little,
         }
     }
@@ -238,9 +238,9 @@ mod tests {
         assert_eq!(room.giving(start), Giving::Freely);
         room.note_taken(start);
         room.note_taken(after(1));
-        assert_eq!([9, 10].map(|seconds| room.giving(after(seconds))), [Giving::Half, Giving::Little]);
+        assert_eq!([9, 10].map(|seconds| room.giving(after(seconds))), [Giving::Spare, Giving::Little]);
         room.note_taken(after(10));
-        assert_eq!([29, 30].map(|seconds| room.giving(after(seconds))), [Giving::Half, Giving::Little]);
+        assert_eq!([29, 30].map(|seconds| room.giving(after(seconds))), [Giving::Spare, Giving::Little]);
         room.takes_all();
         assert_eq!(room.giving(after(11)), Giving::Freely);
     }

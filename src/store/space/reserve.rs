@@ -294,17 +294,22 @@ pub fn with_reserve<T>(engine: &Engine, action: impl FnMut() -> Result<T>) -> Re
 pub fn with_much_of_reserve<T>(engine: &Engine, about: u64, action: impl FnMut() -> Result<T>) -> Result<T> {
     // It begins anew each time: few times.
     let first = (about / 4).max(FIRST_USED);
-    bit_by_bit(engine, (Use::Maintenance, first), |bytes, released| spare(engine, bytes, released), action)
+    let may = |bytes, released| given(engine, (bytes, released), || beyond_third(engine));
+    bit_by_bit(engine, (Use::Maintenance, first), may, action)
 }
 
-/// Merges a slice with three quarters of what is reserved for that at most, and of a quarter of what should be with
-/// nothing: where it was not enough others take it, and would take what flushes need.
+/// Merges a slice with three quarters of what is reserved for that at most; where others take it, of a quarter of what
+/// should be with nothing: they would take what flushes need.
 pub fn merge_with_reserve<T>(engine: &Engine, merge: impl FnMut() -> Result<T>) -> Result<T> {
     let [(path, wanted), _] = wanted_reserve(engine);
     let reserved = len_of(engine, &path);
-    let most = if reserved <= wanted / 4 { 0 } else { reserved / 4 * 3 };
-    let first = (reserved / 4).max(FIRST_USED);
-    bit_by_bit(engine, (Use::Merges, first), |bytes, released| bytes.min(most.saturating_sub(released)), merge)
+    let is_last = reserved <= wanted / 4;
+    let most = reserved / 4 * 3;
+    let may = |bytes: u64, released: u64| {
+        let left = most.saturating_sub(released);
+        given(engine, (bytes.min(left), released), || if is_last { 0 } else { left })
+    };
+    bit_by_bit(engine, (Use::Merges, (reserved / 4).max(FIRST_USED)), may, merge)
 }
 
 /// Does it, each time with more of the reserve: twice as many bytes, or of these as many as `may` says beside those that
@@ -331,23 +336,27 @@ fn bit_by_bit<T>(
     done
 }
 
-/// Of so many bytes those that may be given back for a flush, after `released` ones that were not enough: where others
-/// take it, half of what is reserved stays, for the next open and for deletes.
-fn spare(engine: &Engine, bytes: u64, released: u64) -> u64 {
+/// Of so many bytes those that may be given back, after `released` ones that were not enough; where others take it no
+/// more than `spare` says.
+fn given(engine: &Engine, (bytes, released): (u64, u64), spare: impl FnOnce() -> u64) -> u64 {
     let now = Instant::now();
     if released > 0 && level::usable(engine) < released / 2 {
         engine.disk.note_taken(now);
     }
     match engine.disk.giving(now) {
-        Giving::Little if released == 0 => bytes.min(FIRST_USED),
-        Giving::Freely | Giving::Little => bytes,
-        Giving::Half => {
-            let wanted = wanted_reserve(engine);
-            let left: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
-            let whole: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
-            bytes.min(left.saturating_sub(whole / 2)) / LEAST_PART * LEAST_PART
-        }
+        Giving::Freely => bytes,
+        Giving::Little if released > 0 => bytes,
+        Giving::Little => bytes.min(FIRST_USED),
+        Giving::Spare => bytes.min(spare()),
     }
+}
+
+/// Bytes beyond a third of what should be reserved, which stays for the next open and for deletes.
+fn beyond_third(engine: &Engine) -> u64 {
+    let wanted = wanted_reserve(engine);
+    let left: u64 = wanted.iter().map(|(path, _)| len_of(engine, path)).sum();
+    let whole: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
+    left.saturating_sub(whole / 3) / LEAST_PART * LEAST_PART
 }
 
 #[cfg(test)]
