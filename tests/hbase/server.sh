@@ -58,7 +58,7 @@ SITE
   done <"$MORE_SITE"
   echo '</configuration>'
 } >"$conf/hbase-site.xml"
-printf '%s\n' tickTime=1000 "dataDir=$dir/zookeeper" clientPortAddress=127.0.0.1 "clientPort=$zk" \
+printf '%s\n' tickTime=1000 maxSessionTimeout=60000 "dataDir=$dir/zookeeper" clientPortAddress=127.0.0.1 "clientPort=$zk" \
   admin.enableServer=false maxClientCnxns=0 >"$conf/zoo.cfg"
 # What JDK 17 has closed and HBase needs.
 opens=()

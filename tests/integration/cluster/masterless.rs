@@ -9,6 +9,9 @@ use super::tree::{MountedAt, cellfs};
 /// No request may wait longer for a master that it does not need.
 const MOST: Duration = Duration::from_secs(5);
 
+/// Without a master nobody opens the regions of a server again that a slow machine has kept from ZooKeeper for longer.
+const SESSION: &str = "zookeeper.session.timeout 40000\n";
+
 fn well(args: &[&str]) -> String {
     let (out, said, done) = cellfs(args);
     assert!(done, "{args:?}: {said}{out}");
@@ -17,7 +20,7 @@ fn well(args: &[&str]) -> String {
 
 #[test]
 fn rows_are_read_and_written_while_no_master_is_there() {
-    let servers = Servers::start();
+    let servers = Servers::start_with(SESSION);
     let address = servers.address();
     well(&["create", &address, "rows", "f,VERSIONS=3", "g,TTL=86400"]);
     well(&[
@@ -31,7 +34,11 @@ fn rows_are_read_and_written_while_no_master_is_there() {
     let mounted = MountedAt::new(&address, "cache=0");
     let cell = mounted.mnt().join("default/rows/r/f/q");
     fs::create_dir_all(cell.parent().unwrap()).unwrap();
-    fs::write(&cell, "before").unwrap();
+    let write = |text: &str| {
+        let failed = |e| panic!("write {text}: {e}: {}{}", mounted.log(), servers.last_said());
+        fs::write(&cell, text).unwrap_or_else(failed);
+    };
+    write("before");
     let before = servers.said(MASTER, "Master has completed initialization");
     servers.kill(MASTER);
     // The mount says once that it goes on with what it knows, and nothing waits meanwhile.
@@ -41,7 +48,7 @@ fn rows_are_read_and_written_while_no_master_is_there() {
     while told() == 0 || started.elapsed() < Duration::from_secs(20) {
         let now = Instant::now();
         written += 1;
-        fs::write(&cell, format!("{written}")).unwrap();
+        write(&format!("{written}"));
         assert_eq!(fs::read_to_string(&cell).unwrap(), format!("{written}"));
         assert!(now.elapsed() < MOST, "{:?}", now.elapsed());
         assert!(started.elapsed() < Duration::from_secs(60), "nothing is told: {}", mounted.log());

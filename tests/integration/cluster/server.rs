@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::hbase;
 
 /// The file of more settings in the directory of a cluster.
-const MORE: &str = "settings";
+pub const MORE: &str = "settings";
 
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -6,7 +6,7 @@ use std::process::Child;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::server::{free_ports, launch};
+use super::server::{MORE, free_ports, launch};
 use crate::hbase;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -24,8 +24,14 @@ pub struct Servers {
 
 impl Servers {
     pub fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// With more settings, each a name and a value on a line.
+    pub fn start_with(settings: &str) -> Self {
         let home = hbase::prepare().expect("HBase can be fetched");
         let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(MORE), settings).unwrap();
         let servers = Self { directory, home, ports: free_ports(), processes: Mutex::default() };
         for role in [ZOOKEEPER, MASTER, SERVERS[0], SERVERS[1]] {
             servers.launch(role);
@@ -76,6 +82,16 @@ impl Servers {
 
     fn log(&self, role: &str) -> String {
         std::fs::read_to_string(self.directory.path().join(format!("log-{role}"))).unwrap_or_default()
+    }
+
+    /// The last that the region servers have said.
+    pub fn last_said(&self) -> String {
+        let last = |role| {
+            let log = self.log(role);
+            let lines: Vec<_> = log.lines().rev().take(20).collect();
+            format!("{role}:\n{}\n", lines.into_iter().rev().collect::<Vec<_>>().join("\n"))
+        };
+        SERVERS.map(last).concat()
     }
 
     /// How often a process has said something.
