@@ -27,7 +27,7 @@ pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
     resolved(path).map(|(_, backend, place)| (backend, place))
 }
 
-/// As [`resolve`], with the mount point.
+/// As [`resolve()`], with the mount point.
 pub fn mount_and_place(path: &Path) -> Result<(PathBuf, Place)> {
     resolved(path).map(|(mount, _, place)| (mount, place))
 }
