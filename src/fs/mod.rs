@@ -5,6 +5,7 @@
 //! Lock order: the node table, then a node's state, then a handle's state; the backend is called with a
 //! node's state locked, never with the table locked.
 
+mod bytes;
 mod cache;
 mod counts;
 pub mod errno;
@@ -13,15 +14,19 @@ mod kinds;
 mod nodes;
 mod ops;
 mod options;
+mod programs;
 mod session;
+mod trees;
 mod views;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cache::announce::{Invalidation, Invalidations, Message};
+pub use bytes::content::{Beyond, Content};
+pub use cache::invalidations::{Invalidation, Invalidations, Message};
 pub use counts::counters::{Operation, OperationNumbers};
+pub use handles::closing::Closing;
 pub use handles::table::{OpenFlags, Opened};
 pub use nodes::access::Creator;
 pub use ops::attr::{Attr, EntryReply, Kind, Lookup};
@@ -29,8 +34,6 @@ pub use ops::listing::DirEntry;
 pub use ops::setattr::SetAttr;
 pub use ops::xattr::{SetXattr, Xattr};
 pub use options::{Options, Told};
-pub use session::closing::Closing;
-pub use session::content::{Beyond, Content};
 
 use crate::backend::Backend;
 use crate::error::RENAMED;
@@ -40,18 +43,17 @@ use crate::tree::names::escape::Spelling;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
+use bytes::{scratch, scratch_texts};
 use cache::{absent, changes};
 use counts::refusals::Refusals;
-use counts::{counters, subject};
+use counts::{accesses, counters, subject};
 use handles::table::Handles;
-use handles::{ahead, held, table};
-use kinds::{accesses, feed, judge, scratch, scratch_texts};
+use handles::{ahead, feeds, held, table};
+use kinds::judge;
 use nodes::modes;
 use nodes::node::Node;
 use nodes::table::NodeTable;
-use ops::removing;
-use session::copies;
-use views::{dated, lack, moments, snapshots, walks};
+use programs::{copies, moments, removals, told, walks};
 
 /// Who makes a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +79,7 @@ pub struct FsNumbers {
 /// One mounted tree.
 pub struct Fs {
     tree: Arc<Tree>,
-    snapshots: snapshots::SnapshotTrees,
+    snapshots: trees::SnapshotTrees,
     options: Options,
     nodes: NodeTable,
     handles: Handles,
@@ -88,7 +90,7 @@ pub struct Fs {
     refusals: Refusals,
     counters: counters::Counters,
     accesses: accesses::Accesses,
-    feeds: feed::Feeds,
+    feeds: feeds::Feeds,
     texts: scratch_texts::Scratch,
     copies: copies::Copies,
     scratch: scratch::ScratchFiles,
@@ -97,11 +99,11 @@ pub struct Fs {
     absent: absent::AbsentNames,
     changes: changes::Changes,
     closing: Arc<Closing>,
-    dated: dated::Told,
+    dated: told::ToldFamilies,
     moments: moments::Moments,
     walks: walks::Walks,
-    told: lack::Told,
-    removals: removing::Removals,
+    told: told::ToldDirectories,
+    removals: removals::Removals,
     mounted_at: FileTime,
 }
 
@@ -117,8 +119,8 @@ impl Fs {
         let fs = Arc::new(Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
-            tree: snapshots::tree_over(backend, &options),
-            snapshots: snapshots::SnapshotTrees::default(),
+            tree: trees::tree_over(backend, &options),
+            snapshots: trees::SnapshotTrees::default(),
             scratch: scratch::ScratchFiles::new(&options.spill_dir),
             modes: modes::Modes::new(&options.spill_dir),
             options,
@@ -128,17 +130,17 @@ impl Fs {
             refusals: Refusals::default(),
             counters: counters::Counters::default(),
             accesses: accesses::Accesses::default(),
-            feeds: feed::Feeds::default(),
+            feeds: feeds::Feeds::default(),
             texts: scratch_texts::Scratch::default(),
             copies: copies::Copies::default(),
             absent: absent::AbsentNames::default(),
             changes: changes::Changes::default(),
             closing: Arc::default(),
-            dated: dated::Told::default(),
+            dated: told::ToldFamilies::default(),
             moments: moments::Moments::default(),
             walks: walks::Walks::default(),
-            told: lack::Told::default(),
-            removals: removing::Removals::default(),
+            told: told::ToldDirectories::default(),
+            removals: removals::Removals::default(),
             invalidations,
         });
         fs.listen();

@@ -79,7 +79,7 @@ const KNOWLEDGE: &[(&str, &[&str])] = &[
             "daemon",
             "cli",
             "shell",
-            "fs/session/content.rs",
+            "fs/bytes/content.rs",
             "fuse/abort.rs",
             "fuse/mount.rs",
             "store/open/identity.rs",

@@ -3,95 +3,16 @@
 //! Events are queued by whoever commits; one notifier thread turns them into notices, holding no lock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::backend::{Directory, Event};
 use crate::fs::Fs;
+use crate::fs::cache::invalidations::Invalidation;
+use crate::fs::cache::invalidations::Message;
 use crate::fs::nodes::node::Node;
 use crate::model::{Catalogue, ColumnKey, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::path::{name_of, parent_of};
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
-
-/// What the kernel is told.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Invalidation {
-    /// Pages and attributes of an inode are old.
-    Inode(u64),
-    /// A name in a directory, there or not there, is old.
-    Entry { parent: u64, name: Vec<u8> },
-}
-
-/// A message for the notifier thread.
-pub enum Message {
-    Changed(Event),
-    Send(Invalidation),
-    /// Answered when everything before it was sent.
-    Barrier(Sender<()>),
-}
-
-/// The queue between those who commit and the notifier thread. Bounded by the requests under way: each
-/// command of the control socket waits for its own invalidations.
-#[derive(Clone)]
-pub struct Invalidations {
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
-    /// Messages that were queued and not taken by the kernel yet.
-    pending: Arc<AtomicUsize>,
-}
-
-/// Messages that are many: some MiB.
-const MANY: usize = 20_000;
-
-impl Default for Invalidations {
-    fn default() -> Self {
-        let (sender, receiver) = unbounded();
-        Self { sender, receiver, pending: Arc::default() }
-    }
-}
-
-impl Invalidations {
-    /// The next messages; blocks until there is one. `None` at the end. Each is [`Invalidations::taken`] at last.
-    pub fn receive(&self) -> Option<Vec<Message>> {
-        let first = self.receiver.recv().ok()?;
-        Some(std::iter::once(first).chain(self.receiver.try_iter().take(1023)).collect())
-    }
-
-    /// The kernel has taken a message.
-    pub fn taken(&self) {
-        self.pending.fetch_sub(1, Ordering::Release);
-    }
-
-    /// As [`Invalidations::drain`]; costs nothing where nothing is queued.
-    pub fn settle(&self, timeout: Duration) {
-        if self.pending.load(Ordering::Acquire) > 0 && !self.drain(timeout) {
-            log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
-        }
-    }
-
-    /// As [`Invalidations::settle`], where so much is queued that whoever goes on and on would fill the memory.
-    pub fn settle_many(&self, timeout: Duration) {
-        if self.pending.load(Ordering::Acquire) > MANY {
-            self.settle(timeout);
-        }
-    }
-
-    /// Waits until the kernel has taken what was queued before, at most `timeout`; false when it has not.
-    pub fn drain(&self, timeout: Duration) -> bool {
-        let (done, waiter) = crossbeam_channel::bounded(1);
-        self.send(Message::Barrier(done));
-        waiter.recv_timeout(timeout).is_ok()
-    }
-
-    fn send(&self, message: Message) {
-        self.pending.fetch_add(1, Ordering::Release);
-        // The receiver lives in `self` as well, so the channel is never closed.
-        let _ = self.sender.send(message);
-    }
-}
 
 impl Fs {
     /// Queues every committed change that a request of this mount did not name itself.

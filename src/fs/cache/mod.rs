@@ -4,3 +4,4 @@ pub(super) mod absent;
 pub(super) mod announce;
 pub(super) mod changes;
 pub(super) mod expiry;
+pub(super) mod invalidations;

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::ahead::{PAGE, Page};
-use super::held::Turn;
-use super::passed::{Passed, TOGETHER};
 use crate::fs::cache::changes::Moment;
+use crate::fs::handles::ahead::{PAGE, Page};
+use crate::fs::handles::held::Turn;
+use crate::fs::handles::passed::{Passed, TOGETHER};
 use crate::tree::list::listing::Listed;
 
 /// Entries of a handle that can be replayed exactly.

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::env::sync::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::ahead::Ahead;
-use super::cursor::Cursor;
-use super::held_text::HeldText;
-use super::intake::Intake;
+use crate::env::sync::{Mutex, RwLock};
 use crate::error::WRITE_REFUSED;
 use crate::fs::Caller;
-use crate::fs::kinds::lines::Follower;
+use crate::fs::bytes::held_text::HeldText;
+use crate::fs::counts::lines::Follower;
+use crate::fs::handles::ahead::Ahead;
+use crate::fs::handles::cursor::Cursor;
+use crate::fs::handles::intake::Intake;
 use crate::fs::nodes::node::Node;
-use crate::fs::session::running::Running;
+use crate::fs::nodes::running::Running;
 use crate::model::{CellInfo, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 

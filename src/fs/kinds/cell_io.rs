@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::judge::{Limits, becomes_cells, no_family};
+use crate::fs::bytes::content::{Content, Session};
 use crate::fs::handles::table::{FileHandle, FileState, Handle, OpenFlags, Opened};
+use crate::fs::kinds::judge::{Limits, becomes_cells, no_family};
 use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::nodes::running::Running;
 use crate::fs::session::commit::NOTICE_PATIENCE;
-use crate::fs::session::content::{Content, Session};
-use crate::fs::session::running::Running;
 use crate::fs::session::write::gone;
 use crate::fs::views::snapshots::stale;
 use crate::fs::{Creator, EntryReply, Fs, not_permitted};
@@ -225,7 +225,7 @@ impl Fs {
                 self.judge_text(&place, offset, data).inspect_err(|e| text.refuse(e.kind))?;
                 let (catalogue, value) = (self.tree.backend.catalogue()?, self.tree.backend.value_limit());
                 let limits = Limits { catalogue: &catalogue, value, room };
-                let taken = super::text::write(&text, offset, data, &limits)?;
+                let taken = crate::fs::kinds::text::write(&text, offset, data, &limits)?;
                 return self.declare_check(&text).inspect_err(|e| text.refuse(e.kind)).map(|()| taken);
             }
             Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),

@@ -5,16 +5,15 @@
 
 use std::sync::Arc;
 
-use super::scratch::Meta;
 use crate::backend::RenameMode;
+use crate::fs::bytes::content::Content;
+use crate::fs::bytes::scratch::Meta;
 use crate::fs::nodes::node::Node;
-use crate::fs::session::content::Content;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
-use crate::tree::facts;
 use crate::tree::history::places::{waiting_family, waiting_row};
 use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
 use crate::tree::names::suffix;
@@ -22,8 +21,8 @@ use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{
     FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace, ScratchDir, ScratchPlace, WaitingPlace, family_of,
 };
-use crate::tree::resolve;
 use crate::tree::view::View;
+use crate::tree::{facts, resolve};
 use crate::{Error, ErrorKind, Result};
 
 /// Scratch files that are looked at together.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::bulk::{Empty, Format, Import, Plan, Position, import_mtime, import_time};
 use crate::fs::Fs;
-use crate::fs::handles::held_text::HeldText;
+use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::intake::{Intake, LINE_MAX};
 use crate::fs::handles::table::{Handle, Opened, TextHandle};
 use crate::fs::nodes::node::Node;

@@ -1,9 +1,9 @@
 //! What of a generated file's new text can be refused before it is whole.
 
 use crate::fs::Fs;
-use crate::fs::handles::held_text::HeldText;
+use crate::fs::bytes::content::Content;
+use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::TextHandle;
-use crate::fs::session::content::Content;
 use crate::model::declared::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
     without_effect_in,

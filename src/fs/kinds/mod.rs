@@ -6,8 +6,5 @@ pub(super) mod feed;
 pub(super) mod history;
 pub(super) mod import;
 pub(super) mod judge;
-pub(super) mod lines;
-pub(super) mod scratch;
-pub(super) mod scratch_texts;
 pub(super) mod stream;
 pub(super) mod text;

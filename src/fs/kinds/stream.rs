@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::env::sync::{Mutex, spawn};
 use crate::fs::Fs;
-use crate::fs::handles::held_text::HeldText;
+use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
 use crate::tree::asking::count;

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::judge::{Limits, amount, judge, lacking, said_of};
 use crate::bulk::unended_line;
-use crate::fs::handles::held_text::HeldText;
+use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
+use crate::fs::kinds::judge::{Limits, amount, judge, lacking, said_of};
 use crate::fs::nodes::node::Node;
 use crate::fs::{EntryReply, Fs, not_permitted};
 use crate::model::{

@@ -3,17 +3,16 @@
 
 use std::sync::Arc;
 
-use super::modes::Modes;
-use super::node::{Node, NodeState};
-use crate::Result;
+use crate::fs::bytes::content::Session;
+use crate::fs::nodes::modes::Modes;
+use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::ops::setattr::SetAttr;
-use crate::fs::session::content::Session;
 use crate::fs::{Caller, Fs};
 use crate::model::{AttributeChange, FileAttributes, FileChange, MODE_BITS, Origin};
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Result};
 
 /// Bits with which a program runs as somebody else.
 const PRIVILEGES: u16 = 0o6000;

@@ -6,5 +6,6 @@ pub(super) mod identities;
 pub(super) mod modes;
 pub(super) mod node;
 pub(super) mod numbers;
+pub(super) mod running;
 pub(super) mod table;
 pub(super) mod times;

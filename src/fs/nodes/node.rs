@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-use super::times::Times;
 use crate::env::sync::{Mutex, MutexGuard, RwLock};
-use crate::fs::session::content::Session;
+use crate::fs::bytes::content::Session;
+use crate::fs::nodes::times::Times;
 use crate::model::{CellInfo, Timestamp};
 use crate::tree::place::NodeKey;
 

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::env::sync::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::astray::Astray;
-use super::identities::Identities;
-use super::node::Node;
-use super::numbers::{Numbers, NumbersBelow, ROOT_INO};
+use crate::env::sync::Mutex;
+use crate::fs::nodes::astray::Astray;
+use crate::fs::nodes::identities::Identities;
+use crate::fs::nodes::node::Node;
+use crate::fs::nodes::numbers::{Numbers, NumbersBelow, ROOT_INO};
 use crate::model::ColumnKey;
 use crate::tree::place::{NodeKey, Place};
 

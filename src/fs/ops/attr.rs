@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::sync::MutexGuard;
+use crate::fs::bytes::content::Session;
 use crate::fs::cache::changes::Moment;
 use crate::fs::counts::subject;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::nodes::numbers::ROOT_INO;
-use crate::fs::session::content::Session;
 use crate::fs::views::snapshots::stale;
 use crate::fs::{Caller, Fs};
 use crate::model::{CellInfo, FileTime};

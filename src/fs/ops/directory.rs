@@ -172,7 +172,8 @@ impl Fs {
             Place::Schema(place) => match place.as_ref() {
                 // Its kept cells are in the history beside it, which a program removes afterwards.
                 place @ SchemaPlace::Family(table, family)
-                    if key.view == View::History && super::remove::family_keeps(backend.as_ref(), table, family)? =>
+                    if key.view == View::History
+                        && crate::fs::ops::remove::family_keeps(backend.as_ref(), table, family)? =>
                 {
                     self.tree.unmade.unmake(place);
                     Ok(())
@@ -209,7 +210,7 @@ impl Fs {
     fn drop_family(&self, table: &TableName, family: &str, origin: Origin) -> Result<()> {
         let backend = &self.tree.backend;
         let with_all = self.removals.take(&SchemaPlace::Family(table.clone(), family.to_owned()));
-        if !with_all && super::remove::family_in_use(backend.as_ref(), table, family)? {
+        if !with_all && crate::fs::ops::remove::family_in_use(backend.as_ref(), table, family)? {
             let text =
                 format!("rows of {table} use family {family}; `rm -r` of this directory drops it with its cells");
             return Err(Error::new(ErrorKind::NotEmpty, text));

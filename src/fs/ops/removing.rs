@@ -11,7 +11,6 @@
 //! A check or an index goes likewise: without its type a check takes everything, and without its columns it is of others.
 
 use crate::Result;
-use crate::env::sync::Mutex;
 use crate::fs::handles::table::Handle;
 use crate::fs::{Fs, not_permitted};
 use crate::model::{Origin, TableName, Timestamp};
@@ -19,75 +18,6 @@ use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts::name_of;
 use crate::tree::view::View;
-
-/// How long after the last name the directory goes, ms.
-const PATIENCE_MS: i64 = 2_000;
-
-/// A directory of attributes that is being removed.
-struct Removal {
-    owner: SchemaPlace,
-    hidden: Vec<SchemaPlace>,
-    last: Timestamp,
-}
-
-impl Removal {
-    /// What of it goes where the directory has stayed. A check stays as it was if it is its family's removal that was broken
-    /// off, or if its columns were among the names: it would be of all columns.
-    fn ended(self) -> Vec<SchemaPlace> {
-        let is_checks = matches!(self.owner, SchemaPlace::Constraint(..));
-        let keeps_checks = !is_checks || self.hidden.iter().any(is_checked_columns);
-        let is_kept = |place: &SchemaPlace| keeps_checks && matches!(place, SchemaPlace::ConstraintAttribute { .. });
-        self.hidden.into_iter().filter(|place| !is_kept(place)).collect()
-    }
-}
-
-/// See the module.
-#[derive(Default)]
-pub(in crate::fs) struct Removals {
-    directories: Mutex<Vec<Removal>>,
-    /// Programs that remove all of a table's schema.
-    whole: Mutex<Vec<(TableName, u32)>>,
-}
-
-impl Removals {
-    fn hide(&self, owner: SchemaPlace, place: &SchemaPlace, now: Timestamp) {
-        let mut removals = self.directories.lock();
-        match removals.iter_mut().find(|removal| removal.owner == owner) {
-            Some(removal) => {
-                removal.hidden.push(place.clone());
-                removal.last = now;
-            }
-            None => removals.push(Removal { owner, hidden: vec![place.clone()], last: now }),
-        }
-    }
-
-    fn hides(&self, place: &SchemaPlace) -> bool {
-        self.directories.lock().iter().any(|removal| removal.hidden.contains(place))
-    }
-
-    /// The directory itself goes, or is refused to go; whether names in it went before.
-    pub(in crate::fs) fn take(&self, owner: &SchemaPlace) -> bool {
-        let mut removals = self.directories.lock();
-        let before = removals.len();
-        removals.retain(|removal| removal.owner != *owner);
-        removals.len() < before
-    }
-
-    /// The name is made again.
-    pub(in crate::fs) fn show(&self, place: &SchemaPlace) {
-        for removal in self.directories.lock().iter_mut() {
-            removal.hidden.retain(|hidden| hidden != place);
-        }
-    }
-
-    /// What was hidden in directories that have stayed, and is to be unset.
-    fn over(&self, now: Timestamp) -> Vec<SchemaPlace> {
-        let mut removals = self.directories.lock();
-        let is_over = |removal: &Removal| now.0 - removal.last.0 > PATIENCE_MS;
-        let over = removals.extract_if(.., |removal| is_over(removal));
-        over.flat_map(Removal::ended).collect()
-    }
-}
 
 impl Fs {
     /// Whether the name goes with its directory; it is hidden then and stays set.
@@ -130,19 +60,14 @@ impl Fs {
     fn note_whole(&self, owner: &SchemaPlace, pid: u32) {
         let SchemaPlace::TableAttributes(table) = owner else { return };
         let holds = |(table, pid): &(TableName, u32)| self.holds(SchemaPlace::Table(table.clone()), *pid);
-        let one = (table.clone(), pid);
-        let mut whole = self.removals.whole.lock();
-        whole.retain(|other| *other != one && holds(other));
-        if holds(&one) {
-            whole.push(one);
-        }
+        self.removals.note_whole((table.clone(), pid), holds);
     }
 
     /// Whether a program removes a family for itself, although it holds all of the schema open.
     fn is_meant(&self, place: &SchemaPlace, table: &TableName, pid: u32) -> bool {
         let first = name_of(&SchemaPlace::TableAttributes(table.clone()));
         let is_family = matches!(place, SchemaPlace::Family(..)) && name_of(place) > first;
-        is_family && !self.removals.whole.lock().contains(&(table.clone(), pid))
+        is_family && !self.removals.is_whole(&(table.clone(), pid))
     }
 
     /// Refuses to remove what goes with all of a table's schema, which stays; what of it is hidden is there again.
@@ -214,9 +139,4 @@ fn owner_of(dir: &SchemaPlace) -> Option<SchemaPlace> {
         | SchemaPlace::Constraint(table, family, _) => Some(SchemaPlace::Family(table.clone(), family.clone())),
         _ => None,
     }
-}
-
-/// Whether it says which columns a check is of.
-fn is_checked_columns(place: &SchemaPlace) -> bool {
-    matches!(place, SchemaPlace::ConstraintAttribute { name, .. } if name == "columns")
 }

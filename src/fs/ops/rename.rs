@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use super::rename_cell::{cell_name, no_such_target};
 use crate::backend::{Directory, RenameMode, Versions};
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::Node;
+use crate::fs::ops::rename_cell::{cell_name, no_such_target};
 use crate::fs::{Fs, not_permitted};
 use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
-use crate::tree::facts;
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
-use crate::tree::resolve;
-use crate::tree::ungiven;
 use crate::tree::view::View;
+use crate::tree::{facts, resolve, ungiven};
 use crate::{Error, ErrorKind, Result};
 
 impl Fs {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::backend::{Leaves, RenameCell, RenameMode};
 use crate::fs::Fs;
+use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::session::content::Session;
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::content::Session;
 use crate::error::CLOSE_REFUSED;
 use crate::fs::Fs;
+use crate::fs::bytes::content::Session;
+use crate::fs::bytes::scratch::Meta;
 use crate::fs::handles::table::{FileHandle, FileState, Handle};
-use crate::fs::kinds::scratch::Meta;
 use crate::fs::nodes::node::NodeState;
 use crate::model::{
     CellInfo, ColumnKey, FileChange, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::content::{Beyond, Content, MEMORY_MAX, Session};
 use crate::fs::Fs;
+use crate::fs::bytes::content::{Beyond, Content, MEMORY_MAX, Session};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::model::CellInfo;
 use crate::tree::place::Place;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::backend::Versions;
-use crate::env::sync::Mutex;
 use crate::fs::Fs;
-use crate::model::{ColumnKey, TableName, Timestamp};
+use crate::model::{ColumnKey, Timestamp};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
@@ -15,24 +14,6 @@ use crate::{Error, ErrorKind, Result};
 const DIGITS: usize = 11;
 /// The way out.
 const OUT: &str = "to have such names as they are, mount with at=plain; or use another separator than `@`";
-/// Families that are remembered as told.
-const TOLD_MAX: usize = 1000;
-
-/// Families in which somebody was told what such a name means.
-#[derive(Default)]
-pub(in crate::fs) struct Told(Mutex<Vec<(TableName, String)>>);
-
-impl Told {
-    /// Whether this is the first time.
-    fn first(&self, column: &ColumnKey) -> bool {
-        let mut told = self.0.lock();
-        let known = told.iter().any(|(table, family)| *table == column.table && *family == column.family);
-        if !known && told.len() < TOLD_MAX {
-            told.push((column.table.clone(), column.family.clone()));
-        }
-        !known
-    }
-}
 
 impl Fs {
     /// What a program is told, the first time in a family, that makes `NAME@DIGITS` with few digits by open(2).

@@ -1,54 +1,22 @@
 //! The trees of snapshots, each over its own backend, opened when something below `.snapshot/NAME` is used.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use lru::LruCache;
-
 use crate::backend::Backend;
-use crate::env::sync::Mutex;
-use crate::fs::{Fs, Options};
+use crate::fs::Fs;
+use crate::fs::trees::tree_over;
 use crate::tree::base::Tree;
 use crate::tree::facts;
 use crate::tree::found::Facts;
-use crate::tree::place::{NodeKey, SnapshotId};
+use crate::tree::place::NodeKey;
 use crate::{Error, ErrorKind, Result};
-
-/// Trees that are kept; each holds an open snapshot.
-const KEPT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
-
-/// See the module.
-pub(in crate::fs) struct SnapshotTrees(Mutex<LruCache<Arc<SnapshotId>, Arc<Tree>>>);
-
-impl Default for SnapshotTrees {
-    fn default() -> Self {
-        Self(Mutex::new(LruCache::new(KEPT)))
-    }
-}
-
-impl SnapshotTrees {
-    /// A snapshot of that name came or went.
-    pub fn forget(&self, name: &str) {
-        let mut kept = self.0.lock();
-        let gone: Vec<Arc<SnapshotId>> = kept.iter().map(|(id, _)| id).filter(|id| id.name == name).cloned().collect();
-        for id in gone {
-            kept.pop(&id);
-        }
-    }
-}
-
-/// A tree as the mount's options say.
-pub(in crate::fs) fn tree_over(backend: Arc<dyn Backend>, options: &Options) -> Arc<Tree> {
-    let Options { inline_history, spelling, .. } = *options;
-    Arc::new(Tree { inline_history, spelling, ..Tree::new(backend, &options.spill_dir) })
-}
 
 impl Fs {
     /// The tree that a node is in. `NotFound` if its snapshot was deleted.
     pub(in crate::fs) fn tree_of(&self, key: &NodeKey) -> Result<Arc<Tree>> {
         let Some(id) = &key.snapshot else { return Ok(Arc::clone(&self.tree)) };
-        if let Some(tree) = self.snapshots.0.lock().get(id) {
-            return Ok(Arc::clone(tree));
+        if let Some(tree) = self.snapshots.get(id) {
+            return Ok(tree);
         }
         let backend = self.tree.backend.snapshot(&id.name)?;
         // The clock of a snapshot stands at the time when it was made.
@@ -56,7 +24,7 @@ impl Fs {
             return Err(Error::new(ErrorKind::NotFound, format!("snapshot {} is another one now", id.name)));
         }
         let tree = tree_over(backend, &self.options);
-        self.snapshots.0.lock().put(Arc::clone(id), Arc::clone(&tree));
+        self.snapshots.keep(id, &tree);
         Ok(tree)
     }
 

@@ -9,11 +9,9 @@ use std::sync::{Arc, Weak};
 
 use lru::LruCache;
 
-use crate::Result;
 use crate::env::sync::Mutex;
-use crate::fs::Fs;
 use crate::fs::handles::table::TextHandle;
-use crate::model::{FamilySchema, TableName};
+use crate::model::TableName;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 
 /// Threads that are remembered.
@@ -49,7 +47,7 @@ impl Copies {
     }
 
     /// A thread has made what is in a family that it has made.
-    fn made_within(&self, thread: u32, place: &Place) {
+    pub(in crate::fs) fn made_within(&self, thread: u32, place: &Place) {
         if let Some(copying) = self.threads.lock().get_mut(&thread) {
             copying.within.push(place.clone());
         }
@@ -78,7 +76,7 @@ impl Copies {
     }
 
     /// Whether a thread is about to make an attribute, or a directory, of a family that it has made.
-    fn is_next(&self, thread: u32, key: &NodeKey) -> bool {
+    pub(in crate::fs) fn is_next(&self, thread: u32, key: &NodeKey) -> bool {
         let Some((table, family)) = part_of_family(&key.place).filter(|_| key.is_present()) else { return false };
         let (from, reads) = match self.threads.lock().get(&thread) {
             Some(copying)
@@ -98,34 +96,8 @@ impl Copies {
     }
 }
 
-impl Fs {
-    /// Whether something is not there yet for a thread, which copies a schema; what somebody has set is.
-    pub(in crate::fs) fn is_yet_to_come(&self, key: &NodeKey, thread: u32) -> Result<bool> {
-        if !self.copies.is_next(thread, key) {
-            return Ok(false);
-        }
-        let Some(((table, name), attribute)) = part_of_family(&key.place).zip(attribute(&key.place)) else {
-            return Ok(true);
-        };
-        let catalogue = self.tree.backend.catalogue()?;
-        let family = catalogue.tables.get(table).and_then(|table| table.families.get(name));
-        let default = FamilySchema::new(name, catalogue.settings.file_family_attributes());
-        Ok(family.is_some_and(|family| family.attributes.get(attribute) == default.attributes.get(attribute)))
-    }
-
-    /// The same of whoever makes it, with which it has come.
-    pub(in crate::fs) fn is_made_by_copy(&self, key: &NodeKey) -> Result<bool> {
-        let thread = crate::fs::counts::subject::caller().pid;
-        let is_made = self.is_yet_to_come(key, thread)?;
-        if is_made {
-            self.copies.made_within(thread, &key.place);
-        }
-        Ok(is_made)
-    }
-}
-
 /// The family that a directory or an attribute below `.schema` is, or is of.
-fn part_of_family(place: &Place) -> Option<(&TableName, &str)> {
+pub(in crate::fs) fn part_of_family(place: &Place) -> Option<(&TableName, &str)> {
     let Place::Schema(place) = place else { return None };
     match place.as_ref() {
         SchemaPlace::Family(table, family)
@@ -142,7 +114,8 @@ fn comes_with_family(place: &Place) -> bool {
     matches!(place, Place::Schema(place) if matches!(**place, SchemaPlace::Free { .. } | SchemaPlace::Constraints(..)))
 }
 
-fn attribute(place: &Place) -> Option<&str> {
+/// The attribute of a family that a file is.
+pub(in crate::fs) fn attribute(place: &Place) -> Option<&str> {
     let Place::Schema(place) = place else { return None };
     match place.as_ref() {
         SchemaPlace::Attribute { family: Some(_), name, .. } => Some(name),

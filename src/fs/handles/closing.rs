@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::sync::{Condvar, Instant, Mutex};
 use rustc_hash::FxHashMap;
 
+use crate::env::sync::{Condvar, Instant, Mutex};
 use crate::model::ColumnKey;
 
 /// How long after its FLUSH a handle is waited for: it may as well stay open, through a duplicate.

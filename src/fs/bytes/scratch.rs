@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::env::sync::Mutex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::fs::session::content::{Content, SpillFile};
+use crate::env::sync::Mutex;
+use crate::fs::bytes::content::{Content, SpillFile};
 use crate::model::{FileChange, FileTime};
 use crate::spill::{SpillMap, join_key, past_key};
 use crate::tree::place::{ScratchDir, ScratchPlace};
@@ -176,12 +176,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let files = ScratchFiles::new(directory.path());
         let mut content = Content::empty();
-        let beyond = crate::fs::session::content::Beyond::spilled(directory.path());
-        content.write(crate::fs::session::content::MEMORY_MAX, b"end", &beyond).unwrap();
+        let beyond = crate::fs::bytes::content::Beyond::spilled(directory.path());
+        content.write(crate::fs::bytes::content::MEMORY_MAX, b"end", &beyond).unwrap();
         let meta = Meta { len: 0, file: FileChange::default(), ttl_ms: None };
         files.write(&place(b"r", b"a"), &content, &meta).unwrap();
         let (meta, mut read) = files.read(&place(b"r", b"a")).unwrap().unwrap();
         assert_eq!(meta.len, content.len());
-        assert_eq!(read.read(crate::fs::session::content::MEMORY_MAX, 9).unwrap(), b"end");
+        assert_eq!(read.read(crate::fs::bytes::content::MEMORY_MAX, 9).unwrap(), b"end");
     }
 }

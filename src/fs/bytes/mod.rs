@@ -1,0 +1,6 @@
+//! Bytes that are in no cell: those that are being written, and of files that no cell is.
+
+pub(super) mod content;
+pub(super) mod held_text;
+pub(super) mod scratch;
+pub(super) mod scratch_texts;

@@ -1,0 +1,267 @@
+//! Scan paths: whoever walks below one sees one moment of the store, and everybody else the present.
+//!
+//! A walk begins when the directory of a question is listed. It is told by its process group and the first step of its
+//! path, as programs look the whole path up again and again. It ends when it pauses, when the directory is listed anew, and
+//! when its own process group changes the table: a script reads what it has written. A process that walks goes on with its
+//! walk even then, unless it has written itself: a copy stays whole beside a writer in the background of its script.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Result;
+use crate::env::sync::Mutex;
+use crate::fs::Caller;
+use crate::model::{TableName, Timestamp};
+use crate::tree::asking::question::{Question, Step};
+
+/// Walks that are remembered, and tables of which it is known since when nothing has changed.
+const WALKS: usize = 256;
+const TABLES: usize = 1024;
+/// Directories that are remembered of a walk.
+const LISTED: usize = 256;
+/// A look so long after the last one, ms, is no part of the walk, unless it still has a file open.
+const PAUSE_MS: i64 = 2_000;
+/// For so long, ms, a group is given the same moment before it lists: rsync(1) goes to a directory, looks at `.`, and opens
+/// it by its path.
+const GIVEN_MS: u64 = 100;
+/// For so long a group is not told again to look again.
+const TOLD_MS: u64 = 250;
+
+/// One walk.
+struct Walk {
+    table: TableName,
+    step: Step,
+    group: u32,
+    /// The process that began it.
+    first: u32,
+    /// Whether it goes on for that process alone: others of the group, or nobody knows who, have written.
+    is_alone: bool,
+    moment: Timestamp,
+    last_look: Timestamp,
+    /// Directories of questions that it has listed.
+    listed: Vec<Question>,
+}
+
+impl Walk {
+    fn is_of(&self, table: &TableName, step: &Step, who: Who) -> bool {
+        let is_who = if self.is_alone { self.first == who.pid } else { self.group == who.group };
+        is_who && self.table == *table && self.step == *step
+    }
+}
+
+/// Who looks, and when.
+#[derive(Clone, Copy)]
+pub(in crate::fs) struct Who {
+    group: u32,
+    pid: u32,
+    now: Timestamp,
+}
+
+impl Who {
+    pub(in crate::fs) fn of(caller: Caller, now: Timestamp) -> Self {
+        Self { group: group_of(caller), pid: caller.pid, now }
+    }
+}
+
+/// A moment that a group was given.
+struct Given {
+    table: TableName,
+    first: Step,
+    moment: Timestamp,
+    /// When it was for the first time, and the last.
+    since: Timestamp,
+    last: Timestamp,
+}
+
+impl Given {
+    fn is_of(&self, table: &TableName, first: &Step) -> bool {
+        self.table == *table && self.first == *first
+    }
+}
+
+#[derive(Default)]
+struct State {
+    walks: Vec<Walk>,
+    /// A moment since which nothing of the table has changed.
+    quiet: BTreeMap<TableName, Timestamp>,
+    /// Process groups that were told lately to look again, from which moment on.
+    told: BTreeMap<u32, (Timestamp, Timestamp)>,
+    /// What a group was given last.
+    given: BTreeMap<u32, Given>,
+}
+
+impl State {
+    /// Whether a group may be told to look again: it was not told a moment ago.
+    fn tell(&mut self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
+        self.told.retain(|_, (_, at)| now.0.abs_diff(at.0) < TOLD_MS);
+        let is_new = !self.told.contains_key(&group) && self.told.len() < WALKS;
+        if is_new {
+            self.told.insert(group, (moment, now));
+        }
+        is_new
+    }
+
+    fn give(&mut self, (table, first): (&TableName, &Step), (group, now): (u32, Timestamp), moment: Timestamp) {
+        let same = |given: &&mut Given| given.is_of(table, first) && given.moment == moment;
+        if let Some(given) = self.given.get_mut(&group).filter(same) {
+            given.last = now;
+            return;
+        }
+        if self.given.len() >= WALKS {
+            self.given.retain(|_, given| now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs());
+        }
+        if self.given.len() >= WALKS {
+            self.given.pop_first();
+        }
+        let (table, first) = (table.clone(), first.clone());
+        self.given.insert(group, Given { table, first, moment, since: now, last: now });
+    }
+
+    /// Whether a group that lists what is of a moment has come there by its path just now: not by a directory that it
+    /// stays in, which it was even told to leave.
+    fn comes_by_path(&self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
+        let is_it = |given: &Given| given.moment == moment && now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs();
+        self.given.get(&group).is_some_and(is_it) && !self.was_told(group, moment)
+    }
+
+    /// Whether a group was told to leave this moment.
+    fn was_told(&self, group: u32, moment: Timestamp) -> bool {
+        self.told.get(&group).is_some_and(|(told, _)| *told == moment)
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(in crate::fs) struct Walks {
+    state: Mutex<State>,
+    /// Entries of the state: most mounts have none.
+    count: AtomicUsize,
+}
+
+impl Walks {
+    /// Whether there is one that a change may end.
+    pub(in crate::fs) fn are_any(&self) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+    }
+
+    /// The moment of the caller's walk; of no walk: one that shows all that is there.
+    pub(in crate::fs) fn moment(
+        &self,
+        (table, first): (&TableName, &Step),
+        who: Who,
+        is_open: impl Fn(Timestamp) -> bool,
+        fresh: impl FnOnce() -> Result<Timestamp>,
+    ) -> Result<Timestamp> {
+        let Who { group, now, .. } = who;
+        let mut state = self.state.lock();
+        let goes_on = |walk: &&mut Walk| {
+            walk.is_of(table, first, who)
+                && (now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs() || is_open(walk.moment))
+        };
+        if let Some(walk) = state.walks.iter_mut().find(goes_on) {
+            walk.last_look = now;
+            let moment = walk.moment;
+            state.give((table, first), (group, now), moment);
+            return Ok(moment);
+        }
+        let is_new = |given: &&Given| {
+            let is_new = now.0.abs_diff(given.since.0) < GIVEN_MS;
+            is_new && given.is_of(table, first) && !state.was_told(group, given.moment)
+        };
+        if let Some(given) = state.given.get(&group).filter(is_new) {
+            return Ok(given.moment);
+        }
+        if let Some(moment) = state.quiet.get(table).copied() {
+            state.give((table, first), (group, now), moment);
+            return Ok(moment);
+        }
+        if state.quiet.len() == TABLES {
+            state.quiet.clear();
+        }
+        // Order: under the lock, so that a change that is not seen takes away again what is put in.
+        let moment = fresh()?;
+        state.quiet.insert(table.clone(), moment);
+        state.give((table, first), (group, now), moment);
+        self.note_count(&state);
+        Ok(moment)
+    }
+
+    /// A directory is listed; false: its walk has listed it before, and is over, and there is more to see by now.
+    pub(in crate::fs) fn list(&self, table: &TableName, question: &Question, who: Who) -> bool {
+        let Who { group, pid, now } = who;
+        let (Some(first), Some(moment)) = (question.rows.first().or(question.cells.first()), question.moment) else {
+            return true;
+        };
+        let mut state = self.state.lock();
+        let is_quiet = state.quiet.get(table) == Some(&moment);
+        // What goes on for one process alone is over when that pauses.
+        state.walks.retain(|walk| !walk.is_alone || now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs());
+        if let Some(at) = state.walks.iter().position(|walk| walk.is_of(table, first, who)) {
+            let walk = &mut state.walks[at];
+            let again = walk.moment == moment && walk.listed.contains(question);
+            if walk.moment == moment && !again {
+                if walk.listed.len() == LISTED {
+                    walk.listed.remove(0);
+                }
+                walk.listed.push(question.clone());
+            }
+            if walk.moment == moment && (!again || is_quiet) {
+                walk.last_look = now;
+                return true;
+            }
+            // The kernel looks again once: of several processes of a group one may be in between. It goes on then.
+            if again && !state.tell(group, (moment, now)) {
+                state.walks[at].last_look = now;
+                return true;
+            }
+            if again {
+                state.walks.remove(at);
+                return false;
+            }
+            if moment < state.walks[at].moment {
+                return true;
+            }
+            state.walks.remove(at);
+        }
+        if !state.comes_by_path(group, (moment, now)) {
+            return true;
+        }
+        if state.walks.len() == WALKS {
+            state.walks.remove(0);
+        }
+        let (table, step, listed) = (table.clone(), first.clone(), vec![question.clone()]);
+        state.walks.push(Walk { table, step, group, first: pid, is_alone: false, moment, last_look: now, listed });
+        self.note_count(&state);
+        true
+    }
+
+    /// Something of a table was changed by a process; `None`: it is not known by whom.
+    pub(in crate::fs) fn changed(&self, table: &TableName, who: Option<Who>) {
+        if !self.are_any() {
+            return;
+        }
+        let mut state = self.state.lock();
+        state.quiet.remove(table);
+        let is_others = |of: u32| who.is_some_and(|who| who.group != of);
+        state.walks.retain(|walk| walk.table != *table || who.is_none_or(|who| who.pid != walk.first));
+        for walk in state.walks.iter_mut().filter(|walk| walk.table == *table) {
+            walk.is_alone |= !is_others(walk.group);
+        }
+        state.given.retain(|of, given| given.table != *table || is_others(*of));
+        self.note_count(&state);
+    }
+
+    fn note_count(&self, state: &State) {
+        self.count.store(state.walks.len() + state.quiet.len() + state.given.len(), Ordering::Release);
+    }
+}
+
+/// The process group of a caller.
+pub(in crate::fs) fn group_of(caller: Caller) -> u32 {
+    let pid = i32::try_from(caller.pid).ok().filter(|pid| *pid > 0).map(nix::unistd::Pid::from_raw);
+    let group = pid.and_then(|pid| nix::unistd::getpgid(Some(pid)).ok());
+    group.map_or(caller.pid, |group| group.as_raw().cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests;
