@@ -7,7 +7,7 @@ use lru::LruCache;
 
 use crate::backend::Backend;
 use crate::env::sync::Mutex;
-use crate::fs::Options;
+use crate::fs::options::Options;
 use crate::tree::base::Tree;
 use crate::tree::place::SnapshotId;
 

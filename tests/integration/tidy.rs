@@ -87,7 +87,7 @@ const KNOWLEDGE: &[(&str, &[&str])] = &[
             "model",
         ],
     ),
-    ("SystemTime::now", &["env", "fs/mod.rs", "fuse/convert.rs"]),
+    ("SystemTime::now", &["env", "fs/base.rs", "fuse/convert.rs"]),
     ("unsafe ", &[]),
     ("todo!", &[]),
     ("unimplemented!", &[]),

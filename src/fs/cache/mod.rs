@@ -1,7 +1,5 @@
-//! What the kernel may keep, and who tells it what has changed.
+//! What the kernel may keep, and what it is to be told.
 
 pub(super) mod absent;
-pub(super) mod announce;
 pub(super) mod changes;
-pub(super) mod expiry;
 pub(super) mod invalidations;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::env::sync::Mutex;
 use crate::error::printable;
-use crate::fs::Caller;
+use crate::fs::caller::Caller;
 use crate::model::Timestamp;
 
 /// How many are kept.

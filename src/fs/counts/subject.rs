@@ -2,11 +2,8 @@
 
 use std::cell::RefCell;
 
+use crate::fs::caller::Caller;
 use crate::fs::nodes::node::Node;
-use crate::fs::{Caller, Fs};
-use crate::tree::path::{name_of, parent_of};
-use crate::tree::place::Place;
-use crate::tree::view::View;
 
 #[derive(Default)]
 struct Subject {
@@ -76,42 +73,12 @@ pub(in crate::fs) fn has_source() {
     SUBJECT.with_borrow_mut(|subject| subject.source = Some((subject.ino, subject.name.clone())));
 }
 
-impl Fs {
-    /// Refuses to make something under a name: what the tree does not have.
-    pub fn refuse_to_make(&self, parent: u64, name: &[u8], why: &str) -> crate::Error {
-        // It is only named in the refusal.
-        drop(self.node(parent));
-        is_named(name);
-        crate::fs::not_permitted(why)
-    }
+/// The number of the node that it is about, and the name in that, if it is about one.
+pub(in crate::fs) fn place() -> (u64, Vec<u8>) {
+    SUBJECT.with_borrow(|subject| (subject.ino, subject.name.clone()))
+}
 
-    /// The path below the mount point of what this thread's request is about.
-    pub(in crate::fs) fn path_of_subject(&self) -> Option<String> {
-        let (ino, name) = SUBJECT.with_borrow(|subject| (subject.ino, subject.name.clone()));
-        self.path_below(ino, name)
-    }
-
-    /// The path of what was to be renamed.
-    pub(in crate::fs) fn path_of_source(&self) -> Option<String> {
-        let (ino, name) = SUBJECT.with_borrow(|subject| subject.source.clone())?;
-        self.path_below(ino, name)
-    }
-
-    fn path_below(&self, ino: u64, name: Vec<u8>) -> Option<String> {
-        let node = self.nodes.get(ino)?;
-        let mut names = if name.is_empty() { Vec::new() } else { vec![name] };
-        let mut key = node.key();
-        // Few paths have more levels.
-        for _ in 0..64 {
-            let Some(parent) = parent_of(&key) else { break };
-            names.push(match (&parent.place, key.view) {
-                (Place::Times(_), View::At(time)) => time.to_string().into_bytes(),
-                _ => name_of(&self.tree, &key),
-            });
-            key = parent;
-        }
-        names.retain(|name| !name.is_empty());
-        let path: Vec<String> = names.iter().rev().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        Some(format!("/{}", path.join("/")))
-    }
+/// The same of what is to be renamed.
+pub(in crate::fs) fn source() -> Option<(u64, Vec<u8>)> {
+    SUBJECT.with_borrow(|subject| subject.source.clone())
 }

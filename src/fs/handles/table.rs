@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::env::sync::{Mutex, RwLock};
 use crate::error::WRITE_REFUSED;
-use crate::fs::Caller;
 use crate::fs::bytes::held_text::HeldText;
+use crate::fs::caller::Caller;
 use crate::fs::counts::lines::Follower;
 use crate::fs::handles::ahead::Ahead;
 use crate::fs::handles::cursor::Cursor;

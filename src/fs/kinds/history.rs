@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use crate::backend::RenameMode;
+use crate::fs::base::{Fs, not_permitted};
 use crate::fs::bytes::content::Content;
 use crate::fs::bytes::scratch::Meta;
+use crate::fs::kinds::judge::wrong_key;
 use crate::fs::nodes::node::Node;
-use crate::fs::{Fs, not_permitted};
 use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
 };
 use crate::tree::history::places::{waiting_family, waiting_row};
-use crate::tree::names::escape::{At, Level, NAME_MAX, Parsed, STEM_MAX, Spelling};
+use crate::tree::names::escape::{At, Level, NAME_MAX, STEM_MAX, Spelling};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
 use crate::tree::place::{
@@ -50,12 +51,12 @@ impl Fs {
         let origin = Origin(self.nodes.number(key));
         match &key.place {
             Place::Namespace(name) => {
-                backend.alter(crate::fs::ops::directory::create_namespace(name), origin)?;
+                backend.alter(crate::fs::kinds::declare::create_namespace(name), origin)?;
                 tree.unmade.namespace(name);
                 Ok(())
             }
             Place::Table(name) => {
-                backend.alter(CatalogueChange::CreateTable(crate::fs::ops::directory::new_table(name)), origin)?;
+                backend.alter(CatalogueChange::CreateTable(crate::fs::kinds::declare::new_table(name)), origin)?;
                 tree.unmade.table(name);
                 Ok(())
             }
@@ -157,11 +158,6 @@ impl Fs {
         self.write_version(column, Mutation::Restore(Box::new(put)), Origin(origin))
     }
 
-    /// Whether a place of the history is of a table that was made there.
-    pub(in crate::fs) fn restores(&self, key: &NodeKey) -> bool {
-        key.view == View::History && key.place.table().is_some_and(|table| self.tree.unmade.is_restored(table))
-    }
-
     /// Sets attributes of a stored version.
     pub(in crate::fs) fn set_version_attributes(
         &self,
@@ -200,30 +196,6 @@ impl Fs {
             Place::RowKey(row) if !wrong(&row.row) => self.tree.keys.write_row(row),
             _ => Err(wrong_key()),
         }
-    }
-
-    /// Refuses what cannot become the key of a key file's name, whatever is written behind it.
-    pub(in crate::fs) fn judge_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
-        let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
-        let may_be = match place {
-            Place::KeyFile(column) => column.qualifier.starts_with(bytes),
-            Place::RowKey(row) => row.row.starts_with(bytes),
-            Place::Scratch(scratch) => {
-                let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
-                    (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
-                    (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
-                        (Level::Row, waiting.name.as_slice())
-                    }
-                    _ => return Ok(()),
-                };
-                match Spelling::default().parse(level, name) {
-                    Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
-                    Parsed::Key(_) | Parsed::Refused { .. } => true,
-                }
-            }
-            _ => true,
-        };
-        if may_be { Ok(()) } else { Err(wrong_key()) }
     }
 
     /// A scratch file was written: if it is the key file of a name that was not known, what waits for it goes on.
@@ -372,9 +344,4 @@ impl Fs {
 /// The bytes of a key file.
 fn key_bytes(content: &mut Content) -> Result<Vec<u8>> {
     content.read(0, usize::try_from(content.len()).unwrap_or(usize::MAX))
-}
-
-fn wrong_key() -> Error {
-    let text = "this is not the key of that name; a key file holds the bytes of the full key and nothing else";
-    Error::new(ErrorKind::IllegalArgument, text)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::bulk::{Empty, Format, Import, Plan, Position, import_mtime, import_time};
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::intake::{Intake, LINE_MAX};
 use crate::fs::handles::table::{Handle, Opened, TextHandle};

@@ -1,9 +1,8 @@
 //! What of a generated file's new text can be refused before it is whole.
 
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::content::Content;
-use crate::fs::bytes::held_text::HeldText;
-use crate::fs::handles::table::TextHandle;
+use crate::fs::requests::writable::no_family;
 use crate::model::declared::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
     without_effect_in,
@@ -13,10 +12,12 @@ use crate::model::{
     Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
 };
 use crate::query::parse;
-use crate::tree::place::{NodeKey, Place, SchemaPlace};
+use crate::tree::names::escape::{At, Level, Parsed, Spelling};
+use crate::tree::names::suffix;
+use crate::tree::names::suffix::Suffix;
+use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchDir};
 use crate::tree::schema::constraint as schema_constraint;
 use crate::tree::texts::json;
-use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// Longer texts are judged when the file closes.
@@ -31,6 +32,99 @@ pub(in crate::fs) struct Limits<'a> {
     pub value: u64,
     /// Whether there is any for cells.
     pub room: Result<()>,
+}
+
+impl Fs {
+    /// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
+    /// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
+    pub(in crate::fs) fn judge_emptied(&self, column: &ColumnKey) -> Result<()> {
+        let catalogue = self.tree.backend.catalogue()?;
+        let table = catalogue.tables.get(&column.table);
+        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+        for constraint in family.constraints.values() {
+            let rule = constraint.rule()?;
+            if !rule.is_of(&column.qualifier) {
+                continue;
+            }
+            if let Some(why) = rule.wrong_len(0).or_else(|| rule.wrong_value(&[])) {
+                return Err(refused(constraint, column, &why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what is written at the start of a generated file and does not go with what is stored or named.
+    pub(in crate::fs) fn judge_text(&self, place: &Place, offset: u64, data: &[u8]) -> Result<()> {
+        match place {
+            Place::Counter(column) => match self.tree.backend.newest(column, TimeRange::ALL) {
+                Ok(Some(cell)) if cell.len() != 8 => Err(no_counter(cell.len())),
+                // Where it cannot be had, the increment says why.
+                Ok(_) | Err(_) => Ok(()),
+            },
+            place if offset == 0 => self.judge_key(place, data),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
+    /// written in front of other bytes, or leaves a hole, is judged when the file closes.
+    pub(in crate::fs) fn judge_write(
+        &self,
+        key: &NodeKey,
+        content: &mut Content,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
+        let Place::Cell(column) = &key.place else {
+            let is_start = offset == 0 && content.is_empty();
+            return if is_start { self.judge_key(&key.place, data) } else { Ok(()) };
+        };
+        let catalogue = self.tree.backend.catalogue()?;
+        let table = catalogue.tables.get(&column.table);
+        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+        let end = content.len().max(offset.saturating_add(data.len() as u64));
+        let mut start = None;
+        for constraint in family.constraints.values() {
+            let rule = constraint.rule()?;
+            if !rule.is_of(&column.qualifier) {
+                continue;
+            }
+            let is_start = offset == content.len() && end <= START_MAX && rule.value_type.is_some();
+            if is_start && start.is_none() {
+                let before = usize::try_from(offset).unwrap_or(usize::MAX);
+                start = Some([content.read(0, before)?.as_slice(), data].concat());
+            }
+            let judged = start.as_deref().filter(|_| is_start);
+            if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
+                return Err(refused(constraint, column, &why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what cannot become the key of a key file's name, whatever is written behind it.
+    fn judge_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
+        let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
+        let may_be = match place {
+            Place::KeyFile(column) => column.qualifier.starts_with(bytes),
+            Place::RowKey(row) => row.row.starts_with(bytes),
+            Place::Scratch(scratch) => {
+                let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
+                    (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
+                    (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
+                        (Level::Row, waiting.name.as_slice())
+                    }
+                    _ => return Ok(()),
+                };
+                match Spelling::default().parse(level, name) {
+                    Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
+                    Parsed::Key(_) | Parsed::Refused { .. } => true,
+                }
+            }
+            _ => true,
+        };
+        if may_be { Ok(()) } else { Err(wrong_key()) }
+    }
 }
 
 /// Whether what is written there is stored as cells, which takes room.
@@ -128,92 +222,6 @@ fn check_together(catalogue: &Catalogue, of: (&TableName, &str), name: &str, val
     derive_rules(&mut attributes, &family.metadata, &family.configuration).map(|_| ())
 }
 
-/// The attribute of a check that a file is, where what is written counts at once.
-pub(in crate::fs) fn declares_check(key: &NodeKey) -> Option<&SchemaPlace> {
-    let Place::Schema(place) = &key.place else { return None };
-    let is_one = key.view == View::Plain && matches!(place.as_ref(), SchemaPlace::ConstraintAttribute { .. });
-    is_one.then_some(place)
-}
-
-impl Fs {
-    /// Declares what a whole line asks of a check when it is written, which needs a look at all that is stored: what
-    /// breaks it is refused where shells look. A close declares it again, with an mtime that was set, and finds it so.
-    pub(in crate::fs) fn declare_check(&self, text: &TextHandle) -> Result<()> {
-        let key = text.node.key();
-        let Some(place) = declares_check(&key) else { return Ok(()) };
-        let is_line = |bytes: &&HeldText| line(bytes).is_some();
-        let written = text.written.lock().as_ref().filter(is_line).map(|bytes| bytes.to_vec());
-        written.map_or(Ok(()), |bytes| self.set_attribute(place, Some(&bytes), Origin(text.node.ino)))
-    }
-
-    /// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
-    /// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
-    pub(in crate::fs) fn judge_emptied(&self, column: &ColumnKey) -> Result<()> {
-        let catalogue = self.tree.backend.catalogue()?;
-        let table = catalogue.tables.get(&column.table);
-        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
-        for constraint in family.constraints.values() {
-            let rule = constraint.rule()?;
-            if !rule.is_of(&column.qualifier) {
-                continue;
-            }
-            if let Some(why) = rule.wrong_len(0).or_else(|| rule.wrong_value(&[])) {
-                return Err(refused(constraint, column, &why));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses what is written at the start of a generated file and does not go with what is stored or named.
-    pub(in crate::fs) fn judge_text(&self, place: &Place, offset: u64, data: &[u8]) -> Result<()> {
-        match place {
-            Place::Counter(column) => match self.tree.backend.newest(column, TimeRange::ALL) {
-                Ok(Some(cell)) if cell.len() != 8 => Err(no_counter(cell.len())),
-                // Where it cannot be had, the increment says why.
-                Ok(_) | Err(_) => Ok(()),
-            },
-            place if offset == 0 => self.judge_key(place, data),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
-    /// written in front of other bytes, or leaves a hole, is judged when the file closes.
-    pub(in crate::fs) fn judge_write(
-        &self,
-        key: &NodeKey,
-        content: &mut Content,
-        offset: u64,
-        data: &[u8],
-    ) -> Result<()> {
-        let Place::Cell(column) = &key.place else {
-            let is_start = offset == 0 && content.is_empty();
-            return if is_start { self.judge_key(&key.place, data) } else { Ok(()) };
-        };
-        let catalogue = self.tree.backend.catalogue()?;
-        let table = catalogue.tables.get(&column.table);
-        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
-        let end = content.len().max(offset.saturating_add(data.len() as u64));
-        let mut start = None;
-        for constraint in family.constraints.values() {
-            let rule = constraint.rule()?;
-            if !rule.is_of(&column.qualifier) {
-                continue;
-            }
-            let is_start = offset == content.len() && end <= START_MAX && rule.value_type.is_some();
-            if is_start && start.is_none() {
-                let before = usize::try_from(offset).unwrap_or(usize::MAX);
-                start = Some([content.read(0, before)?.as_slice(), data].concat());
-            }
-            let judged = start.as_deref().filter(|_| is_start);
-            if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
-                return Err(refused(constraint, column, &why));
-            }
-        }
-        Ok(())
-    }
-}
-
 fn no_counter(len: u64) -> Error {
     let text = format!("a counter is a value of 8 bytes, and this one has {len}: remove it, then count from 0");
     Error::new(ErrorKind::IllegalArgument, text)
@@ -244,7 +252,7 @@ fn check_families(patch: &RowMutations, catalogue: &Catalogue) -> Result<()> {
 }
 
 /// The value of a line that has ended.
-fn line(bytes: &[u8]) -> Option<&str> {
+pub(in crate::fs) fn line(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?;
     Some(text.trim_end_matches('\n')).filter(|text| !text.is_empty())
 }
@@ -266,14 +274,9 @@ pub(in crate::fs) fn amount(bytes: &[u8]) -> Result<Option<i64>> {
     text.parse().map(Some).map_err(|_| wanted())
 }
 
-/// The refusal of a family that the table lacks.
-pub(in crate::fs) fn no_family(column: &ColumnKey) -> Error {
-    let (table, family) = (&column.table, &column.family);
-    let text = format!(
-        "table {table} has no family {family}; declare it with mkdir .schema/{family} in the table, or mount with \
-         families=auto, which declares families as they come"
-    );
-    Error::new(ErrorKind::NoSuchFamily, text)
+pub(in crate::fs) fn wrong_key() -> Error {
+    let text = "this is not the key of that name; a key file holds the bytes of the full key and nothing else";
+    Error::new(ErrorKind::IllegalArgument, text)
 }
 
 #[cfg(test)]

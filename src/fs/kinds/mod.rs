@@ -1,8 +1,8 @@
-//! The kinds of files: cells, generated texts and attributes, versions of the history, streams.
+//! The kinds of files: generated texts and attributes, versions of the history, streams.
 
 pub(super) mod accesses;
-pub(super) mod cell_io;
-pub(super) mod feed;
+pub(super) mod attribute;
+pub(super) mod declare;
 pub(super) mod history;
 pub(super) mod import;
 pub(super) mod judge;

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::env::sync::{Mutex, spawn};
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
+use crate::model::TableName;
 use crate::tree::asking::count;
 use crate::tree::asking::export::export;
 use crate::tree::place::{NodeKey, Place, TableNoun};
@@ -20,7 +21,6 @@ use crate::{Error, ErrorKind, Result};
 const AHEAD: usize = 4;
 /// Streams that are read at once: each has a thread.
 const STREAMS: usize = 64;
-
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes the bytes of a stream.
@@ -150,9 +150,14 @@ impl Fs {
         self.add_stream(node, Box::new(Stream::new(make)?))
     }
 
-    pub(in crate::fs) fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
+    fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
         let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
         let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
         Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
+    }
+
+    pub(in crate::fs) fn open_feed(&self, node: Arc<Node>, table: &TableName) -> Result<Opened> {
+        let reader = self.feeds.follow(&self.tree.backend, table)?;
+        self.add_stream(node, Box::new(reader))
     }
 }

@@ -6,19 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bulk::unended_line;
+use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
-use crate::fs::kinds::judge::{Limits, amount, judge, lacking, said_of};
+use crate::fs::kinds::judge::{Limits, amount, judge};
 use crate::fs::nodes::node::Node;
-use crate::fs::{EntryReply, Fs, not_permitted};
-use crate::model::{
-    CatalogueChange, ColumnDelta, ColumnKey, FileTime, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
-};
+use crate::model::{ColumnDelta, ColumnKey, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
 use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
-use crate::tree::schema::texts as schema;
 use crate::tree::texts::json;
-use crate::tree::ungiven;
 use crate::{Error, ErrorKind, Result};
 
 /// Longest text that is taken.
@@ -63,7 +59,13 @@ impl Fs {
         self.add_text(node, bytes, flags, false)
     }
 
-    fn add_text(&self, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
+    pub(in crate::fs) fn add_text(
+        &self,
+        node: Arc<Node>,
+        read: Vec<u8>,
+        flags: OpenFlags,
+        created: bool,
+    ) -> Result<Opened> {
         let empty = created || (flags.truncate && flags.write);
         // A created attribute is set when something is written: an empty one is refused anyway.
         let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
@@ -79,47 +81,6 @@ impl Fs {
         }
         let handle = self.handles.add(Handle::Text(text))?;
         Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
-    }
-
-    pub(in crate::fs) fn create_text(&self, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
-        match &key.place {
-            place if is_writable(place) => {}
-            Place::Schema(place) => return Err(not_permitted(made_with_mkdir(place))),
-            Place::Versions(column) => return Err(ungiven::versions_are_given(&self.tree, column)),
-            _ => return Err(not_permitted("cells live in families: this level has only directories")),
-        }
-        self.check_row_table(key)?;
-        if let Some(entry) = self.known(key)? {
-            if self.is_made_by_copy(key)? {
-                return Ok((entry, self.open(entry.attr.ino, OpenFlags { truncate: true, ..flags })?));
-            }
-            if flags.exclusive {
-                self.forget(entry.attr.ino, 1);
-                return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
-            }
-            return Ok((entry, self.open(entry.attr.ino, flags)?));
-        }
-        if let Place::Schema(place) = &key.place {
-            self.texts.set(place, Vec::new())?;
-            self.tell_of_scratch(place);
-        }
-        let entry = self.entry(key, Some(Facts::text(Vec::new(), self.now())));
-        let node = self.node(entry.attr.ino)?;
-        node.state().created_text = true;
-        Ok((entry, self.add_text(node, Vec::new(), flags, true)?))
-    }
-
-    /// Whoever mistypes an attribute's name makes a scratch file: it is said. Programs' own begin with a dot or have one.
-    fn tell_of_scratch(&self, place: &SchemaPlace) {
-        let SchemaPlace::Scratch { name, .. } = place else { return };
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return;
-        }
-        let text = format!(
-            "`{name}` is the name of no attribute: it is kept here until the unmount and sets nothing; \
-             .info/describe of the table lists attributes"
-        );
-        self.record_sentence(crate::fs::counts::subject::caller(), "create", &text);
     }
 
     /// Applies what was written through a handle, once.
@@ -210,42 +171,6 @@ impl Fs {
         self.tree.backend.mutate(mutations, None).map(|_| ())
     }
 
-    /// Sets (`Some`) or unsets an attribute; the store refuses what HBase refuses.
-    pub(in crate::fs) fn set_attribute(&self, place: &SchemaPlace, bytes: Option<&[u8]>, origin: Origin) -> Result<()> {
-        let value = match bytes {
-            None => None,
-            Some(bytes) => {
-                let text = std::str::from_utf8(bytes);
-                let text = text.map_err(|_| Error::new(ErrorKind::IllegalArgument, "an attribute's value is text"))?;
-                Some(text.trim_end_matches('\n').to_owned())
-            }
-        };
-        self.removals.show(place);
-        let catalogue = self.tree.backend.catalogue()?;
-        let said = value.as_deref().and_then(|value| said_of(&catalogue, place, value));
-        let said = said.or(lacking(&catalogue, place, value.as_deref()));
-        self.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
-        if let Some(sentence) = said {
-            log::warn!("{sentence}");
-            self.record_sentence(crate::fs::counts::subject::caller(), "set", &sentence);
-        }
-        Ok(())
-    }
-
-    /// Sets the mtime of an attribute, if one is to be set.
-    pub(in crate::fs) fn set_attribute_time(
-        &self,
-        place: &SchemaPlace,
-        time: Option<FileTime>,
-        origin: Origin,
-    ) -> Result<()> {
-        let key = schema::attribute_key(self.tree.backend.catalogue()?.as_ref(), place);
-        match key.zip(time) {
-            Some((key, time)) => self.tree.backend.alter(CatalogueChange::SetAttributeTime { key, time }, origin),
-            None => Ok(()),
-        }
-    }
-
     pub(in crate::fs) fn truncate_closed_text(&self, node: &Arc<Node>, size: usize) -> Result<()> {
         match node.key().place {
             Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
@@ -258,10 +183,19 @@ impl Fs {
             _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
         }
     }
+
+    /// At most `len` bytes of a generated text.
+    pub(in crate::fs) fn read_text(&self, text: &TextHandle, offset: u64, len: usize) -> Result<Vec<u8>> {
+        match (&text.follows, &text.streams) {
+            (Some(follower), _) => Ok(self.accesses.read(follower, offset, len)),
+            (None, Some(stream)) => stream.read(offset, len),
+            (None, None) => Ok(crate::fs::kinds::text::slice(&text.read, offset, len).to_vec()),
+        }
+    }
 }
 
 /// Whether a generated file takes writes.
-fn is_writable(place: &Place) -> bool {
+pub(in crate::fs) fn is_writable(place: &Place) -> bool {
     match place {
         Place::Schema(place) => !place.is_dir(),
         Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) | Place::Import(..) => true,
@@ -334,17 +268,4 @@ fn check_len(place: &Place, len: usize) -> Result<()> {
         return Err(Error::new(ErrorKind::ValueTooLarge, format!("this file has at most {max} bytes")));
     }
     Ok(())
-}
-
-/// What is to be made as a directory.
-fn made_with_mkdir(place: &SchemaPlace) -> &'static str {
-    match place {
-        SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => {
-            "a check is made with mkdir; what it asks for is written to files in it, such as `type`"
-        }
-        SchemaPlace::Indexes(..) | SchemaPlace::Index(..) => {
-            "an index is made with mkdir; what it is of is written to the file `columns` in it"
-        }
-        _ => "a family is declared with mkdir",
-    }
 }

@@ -1,6 +1,5 @@
 //! What the kernel holds: nodes, their numbers and identities, what is known of them beside the store.
 
-pub(super) mod access;
 pub(super) mod astray;
 pub(super) mod identities;
 pub(super) mod modes;

@@ -1,19 +1,20 @@
 //! Directories: making and removing them.
 
+use crate::fs::base::Fs;
+use crate::fs::base::not_permitted;
+use crate::fs::caller::Caller;
+use crate::fs::caller::Creator;
+use crate::fs::kinds::declare::create_namespace;
+use crate::fs::kinds::declare::new_table;
 use crate::fs::nodes::modes::Modes;
-use crate::fs::{Caller, Creator, EntryReply, Fs, not_permitted};
-use crate::model::{
-    Catalogue, CatalogueChange, ConstraintSchema, FamilySchema, IndexSchema, NamespaceSchema, NewFamilies, Origin,
-    TableId, TableName, TableSchema, TableState,
-};
-use crate::tree::facts;
+use crate::fs::shown::attr::EntryReply;
+use crate::model::{CatalogueChange, Origin, TableName, TableState};
 use crate::tree::found::Facts;
 use crate::tree::list::listing;
-use crate::tree::place::{FamilyPlace, NodeKey, Place, SchemaPlace};
-use crate::tree::resolve;
+use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::{constraint as schema_constraint, family as schema_family, index as schema_index};
-use crate::tree::ungiven;
 use crate::tree::view::View;
+use crate::tree::{facts, resolve, ungiven};
 use crate::{Error, ErrorKind, Result};
 
 impl Fs {
@@ -51,7 +52,7 @@ impl Fs {
         Ok(EntryReply { attr: self.attr_of(&node, &key, &state, Some(&Facts::Dir)), ..entry })
     }
 
-    fn make(&self, key: &NodeKey) -> Result<()> {
+    pub(in crate::fs) fn make(&self, key: &NodeKey) -> Result<()> {
         let backend = &self.tree.backend;
         let origin = Origin(self.nodes.number(key));
         match &key.place {
@@ -74,40 +75,6 @@ impl Fs {
             },
             Place::Versions(column) => Err(ungiven::versions_are_given(&self.tree, column)),
             _ => Err(not_permitted("the tree has no directories at this level")),
-        }
-    }
-
-    /// An index that waits for its columns.
-    pub(in crate::fs) fn declare_index(&self, table: &TableName, index: &str, origin: Origin) -> Result<()> {
-        let add = |catalogue: &Catalogue| schema_index::add(catalogue, table, IndexSchema::new(index));
-        self.tree.backend.alter_from(origin, &add)
-    }
-
-    /// A constraint that asks for nothing yet.
-    pub(in crate::fs) fn declare_constraint(&self, place: &SchemaPlace, origin: Origin) -> Result<()> {
-        let SchemaPlace::Constraint(table, family, name) = place else { return Ok(()) };
-        let add = |catalogue: &Catalogue| {
-            schema_constraint::add(catalogue, table, family, ConstraintSchema::new(name.as_str()))
-        };
-        self.tree.backend.alter_from(origin, &add)
-    }
-
-    pub(in crate::fs) fn declare_if_asked(&self, place: &FamilyPlace) -> Result<()> {
-        let backend = &self.tree.backend;
-        let catalogue = backend.catalogue()?;
-        let table = catalogue.tables.get(&place.table);
-        if table.is_some_and(|table| table.families.contains_key(&place.family)) {
-            return Ok(());
-        }
-        let open = table.is_some_and(|table| table.new_families == NewFamilies::AsTheyCome);
-        if !open && !self.options.families_auto {
-            return Err(crate::fs::kinds::judge::no_family(&place.column(Vec::new())));
-        }
-        let take = |catalogue: &Catalogue| schema_family::take_family(catalogue, &place.table, &place.family);
-        match backend.alter_from(Origin::default(), &take) {
-            // Somebody else has, meanwhile.
-            Err(e) if e.kind == ErrorKind::FamilyExists => Ok(()),
-            done => done,
         }
     }
 
@@ -217,33 +184,6 @@ impl Fs {
         }
         let change = CatalogueChange::SetFamilyAside { table: table.clone(), family: family.to_owned() };
         backend.alter(change, origin)
-    }
-
-    /// The mount forgets what it shows of a table beyond the store.
-    pub(in crate::fs) fn forget_made(&self, table: &TableName) -> Result<()> {
-        self.tree.unmade.forget_table(table);
-        self.tree.restored.remove_table(table)?;
-        self.tree.uncommitted.dirs.remove_table(table)
-    }
-}
-
-/// The change that makes a namespace.
-pub(in crate::fs) fn create_namespace(name: &str) -> CatalogueChange {
-    CatalogueChange::CreateNamespace(NamespaceSchema { name: name.to_owned(), ..NamespaceSchema::default() })
-}
-
-/// A table without families, which is legal here.
-pub(in crate::fs) fn new_table(name: &TableName) -> TableSchema {
-    TableSchema {
-        name: name.clone(),
-        id: TableId(0),
-        state: TableState::Enabled,
-        attributes: Default::default(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        families: std::collections::BTreeMap::<String, FamilySchema>::new(),
-        new_families: NewFamilies::AsTheyCome,
-        indexes: Default::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::handles::ahead::{PAGE, Page};
 use crate::fs::handles::table::DirHandle;
 use crate::tree::list::listing::{self, Listed};

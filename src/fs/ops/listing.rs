@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::Result;
+use crate::fs::base::{Fs, not_permitted};
 use crate::fs::cache::changes::Moment;
+use crate::fs::caller::Caller;
 use crate::fs::handles::cursor::{Cursor, DOTS, Next};
 use crate::fs::handles::held::Turn;
 use crate::fs::handles::table::{DirHandle, Handle};
 use crate::fs::nodes::numbers::ROOT_INO;
-use crate::fs::{Attr, Caller, EntryReply, Fs, Kind, not_permitted};
+use crate::fs::shown::attr::{Attr, EntryReply, Kind};
 use crate::tree::found::Facts;
 use crate::tree::list::listing::Listed;
 use crate::tree::path::parent_of;

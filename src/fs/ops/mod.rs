@@ -2,6 +2,7 @@
 
 pub(super) mod attr;
 pub(super) mod directory;
+pub(super) mod files;
 pub(super) mod list_ahead;
 pub(super) mod listing;
 pub(super) mod remove;

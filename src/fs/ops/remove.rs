@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use crate::backend::{Backend, RowListing, Versions};
+use crate::fs::base::Fs;
+use crate::fs::base::not_permitted;
+use crate::fs::caller::Caller;
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::{Caller, Fs, not_permitted};
-use crate::model::{
-    CatalogueChange, ColumnKey, DeleteKind, DeleteMarker, Mutation, Origin, RowMutations, Scan, TableName, Time,
-    TimeRange,
-};
-use crate::tree::facts;
+use crate::model::{CatalogueChange, ColumnKey, DeleteKind, Origin, Scan, TableName, Time, TimeRange};
 use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, family_of};
-use crate::tree::resolve;
 use crate::tree::schema::{constraint as schema_constraint, texts as schema};
 use crate::tree::view::View;
+use crate::tree::{facts, resolve};
 use crate::{Error, ErrorKind, Result};
 
 /// What is known of a name that goes before the store is asked.
@@ -160,24 +158,6 @@ impl Fs {
             return Ok(false);
         }
         Ok(self.tree.backend.list_versions(column, Versions::LiveAndKept, None, 2)?.len() == 1)
-    }
-
-    pub(in crate::fs) fn delete(
-        &self,
-        column: &ColumnKey,
-        kind: DeleteKind,
-        time: Time,
-        erases: bool,
-        origin: u64,
-    ) -> Result<()> {
-        let mutations = RowMutations {
-            table: column.table.clone(),
-            row: column.row.clone(),
-            mutations: vec![Mutation::Delete(vec![DeleteMarker { kind, time, erases }])],
-            durability: None,
-            origin: Origin(origin),
-        };
-        self.tree.backend.mutate(mutations, None).map(|_| ())
     }
 
     fn unlink_schema(&self, key: &NodeKey, place: &SchemaPlace) -> Result<()> {

@@ -11,8 +11,8 @@
 //! A check or an index goes likewise: without its type a check takes everything, and without its columns it is of others.
 
 use crate::Result;
+use crate::fs::base::{Fs, not_permitted};
 use crate::fs::handles::table::Handle;
-use crate::fs::{Fs, not_permitted};
 use crate::model::{Origin, TableName, Timestamp};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
@@ -103,11 +103,6 @@ impl Fs {
              it; nothing was changed"
         );
         Err(not_permitted(&text))
-    }
-
-    /// Whether a name was removed, and its family is about to be.
-    pub(in crate::fs) fn is_hidden(&self, key: &NodeKey) -> bool {
-        matches!(&key.place, Place::Schema(place) if key.is_present() && self.removals.hides(place))
     }
 
     /// Attributes whose directory has stayed are unset.

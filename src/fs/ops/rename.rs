@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::backend::{Directory, RenameMode, Versions};
-use crate::fs::handles::table::FileHandle;
-use crate::fs::nodes::node::Node;
+use crate::fs::base::{Fs, not_permitted};
 use crate::fs::ops::rename_cell::{cell_name, no_such_target};
-use crate::fs::{Fs, not_permitted};
-use crate::model::{CellInfo, ColumnKey, Origin, SeqNo, TimeRange, Timestamp};
+use crate::model::{ColumnKey, Origin, TimeRange};
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::view::View;
@@ -66,44 +64,6 @@ impl Fs {
         }
     }
 
-    /// Commits what handles of a node have left, so that the rename moves it.
-    pub(in crate::fs) fn commit_open(&self, node: &Arc<Node>) -> Result<()> {
-        if node.state().session.is_none() {
-            return Ok(());
-        }
-        for file in self.handles.files().into_iter().filter(|file: &Arc<FileHandle>| file.node.ino == node.ino) {
-            self.commit(&file, &mut node.state())?;
-        }
-        Ok(())
-    }
-
-    /// The node goes on under its new name; the node that had the name loses it.
-    pub(in crate::fs) fn move_node(&self, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) {
-        let replaced = match self.nodes.find(from) {
-            Some(node) => {
-                let replaced = self.nodes.rename(&node, to.clone());
-                if let Some(cell) = cell {
-                    let mut state = node.state();
-                    let moved = (cell.timestamp, cell.seq);
-                    state.cell = Some(Box::new(cell));
-                    drop(state);
-                    self.handles_follow(&node, moved);
-                }
-                replaced
-            }
-            None => {
-                let replaced = self.nodes.find(to);
-                if let Some(node) = &replaced {
-                    self.nodes.detach(node);
-                }
-                replaced
-            }
-        };
-        if let Some(node) = replaced {
-            node.state().unlinked = true;
-        }
-    }
-
     fn rename_row(
         &self,
         from: &NodeKey,
@@ -159,35 +119,7 @@ impl Fs {
         self.modes.rename(from, to)?;
         self.move_node(from, to, None);
         self.nodes.rename_all(|place| place.below(one, other));
-        self.follow(committed)
-    }
-
-    /// Commits what handles of cells that are `below` have left; those that made the newest version of theirs.
-    pub(in crate::fs) fn commit_below(&self, below: impl Fn(&ColumnKey) -> bool) -> Result<Vec<Arc<FileHandle>>> {
-        let mut newest = Vec::new();
-        for file in self.handles.files() {
-            let Some(column) = file.node.key().place.column().filter(|column| below(column)).cloned() else { continue };
-            self.commit(&file, &mut file.node.state())?;
-            let committed = file.state.lock().committed;
-            if committed.is_some() && committed == self.newest_version(&column)? {
-                newest.push(file);
-            }
-        }
-        Ok(newest)
-    }
-
-    /// A later commit of such a handle replaces what it made, wherever that is now.
-    pub(in crate::fs) fn follow(&self, files: Vec<Arc<FileHandle>>) -> Result<()> {
-        for file in files {
-            if let Some(column) = file.node.key().place.column() {
-                file.state.lock().committed = self.newest_version(column)?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(in crate::fs) fn newest_version(&self, column: &ColumnKey) -> Result<Option<(Timestamp, SeqNo)>> {
-        Ok(self.tree.backend.newest(column, TimeRange::ALL)?.map(|cell| (cell.timestamp, cell.seq)))
+        self.follow_newest(committed)
     }
 
     /// Refuses what will not be moved, before families are declared for it.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::backend::{Leaves, RenameCell, RenameMode};
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, SeqNo, Time, Timestamp};
+use crate::fs::session::moving::follow;
+use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, Time, Timestamp};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
@@ -72,7 +73,7 @@ impl Fs {
         self.tree.uncommitted.remove_cell(&source.0);
         self.tree.uncommitted.remove_cell(&target.0);
         self.swap_nodes(from, to);
-        self.follow(exchanged)
+        self.follow_newest(exchanged)
     }
 
     /// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.
@@ -166,19 +167,6 @@ impl Fs {
         Ok(cell)
     }
 
-    /// A later commit of a handle that wrote the moved version replaces it at the new name.
-    pub(in crate::fs) fn handles_follow(&self, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
-        follow(&self.files_of(node), &[], moved);
-    }
-
-    /// The open files of a cell: mostly none.
-    fn files_of(&self, node: &Node) -> Vec<Arc<FileHandle>> {
-        if node.opens() == 0 {
-            return Vec::new();
-        }
-        self.handles.files().into_iter().filter(|file| file.node.ino == node.ino).collect()
-    }
-
     fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
         let (one, other) = (self.nodes.find(from), self.nodes.find(to));
         if let Some(other) = &other {
@@ -191,17 +179,6 @@ impl Fs {
         if let Some(other) = &other {
             self.nodes.rename(other, from.clone());
             other.mark_stale();
-        }
-    }
-}
-
-/// The next commit of a handle that wrote the version that moved, or has yet to write what goes on from it, replaces it.
-fn follow(files: &[Arc<FileHandle>], dirty: &[Arc<FileHandle>], moved: (Timestamp, SeqNo)) {
-    for file in files {
-        let is_dirty = dirty.iter().any(|other| Arc::ptr_eq(other, file));
-        let mut own = file.state.lock();
-        if own.committed.is_some() || is_dirty {
-            own.committed = Some(moved);
         }
     }
 }

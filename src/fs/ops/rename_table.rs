@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::RenameMode;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::model::{CatalogueChange, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::list::listing;

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fs::base::Fs;
 use crate::fs::handles::table::{FileHandle, Handle};
-use crate::fs::kinds::cell_io::new_file;
 use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::{Attr, Fs};
-use crate::model::{CatalogueChange, FileChange, FileTime, Origin};
+use crate::fs::ops::files::open::new_file;
+use crate::fs::shown::access::without_privileges;
+use crate::fs::shown::attr::Attr;
+use crate::model::{AttributeChange, CatalogueChange, FileChange, FileTime, Origin};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// What is to be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Fs {
     }
 
     /// ftruncate(2) writes through its handle; truncate(2) by path is one Put of its own.
-    fn truncate(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
+    pub(in crate::fs) fn truncate(&self, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result<()> {
         let open = handle.and_then(|number| self.handles.file(number).ok());
         if size > self.tree.backend.value_limit() {
             if let Some(file) = open {
@@ -117,7 +119,7 @@ impl Fs {
         done
     }
 
-    fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
+    pub(in crate::fs) fn resize(&self, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
         let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
         let session = self.session(&file.node, state)?;
         self.end_privileges(session, stored);
@@ -152,5 +154,43 @@ impl Fs {
             Some(Handle::Text(text)) => crate::fs::kinds::text::truncate(&text, size),
             _ => self.truncate_closed_text(node, size),
         }
+    }
+
+    /// A change of attributes without what is so already. A new owner ends the bits with which it would be run as
+    /// the old one.
+    fn news(&self, node: &Arc<Node>, change: &SetAttr) -> Result<FileChange> {
+        let asked = change.file;
+        if asked.mode.is_none() && asked.uid.is_none() && asked.gid.is_none() {
+            return Ok(asked);
+        }
+        let is = self.getattr(node.ino)?.0;
+        let owned = asked.uid.is_some() || asked.gid.is_some();
+        let killed = if owned { without_privileges(is.mode).filter(|_| !node.key().place.is_dir()) } else { None };
+        Ok(FileChange {
+            mtime: asked.mtime,
+            mode: asked.mode.or(killed).filter(|mode| *mode != is.mode),
+            uid: asked.uid.filter(|uid| *uid != is.uid),
+            gid: asked.gid.filter(|gid| *gid != is.gid),
+        })
+    }
+
+    /// With the next commit where one is due, else as a small record beside the version.
+    fn set_kept(&self, node: &Arc<Node>, change: FileChange) -> Result<()> {
+        let mut state = node.state();
+        if let Some(session) = &mut state.session {
+            session.file = session.file.and(change);
+            if session.dirty_handles > 0 || state.unlinked {
+                return Ok(());
+            }
+        }
+        if let Place::Scratch(place) = &node.key().place {
+            return self.scratch.change(place, |meta| meta.file = meta.file.and(change));
+        }
+        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
+        let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
+        let change = AttributeChange { file: change, ttl_ms: None };
+        let changed = self.set_version_attributes(&node.key(), &cell, &change, Origin(node.ino))?;
+        state.cell = Some(Box::new(changed));
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Extended attributes: `user.cellfs.ttl`, `.key`, `.timestamp`.
 
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::nodes::node::Node;
 use crate::model::{AttributeChange, Origin};
 use crate::tree::path::name_of;

@@ -3,7 +3,7 @@
 //! A walk is told by its process group (`cp -r`, `find | xargs cat`) and goes on while it looks again and again.
 
 use crate::env::sync::Mutex;
-use crate::fs::Caller;
+use crate::fs::caller::Caller;
 use crate::fs::programs::walks::group_of;
 use crate::model::Timestamp;
 

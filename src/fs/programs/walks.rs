@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
 use crate::env::sync::Mutex;
-use crate::fs::Caller;
+use crate::fs::caller::Caller;
 use crate::model::{TableName, Timestamp};
 use crate::tree::asking::question::{Question, Step};
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::content::{Beyond, Content, Session};
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::NodeState;
@@ -92,7 +92,7 @@ impl Fs {
         before: Option<&CellInfo>,
     ) -> Result<PutCell> {
         let tags = before.map(|cell| cell.tags.clone()).unwrap_or_default();
-        let mtime = session.file.mtime.or_else(|| crate::fs::session::commit::time_beside(time, session));
+        let mtime = session.file.mtime.or_else(|| crate::fs::session::write::time_beside(time, session));
         Ok(PutCell {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
@@ -157,7 +157,7 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &mut Sessi
     let len = usize::try_from(session.content.len() - from).unwrap_or(usize::MAX);
     let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
     let delta = session.content.read(from, len)?;
-    let mtime = session.file.mtime.or_else(|| crate::fs::session::commit::time_beside(time, session));
+    let mtime = session.file.mtime.or_else(|| crate::fs::session::write::time_beside(time, session));
     let change = FileChange { mtime, ..session.file };
     let append = Append {
         columns: vec![ColumnDelta { family, qualifier, delta }],

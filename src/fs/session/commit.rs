@@ -1,16 +1,18 @@
-//! Commits: when the bytes of a handle become a version.
+//! Commits: the bytes of a handle become a version, or a tombstone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::CLOSE_REFUSED;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::bytes::scratch::Meta;
-use crate::fs::handles::table::{FileHandle, FileState, Handle};
-use crate::fs::nodes::node::NodeState;
+use crate::fs::handles::table::{FileHandle, FileState};
+use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::session::write::time_beside;
 use crate::model::{
-    CellInfo, ColumnKey, FileChange, FileTime, Mutation, Origin, PutCell, RowMutations, SeqNo, Time, Timestamp,
+    CellInfo, ColumnKey, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations, SeqNo, Time,
+    Timestamp,
 };
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
@@ -18,11 +20,6 @@ use crate::{Error, ErrorKind, Result};
 /// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
 /// waits for room.
 pub(in crate::fs) const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
-
-/// What is told of a handle whose close was refused.
-pub(in crate::fs) fn not_stored(refused: ErrorKind) -> Error {
-    Error::new(refused, CLOSE_REFUSED)
-}
 
 /// The version that a commit makes.
 struct Target {
@@ -33,71 +30,6 @@ struct Target {
 }
 
 impl Fs {
-    /// A close(2): commits if the handle has written since its last commit.
-    ///
-    /// A handle that only created or truncated commits at release: shells send FLUSH before WRITE.
-    ///
-    /// Returns when the kernel knows of what this has changed elsewhere (`.json`, a version of a cell): the next
-    /// look at a size or a page of it is no old one.
-    pub fn flush(&self, number: u64) -> Result<()> {
-        let done = self.flush_handle(number);
-        self.invalidations.settle(NOTICE_PATIENCE);
-        done
-    }
-
-    fn flush_handle(&self, number: u64) -> Result<()> {
-        let handle = self.handles.get(number)?;
-        crate::fs::counts::subject::is(handle.node());
-        match handle {
-            Handle::File(file) => {
-                let mut state = file.node.state();
-                let (written, emptied, refused) = {
-                    let own = file.state.lock();
-                    (own.written, own.emptied, own.refused)
-                };
-                if !written {
-                    let key = file.node.key();
-                    let Some(column) = key.place.column().filter(|_| emptied && !state.unlinked) else { return Ok(()) };
-                    self.closing.flushed(number, Arc::clone(column));
-                    let is_empty = state.session.as_ref().is_some_and(|session| session.content.is_empty());
-                    // Order: a line is for the release, as most go on: a shell closes a copy of a file that it has emptied first.
-                    let judged = if is_empty { self.judge_emptied(column) } else { Ok(()) };
-                    return judged.inspect_err(|_| crate::fs::counts::subject::is_early());
-                }
-                // Another close of the same open file, of a copy that a child has dropped for example, is told the same:
-                // only a write or an fsync tries again.
-                if let Some(kind) = refused {
-                    return Err(not_stored(kind));
-                }
-                let done = self.commit(&file, &mut state);
-                file.state.lock().refused = done.as_ref().err().map(|e| e.kind);
-                done?;
-                drop(state);
-                self.key_arrived(&file.node.key().place)
-            }
-            Handle::Text(text) => {
-                // Of a long write(2) the kernel tells how much was taken before, and not all look at the next one.
-                let refused = *text.refused.lock();
-                refused.map_or_else(|| self.apply_text(&text), |kind| Err(not_stored(kind)))
-            }
-            Handle::Dir(_) => Ok(()),
-        }
-    }
-
-    /// fsync(2): commits, and returns when everything committed is on the disk.
-    pub fn fsync(&self, number: u64) -> Result<()> {
-        match self.handles.get(number)? {
-            Handle::File(file) => {
-                let mut state = file.node.state();
-                self.commit(&file, &mut state)?;
-            }
-            Handle::Text(text) => self.apply_text(&text)?,
-            Handle::Dir(_) => {}
-        }
-        self.invalidations.settle(NOTICE_PATIENCE);
-        self.tree.backend.sync()
-    }
-
     /// Puts the session's bytes as one version if the handle has anything to commit.
     pub(in crate::fs) fn commit(&self, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
         let mut own = file.state.lock();
@@ -202,23 +134,56 @@ impl Fs {
             .ok_or_else(|| Error::new(ErrorKind::Io, "a put was answered without its version"))
     }
 
-    /// Commits what every open handle has left; called when the mount ends.
-    pub fn commit_all(&self) -> Result<()> {
-        let mut first = self.end_removals(Timestamp::MAX);
-        for file in self.handles.files() {
-            let mut state = file.node.state();
-            first = first.and(self.commit(&file, &mut state));
+    /// The last commit of a handle: what it refuses has nobody left to commit it.
+    pub(in crate::fs) fn commit_last(&self, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
+        let done = self.commit(file, state);
+        if done.is_err()
+            && let Some(session) = &mut state.session
+        {
+            session.dirty_handles = session.dirty_handles.saturating_sub(1);
         }
-        first.and(self.tree.backend.sync())
+        state.end_idle_session();
+        done
+    }
+
+    /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
+    pub(in crate::fs) fn show_what_is_stored(&self, node: &Arc<Node>, refused: ErrorKind) {
+        let key = node.key();
+        let mut state = node.state();
+        if state.session.is_some() || state.unlinked {
+            return;
+        }
+        if let (None, Place::Cell(column)) = (&state.cell, &key.place) {
+            (state.unlinked, state.refused) = (true, Some(refused));
+            self.tree.uncommitted.remove_cell(column);
+            drop(state);
+            self.nodes.detach(node);
+            self.invalidate_name(&key);
+        } else {
+            self.invalidate_inode(node.ino);
+        }
+    }
+
+    pub(in crate::fs) fn delete(
+        &self,
+        column: &ColumnKey,
+        kind: DeleteKind,
+        time: Time,
+        erases: bool,
+        origin: u64,
+    ) -> Result<()> {
+        let mutations = RowMutations {
+            table: column.table.clone(),
+            row: column.row.clone(),
+            mutations: vec![Mutation::Delete(vec![DeleteMarker { kind, time, erases }])],
+            durability: None,
+            origin: Origin(origin),
+        };
+        self.tree.backend.mutate(mutations, None).map(|_| ())
     }
 }
 
-/// The mtime of a commit that keeps the timestamp of the one before.
-pub(in crate::fs) fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
-    match time {
-        Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
-            Some(session.changed_at)
-        }
-        _ => None,
-    }
+/// What is told of a handle whose close was refused.
+pub(in crate::fs) fn not_stored(refused: ErrorKind) -> Error {
+    Error::new(refused, CLOSE_REFUSED)
 }

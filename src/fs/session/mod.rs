@@ -2,5 +2,7 @@
 
 pub(super) mod append;
 pub(super) mod commit;
+pub(super) mod load;
+pub(super) mod moving;
 pub(super) mod told;
 pub(super) mod write;

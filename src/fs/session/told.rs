@@ -11,13 +11,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Result;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
+use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::model::CellInfo;
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
+use crate::{Error, ErrorKind, Result};
 
 /// For how long after a change elsewhere files are opened without pages.
 const RECENT_MS: u64 = 1000;
@@ -80,24 +81,44 @@ impl Fs {
         Some(left.min(self.ttl(key, state)))
     }
 
-    /// Notes the version that was told of; what else is known of the node is answered.
-    pub(in crate::fs) fn note_facts(&self, node: &Node, state: &mut NodeState, facts: Option<Facts>) -> Option<Facts> {
-        match facts {
-            Some(Facts::Cell(cell)) => {
-                node.note_told(state, cell, self.tree.backend.now());
-                None
-            }
-            other => other,
+    /// The version that is there now: the known one while it has not expired and nothing has changed, else the store's.
+    pub(in crate::fs) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+        let stale = node.take_stale();
+        let known = !stale && state.cell.as_deref().is_some_and(|cell| self.is_fresh(cell));
+        if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
+            return Ok(state.cell.as_deref().cloned());
         }
+        let last = state.cell.take();
+        state.cell = match self.facts(&node.key())? {
+            Some(Facts::Cell(cell)) => Some(Box::new(cell)),
+            _ => None,
+        };
+        if let (None, Some(last)) = (&state.cell, last) {
+            self.outlive(node, state, &last)?;
+        }
+        Ok(state.cell.as_deref().cloned())
     }
 
-    pub(in crate::fs) fn is_fresh(&self, cell: &CellInfo) -> bool {
-        cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
+    /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
+    /// the bytes move into the session, and nothing is committed any more.
+    fn outlive(&self, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
+        if node.opens() == 0 || state.session.is_some() {
+            return Ok(());
+        }
+        state.session = Some(Box::new(Session::new(self.load(&node.key().place, last)?, last.mtime())));
+        state.unlinked = true;
+        self.nodes.detach(node);
+        Ok(())
     }
 
-    /// Somebody else has changed the cells of these nodes. Takes no lock.
-    pub(in crate::fs) fn note_changed<'n>(&self, nodes: impl Iterator<Item = &'n Arc<Node>>) {
-        let now = self.tree.backend.now();
-        nodes.for_each(|node| node.note_change(now));
+    /// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
+    pub(in crate::fs) fn look_again(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
+        node.mark_stale();
+        self.current(node, state)?.ok_or_else(gone)
     }
+}
+
+/// What a handle is told whose cell somebody has removed.
+pub(in crate::fs) fn gone() -> Error {
+    Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
 }

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::fs::Fs;
-use crate::fs::bytes::content::{Beyond, Content, MEMORY_MAX, Session};
+use crate::fs::base::Fs;
+use crate::fs::bytes::content::Session;
+use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::model::CellInfo;
+use crate::fs::session::told::gone;
+use crate::model::{FileTime, Time};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
-
-/// Bytes copied at once from a stored value into a write session.
-const COPY_PIECE: usize = 1 << 20;
-/// Of a longer version a session begins as a draft, if the backend makes one.
-const DRAFTED: u64 = 16 << 10;
 
 impl Fs {
     /// The node's write session, begun with the bytes of the current version.
@@ -43,52 +40,28 @@ impl Fs {
         state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }
 
-    /// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
-    pub(in crate::fs) fn look_again(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
-        node.mark_stale();
-        self.current(node, state)?.ok_or_else(gone)
-    }
-
-    /// The bytes of a version, to be changed: a large one stays where it is.
-    pub(in crate::fs) fn load(&self, place: &Place, cell: &CellInfo) -> Result<Content> {
-        if cell.len() > DRAFTED
-            && let Some(column) = place.column()
-            && let Some(draft) = self.tree.backend.draft(&column.table, &column.family, Some(cell))?
-        {
-            return Ok(Content::Drafted(draft));
+    /// The handle has something to commit from now on.
+    pub(in crate::fs) fn mark_written(&self, session: &mut Session, file: &FileHandle) {
+        let mut own = file.state.lock();
+        if !own.written && !own.emptied {
+            session.dirty_handles += 1;
         }
-        if cell.len() <= MEMORY_MAX {
-            return Ok(Content::of(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
-        }
-        let beyond = Beyond::spilled(&self.options.spill_dir);
-        let (mut content, mut offset) = (Content::of_len(cell.len(), &beyond)?, 0);
-        while offset < cell.len() {
-            let piece = self.tree.backend.read_value(cell, offset, COPY_PIECE)?;
-            if piece.is_empty() {
-                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
-            }
-            content.write(offset, &piece, &beyond)?;
-            offset += piece.len() as u64;
-        }
-        Ok(content)
+        own.written = true;
+        own.refused = None;
     }
-
-    /// Tells `write` where bytes of a file go that are too many for memory.
-    pub(in crate::fs) fn beyond<T>(&self, place: &Place, write: impl FnOnce(&Beyond<'_>) -> Result<T>) -> Result<T> {
-        let draft = || match place.column() {
-            Some(column) => self.tree.backend.draft(&column.table, &column.family, None),
-            None => Ok(None),
-        };
-        write(&Beyond { draft: &draft, spill_dir: &self.options.spill_dir })
-    }
-}
-
-/// What a handle is told whose cell somebody has removed.
-pub(in crate::fs) fn gone() -> Error {
-    Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
 }
 
 /// Who else has a file open whose maker was refused.
 fn never_stored(refused: ErrorKind) -> Error {
     Error::new(refused, "what made this file was refused, and nothing of it is stored; open it again")
+}
+
+/// The mtime of a commit that keeps the timestamp of the one before.
+pub(in crate::fs) fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
+    match time {
+        Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
+            Some(session.changed_at)
+        }
+        _ => None,
+    }
 }

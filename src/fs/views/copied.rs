@@ -1,7 +1,7 @@
 //! What is not there yet for a program that copies a schema; see [`crate::fs::programs::copies`].
 
 use crate::Result;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::programs::copies::{attribute, part_of_family};
 use crate::model::FamilySchema;
 use crate::tree::place::NodeKey;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::Versions;
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::model::{ColumnKey, Timestamp};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place};

@@ -1,6 +1,6 @@
 //! `.at/TIME`: what VERSIONS or a TTL has dropped since cannot be shown, and that is said once a walk.
 
-use crate::fs::Fs;
+use crate::fs::base::Fs;
 use crate::fs::counts::subject;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::texts::complete;

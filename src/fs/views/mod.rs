@@ -1,8 +1,7 @@
-//! Which moment a program sees: scan paths, times, snapshots.
+//! Which moment a program sees: scan paths, times, copies.
 
 pub(super) mod copied;
 pub(super) mod dated;
 pub(super) mod lack;
 pub(super) mod moments;
-pub(super) mod snapshots;
 pub(super) mod walks;

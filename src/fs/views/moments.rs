@@ -3,7 +3,8 @@
 //! A walk is told by its process group (`cp -r`, `find | xargs cat`) and goes on while it looks again and again.
 
 use crate::Result;
-use crate::fs::{Caller, Fs};
+use crate::fs::base::Fs;
+use crate::fs::caller::Caller;
 use crate::tree::asking::argument;
 use crate::tree::asking::question::Kind;
 use crate::tree::asking::steps::argument;

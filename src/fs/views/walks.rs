@@ -6,9 +6,10 @@
 //! walk even then, unless it has written itself: a copy stays whole beside a writer in the background of its script.
 
 use crate::backend::Event;
+use crate::fs::base::Fs;
+use crate::fs::caller::Caller;
 use crate::fs::counts::subject;
 use crate::fs::programs::walks::Who;
-use crate::fs::{Caller, Fs};
 use crate::tree::asking::question::Question;
 use crate::tree::place::NodeKey;
 use crate::tree::view::View;

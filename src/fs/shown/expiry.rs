@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::Result;
 use crate::backend::Versions;
-use crate::fs::{EntryReply, Fs};
-use crate::model::{TimeRange, Timestamp};
+use crate::fs::base::Fs;
+use crate::model::{CellInfo, TimeRange, Timestamp};
 use crate::tree::place::{NodeKey, Place};
 
 /// The kernel counts in ticks and rounds up: what it may keep up to a moment it keeps a little longer.
@@ -26,18 +26,8 @@ impl Fs {
         }
     }
 
-    /// An answer to a look-up: a directory's name is not kept past the expiry of the cell that makes it exist.
-    pub(in crate::fs) fn bounded(&self, key: &NodeKey, mut reply: EntryReply) -> Result<EntryReply> {
-        if self.may_expire(key)?
-            && let Some(at) = self.first_expiry(key)?
-        {
-            reply.entry_ttl = reply.entry_ttl.min(self.until(at));
-        }
-        Ok(reply)
-    }
-
     /// When the first cell that is visible in a directory expires; `None`: never, or there is none.
-    fn first_expiry(&self, key: &NodeKey) -> Result<Option<Timestamp>> {
+    pub(in crate::fs) fn first_expiry(&self, key: &NodeKey) -> Result<Option<Timestamp>> {
         let (table, row, families) = match &key.place {
             Place::Row(row) if !self.tree.uncommitted.dirs.has_row(row)? => {
                 let families = self.tree.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::Live)?;
@@ -51,5 +41,9 @@ impl Fs {
         let Some(family) = families.first() else { return Ok(None) };
         let first = self.tree.backend.list_columns(table, row, family, None, TimeRange::ALL, 1)?;
         Ok(first.first().and_then(|(_, cell)| cell.expires_at))
+    }
+
+    pub(in crate::fs) fn is_fresh(&self, cell: &CellInfo) -> bool {
+        cell.expires_at.is_none_or(|at| at > self.tree.backend.now())
     }
 }

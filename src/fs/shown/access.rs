@@ -1,18 +1,15 @@
 //! Modes and owners: what is kept of a file beside its version, and what the mount's options say of the rest.
 //! The kernel judges by them who may do what (default_permissions).
 
-use std::sync::Arc;
-
+use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
+use crate::fs::caller::Creator;
 use crate::fs::nodes::modes::Modes;
-use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::ops::setattr::SetAttr;
-use crate::fs::{Caller, Fs};
-use crate::model::{AttributeChange, FileAttributes, FileChange, MODE_BITS, Origin};
+use crate::fs::nodes::node::NodeState;
+use crate::model::{FileAttributes, FileChange, MODE_BITS};
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
-use crate::{Error, ErrorKind, Result};
 
 /// Bits with which a program runs as somebody else.
 const PRIVILEGES: u16 = 0o6000;
@@ -26,15 +23,6 @@ pub(in crate::fs) struct Access {
     pub mode: u16,
     pub uid: u32,
     pub gid: u32,
-}
-
-/// Who makes a file or directory, and with which permission bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Creator {
-    pub caller: Caller,
-    /// What open(2) or mkdir(2) were given.
-    pub mode: u32,
-    pub umask: u32,
 }
 
 impl Fs {
@@ -123,49 +111,11 @@ impl Fs {
         }
     }
 
-    /// A change of attributes without what is so already. A new owner ends the bits with which it would be run as
-    /// the old one.
-    pub(in crate::fs) fn news(&self, node: &Arc<Node>, change: &SetAttr) -> Result<FileChange> {
-        let asked = change.file;
-        if asked.mode.is_none() && asked.uid.is_none() && asked.gid.is_none() {
-            return Ok(asked);
-        }
-        let is = self.getattr(node.ino)?.0;
-        let owned = asked.uid.is_some() || asked.gid.is_some();
-        let killed = if owned { without_privileges(is.mode).filter(|_| !node.key().place.is_dir()) } else { None };
-        Ok(FileChange {
-            mtime: asked.mtime,
-            mode: asked.mode.or(killed).filter(|mode| *mode != is.mode),
-            uid: asked.uid.filter(|uid| *uid != is.uid),
-            gid: asked.gid.filter(|gid| *gid != is.gid),
-        })
-    }
-
     /// Other bytes end the bits with which a file is run as its owner.
     pub(in crate::fs) fn end_privileges(&self, session: &mut Session, stored: Option<u16>) {
         if let Some(mode) = session.file.mode.or(stored).and_then(without_privileges) {
             session.file.mode = Some(mode);
         }
-    }
-
-    /// With the next commit where one is due, else as a small record beside the version.
-    pub(in crate::fs) fn set_kept(&self, node: &Arc<Node>, change: FileChange) -> Result<()> {
-        let mut state = node.state();
-        if let Some(session) = &mut state.session {
-            session.file = session.file.and(change);
-            if session.dirty_handles > 0 || state.unlinked {
-                return Ok(());
-            }
-        }
-        if let Place::Scratch(place) = &node.key().place {
-            return self.scratch.change(place, |meta| meta.file = meta.file.and(change));
-        }
-        let gone = || Error::new(ErrorKind::NotFound, "the cell is not there any more");
-        let cell = self.current(node, &mut state)?.ok_or_else(gone)?;
-        let change = AttributeChange { file: change, ttl_ms: None };
-        let changed = self.set_version_attributes(&node.key(), &cell, &change, Origin(node.ino))?;
-        state.cell = Some(Box::new(changed));
-        Ok(())
     }
 }
 
@@ -176,7 +126,7 @@ fn open_to(key: &NodeKey) -> u16 {
 }
 
 /// The mode without those bits; `None` if it has none.
-fn without_privileges(mode: u16) -> Option<u16> {
+pub(in crate::fs) fn without_privileges(mode: u16) -> Option<u16> {
     let ended = if mode & GROUP_RUNS == 0 { PRIVILEGES & !SET_GROUP } else { PRIVILEGES };
     (mode & ended != 0).then_some(mode & !ended)
 }

@@ -1,0 +1,160 @@
+//! One mounted tree: what it has, each part for itself. What is done with them lies above.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Backend;
+use crate::fs::bytes::{scratch, scratch_texts};
+use crate::fs::cache::invalidations::Invalidations;
+use crate::fs::cache::{absent, changes};
+use crate::fs::counts::counters::OperationNumbers;
+use crate::fs::counts::refusals::Refusals;
+use crate::fs::counts::{accesses, counters, subject};
+use crate::fs::handles::closing::Closing;
+use crate::fs::handles::table::Handles;
+use crate::fs::handles::{ahead, feeds, held, table};
+use crate::fs::nodes::modes;
+use crate::fs::nodes::node::Node;
+use crate::fs::nodes::table::NodeTable;
+use crate::fs::options::Options;
+use crate::fs::programs::{copies, moments, removals, told, walks};
+use crate::fs::trees;
+use crate::model::FileTime;
+use crate::tree::base::Tree;
+use crate::tree::names::escape::Spelling;
+use crate::tree::place::{NodeKey, Place};
+use crate::{Error, ErrorKind, Result};
+
+/// What a mount has counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FsNumbers {
+    pub operations: Vec<OperationNumbers>,
+    /// Nodes that the kernel holds, and how many it may.
+    pub nodes: u64,
+    pub nodes_most: u64,
+    /// Open files and directories.
+    pub handles: u64,
+    /// Lines that `.info/errors` has had.
+    pub refusals: u64,
+}
+
+/// One mounted tree.
+pub struct Fs {
+    pub(in crate::fs) tree: Arc<Tree>,
+    pub(in crate::fs) snapshots: trees::SnapshotTrees,
+    pub(in crate::fs) options: Options,
+    pub(in crate::fs) nodes: NodeTable,
+    pub(in crate::fs) handles: Handles,
+    /// Entries of open directories.
+    pub(in crate::fs) held: held::Held<table::DirHandle>,
+    /// Pages of them that were fetched ahead.
+    pub(in crate::fs) fetched: ahead::Fetched,
+    pub(in crate::fs) refusals: Refusals,
+    pub(in crate::fs) counters: counters::Counters,
+    pub(in crate::fs) accesses: accesses::Accesses,
+    pub(in crate::fs) feeds: feeds::Feeds,
+    pub(in crate::fs) texts: scratch_texts::Scratch,
+    pub(in crate::fs) copies: copies::Copies,
+    pub(in crate::fs) scratch: scratch::ScratchFiles,
+    pub(in crate::fs) modes: modes::Modes,
+    pub(in crate::fs) invalidations: Invalidations,
+    pub(in crate::fs) absent: absent::AbsentNames,
+    pub(in crate::fs) changes: changes::Changes,
+    pub(in crate::fs) closing: Arc<Closing>,
+    pub(in crate::fs) dated: told::ToldFamilies,
+    pub(in crate::fs) moments: moments::Moments,
+    pub(in crate::fs) walks: walks::Walks,
+    pub(in crate::fs) told: told::ToldDirectories,
+    pub(in crate::fs) removals: removals::Removals,
+    pub(in crate::fs) mounted_at: FileTime,
+}
+
+impl Fs {
+    /// Files that are just being closed.
+    pub fn closing(&self) -> Arc<Closing> {
+        Arc::clone(&self.closing)
+    }
+
+    /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
+    pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
+        let root = NodeKey::plain(Place::Root);
+        let fs = Arc::new(Self {
+            mounted_at: backend.now().into(),
+            nodes: NodeTable::new(backend.hash_key(), root),
+            tree: trees::tree_over(backend, &options),
+            snapshots: trees::SnapshotTrees::default(),
+            scratch: scratch::ScratchFiles::new(&options.spill_dir),
+            modes: modes::Modes::new(&options.spill_dir),
+            options,
+            handles: Handles::default(),
+            held: held::Held::default(),
+            fetched: ahead::Fetched::default(),
+            refusals: Refusals::default(),
+            counters: counters::Counters::default(),
+            accesses: accesses::Accesses::default(),
+            feeds: feeds::Feeds::default(),
+            texts: scratch_texts::Scratch::default(),
+            copies: copies::Copies::default(),
+            absent: absent::AbsentNames::default(),
+            changes: changes::Changes::default(),
+            closing: Arc::default(),
+            dated: told::ToldFamilies::default(),
+            moments: moments::Moments::default(),
+            walks: walks::Walks::default(),
+            told: told::ToldDirectories::default(),
+            removals: removals::Removals::default(),
+            invalidations,
+        });
+        fs.listen();
+        Ok(fs)
+    }
+
+    /// The backend under the tree.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.tree.backend
+    }
+
+    /// The mount's options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What was counted since the mount.
+    pub fn numbers(&self) -> FsNumbers {
+        FsNumbers {
+            operations: self.counters.numbers(),
+            nodes: self.nodes.len() as u64,
+            nodes_most: self.options.max_nodes as u64,
+            handles: self.handles.len() as u64,
+            refusals: self.refusals.total(),
+        }
+    }
+
+    pub(in crate::fs) fn node(&self, ino: u64) -> Result<Arc<Node>> {
+        let node = self.nodes.get(ino);
+        let gone = || Error::new(ErrorKind::NotFound, format!("inode {ino} is not held any more"));
+        node.inspect(|node| subject::is(node)).ok_or_else(gone)
+    }
+
+    /// How names are spelt in this mount.
+    pub fn spelling(&self) -> Spelling {
+        self.options.spelling
+    }
+
+    pub(in crate::fs) fn now(&self) -> FileTime {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        FileTime { seconds: since.as_secs().cast_signed(), nanos: since.subsec_nanos() }
+    }
+
+    /// The time of a change, as precise as a version's timestamp: what is shown before the commit is shown
+    /// after it.
+    pub(in crate::fs) fn time_of_change(&self) -> FileTime {
+        self.tree.backend.now().into()
+    }
+}
+
+/// The refusal of something that this level of the tree does not have.
+pub(in crate::fs) fn not_permitted(text: &str) -> Error {
+    Error::new(ErrorKind::NotPermitted, text)
+}
