@@ -76,10 +76,10 @@ impl Fs {
         Arc::clone(&self.closing)
     }
 
-    /// A tree over `backend`; what must be told to the kernel is put into `invalidations`.
-    pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Result<Arc<Self>> {
+    /// A mount over `backend` that hears of no change yet; what must be told to the kernel is put into `invalidations`.
+    pub fn new(backend: Arc<dyn Backend>, options: Options, invalidations: Invalidations) -> Self {
         let root = NodeKey::plain(Place::Root);
-        let fs = Arc::new(Self {
+        Self {
             mounted_at: backend.now().into(),
             nodes: NodeTable::new(backend.hash_key(), root),
             tree: trees::tree_over(backend, &options),
@@ -105,9 +105,7 @@ impl Fs {
             told: told::ToldDirectories::default(),
             removals: removals::Removals::default(),
             invalidations,
-        });
-        fs.listen();
-        Ok(fs)
+        }
     }
 
     /// The backend under the tree.
@@ -135,6 +133,11 @@ impl Fs {
         let node = self.nodes.get(ino);
         let gone = || Error::new(ErrorKind::NotFound, format!("inode {ino} is not held any more"));
         node.inspect(|node| subject::is(node)).ok_or_else(gone)
+    }
+
+    /// The kernel forgets `count` look-ups.
+    pub fn forget(&self, ino: u64, count: u64) {
+        self.nodes.forget(ino, count);
     }
 
     /// How names are spelt in this mount.

@@ -18,6 +18,9 @@ use super::answer::{
 use super::apart::Waits;
 use super::convert::{file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
+use crate::fs::ops::files::{close, create, io, open};
+use crate::fs::ops::{attr, directory, listing, remove, rename, setattr, xattr};
+use crate::fs::requests::refused;
 use crate::fs::{Fs, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
 
@@ -29,7 +32,7 @@ impl Filesystem for Adaptor {
 
     fn destroy(&mut self) {
         self.apart.finish();
-        if let Err(e) = self.fs.commit_all() {
+        if let Err(e) = close::commit_all(&self.fs) {
             log::error!("at unmount: {}", e.message);
         }
     }
@@ -43,7 +46,7 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        answer_attr(reply, self.run(caller(request), Operation::GetAttr, |fs| fs.getattr(ino.0)));
+        answer_attr(reply, self.run(caller(request), Operation::GetAttr, |fs| attr::getattr(fs, ino.0)));
     }
 
     fn setattr(
@@ -69,7 +72,7 @@ impl Filesystem for Adaptor {
         let change = SetAttr { size, atime, file, handle: handle.map(|h| h.0) };
         let caller = caller(request);
         self.apart(Waits::AsChange, move |adaptor| {
-            answer_attr(reply, adaptor.run(caller, Operation::SetAttr, |fs| fs.setattr(ino.0, change)));
+            answer_attr(reply, adaptor.run(caller, Operation::SetAttr, |fs| setattr::setattr(fs, ino.0, change)));
         });
     }
 
@@ -84,25 +87,25 @@ impl Filesystem for Adaptor {
         reply: ReplyEntry,
     ) {
         let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
-        let make = move |fs: &Fs| fs.mknod(parent.0, &name, creator);
+        let make = move |fs: &Fs| create::mknod(fs, parent.0, &name, creator);
         self.enter_apart(Waits::In(parent), request, Operation::Mknod, reply, make);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
-        let make = move |fs: &Fs| fs.mkdir(parent.0, &name, creator);
+        let make = move |fs: &Fs| directory::mkdir(fs, parent.0, &name, creator);
         self.enter_apart(Waits::Always, request, Operation::Mkdir, reply, make);
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let (caller, name) = (caller(request), name.as_bytes().to_vec());
-        let unlink = move |fs: &Fs| fs.unlink(parent.0, &name, caller);
+        let unlink = move |fs: &Fs| remove::unlink(fs, parent.0, &name, caller);
         self.answer_apart(Waits::In(parent), request, Operation::Unlink, reply, unlink);
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let (caller, name) = (caller(request), name.as_bytes().to_vec());
-        let rmdir = move |fs: &Fs| fs.rmdir(parent.0, &name, caller);
+        let rmdir = move |fs: &Fs| directory::rmdir(fs, parent.0, &name, caller);
         self.answer_apart(Waits::Always, request, Operation::Rmdir, reply, rmdir);
     }
 
@@ -123,12 +126,12 @@ impl Filesystem for Adaptor {
             _ => return reply.error(Errno::EINVAL),
         };
         let (name, new_name) = (name.as_bytes().to_vec(), new_name.as_bytes().to_vec());
-        let rename = move |fs: &Fs| fs.rename(parent.0, &name, new_parent.0, &new_name, mode);
+        let rename = move |fs: &Fs| rename::rename(fs, parent.0, &name, new_parent.0, &new_name, mode);
         self.answer_apart(Waits::In(parent), request, Operation::Rename, reply, rename);
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(caller(request), Operation::Open, |fs| fs.open(ino.0, open_flags(flags.0))) {
+        match self.run(caller(request), Operation::Open, |fs| open::open(fs, ino.0, open_flags(flags.0))) {
             Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
             // The kernel looks the name up again: who makes what is not there makes it then.
             Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
@@ -149,7 +152,7 @@ impl Filesystem for Adaptor {
         let (creator, flags) = (creator(request, mode, umask), open_flags(flags));
         let (caller, name) = (caller(request), name.as_bytes().to_vec());
         self.apart(Waits::In(parent), move |adaptor| {
-            let create = |fs: &Fs| fs.create(parent.0, &name, creator, flags);
+            let create = |fs: &Fs| create::create(fs, parent.0, &name, creator, flags);
             answer_created(reply, adaptor.run(caller, Operation::Create, create));
         });
     }
@@ -167,7 +170,7 @@ impl Filesystem for Adaptor {
     ) {
         let caller = caller(request);
         self.apart(Waits::ToBeMade(handle), move |adaptor| {
-            match adaptor.run(caller, Operation::Read, |fs| fs.read(handle.0, offset, size as usize)) {
+            match adaptor.run(caller, Operation::Read, |fs| io::read(fs, handle.0, offset, size as usize)) {
                 Ok(data) => reply.data(&data),
                 Err(errno) => reply.error(errno),
             }
@@ -193,7 +196,7 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.answer_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| fs.flush(handle.0));
+        self.answer_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| close::flush(fs, handle.0));
     }
 
     fn release(
@@ -206,15 +209,16 @@ impl Filesystem for Adaptor {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.answer_apart(Waits::AtEndOf(handle), request, Operation::Release, reply, move |fs| fs.release(handle.0));
+        let release = move |fs: &Fs| close::release(fs, handle.0);
+        self.answer_apart(Waits::AtEndOf(handle), request, Operation::Release, reply, release);
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        self.answer_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| fs.fsync(handle.0));
+        self.answer_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| close::fsync(fs, handle.0));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(caller(request), Operation::OpenDir, |fs| fs.opendir(ino.0, caller(request))) {
+        match self.run(caller(request), Operation::OpenDir, |fs| listing::opendir(fs, ino.0, caller(request))) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             // As for open: what is looked up again may be another.
             Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
@@ -224,7 +228,7 @@ impl Filesystem for Adaptor {
 
     fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let listed = self.run(caller(request), Operation::ReadDir, |fs| {
-            fs.readdir(handle.0, offset, |e| {
+            listing::readdir(fs, handle.0, offset, |e| {
                 reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(e.name))
             })
         });
@@ -244,7 +248,7 @@ impl Filesystem for Adaptor {
         mut reply: ReplyDirectoryPlus,
     ) {
         let listed = self.run(caller(request), Operation::ReadDirPlus, |fs| {
-            fs.readdirplus(handle.0, offset, |e, entry| {
+            listing::readdirplus(fs, handle.0, offset, |e, entry| {
                 let (name, attr) = (OsStr::from_bytes(e.name), file_attr(&entry.attr));
                 reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
             })
@@ -257,7 +261,7 @@ impl Filesystem for Adaptor {
     }
 
     fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
-        answer_empty(reply, self.run(caller(request), Operation::ReleaseDir, |fs| fs.release(handle.0)));
+        answer_empty(reply, self.run(caller(request), Operation::ReleaseDir, |fs| close::release(fs, handle.0)));
     }
 
     fn fsyncdir(&self, request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
@@ -284,7 +288,7 @@ impl Filesystem for Adaptor {
             return reply.error(Errno::EOPNOTSUPP);
         }
         let value = value.to_vec();
-        let set = move |fs: &Fs| fs.setxattr(ino.0, &name, &value, xattr_mode(flags));
+        let set = move |fs: &Fs| xattr::setxattr(fs, ino.0, &name, &value, xattr_mode(flags));
         self.answer_apart(Waits::AsChange, request, Operation::SetXattr, reply, set);
     }
 
@@ -297,21 +301,22 @@ impl Filesystem for Adaptor {
         if !name.starts_with("user.") && !name.starts_with("security.") {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        answer_xattr(reply, size, self.run(caller(request), Operation::GetXattr, |fs| fs.getxattr(ino.0, &name)));
+        let value = self.run(caller(request), Operation::GetXattr, |fs| xattr::getxattr(fs, ino.0, &name));
+        answer_xattr(reply, size, value);
     }
 
     fn listxattr(&self, request: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
         if self.fs.options().no_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        let names = self.run(caller(request), Operation::ListXattr, |fs| fs.listxattr(ino.0)).map(Xattr::Value);
+        let names = self.run(caller(request), Operation::ListXattr, |fs| xattr::listxattr(fs, ino.0)).map(Xattr::Value);
         answer_xattr(reply, size, names);
     }
 
     fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let (caller, name) = (caller(request), name.to_string_lossy().into_owned());
         self.apart(Waits::AsChange, move |adaptor| {
-            match adaptor.run(caller, Operation::RemoveXattr, |fs| fs.removexattr(ino.0, &name)) {
+            match adaptor.run(caller, Operation::RemoveXattr, |fs| xattr::removexattr(fs, ino.0, &name)) {
                 Ok(true) => reply.ok(),
                 Ok(false) => reply.error(Errno::NO_XATTR),
                 Err(errno) => reply.error(errno),
@@ -377,20 +382,19 @@ impl Filesystem for Adaptor {
         if mode != 0 {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let grown = self
-            .run(caller(request), Operation::Fallocate, |fs| fs.grow(ino.0, handle.0, offset.saturating_add(length)));
-        answer_empty(reply, grown);
+        let grow = |fs: &Fs| setattr::grow(fs, ino.0, handle.0, offset.saturating_add(length));
+        answer_empty(reply, self.run(caller(request), Operation::Fallocate, grow));
     }
 
     fn link(&self, request: &Request, _ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let refused = "the tree has no hard links: a cell has one name";
-        let refuse = |fs: &Fs| Err(fs.refuse_to_make(parent.0, name.as_bytes(), refused));
+        let refuse = |fs: &Fs| Err(refused::refuse_to_make(fs, parent.0, name.as_bytes(), refused));
         answer_entry(reply, self.run(caller(request), Operation::Link, refuse));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, _target: &std::path::Path, reply: ReplyEntry) {
         let refused = "the tree has no symbolic links";
-        let refuse = |fs: &Fs| Err(fs.refuse_to_make(parent.0, name.as_bytes(), refused));
+        let refuse = |fs: &Fs| Err(refused::refuse_to_make(fs, parent.0, name.as_bytes(), refused));
         answer_entry(reply, self.run(caller(request), Operation::Symlink, refuse));
     }
 }

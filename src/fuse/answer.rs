@@ -13,6 +13,8 @@ use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
 use super::threads::Apart;
 use crate::backend::Status;
 use crate::fs::errno::errno;
+use crate::fs::ops::attr;
+use crate::fs::requests::{measured, refused};
 use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Lookup, Opened, Operation, Xattr};
 use crate::tree::names::escape::NAME_MAX;
 use crate::{Error, ErrorKind, Result};
@@ -63,7 +65,7 @@ impl Adaptor {
         what: Operation,
         operation: impl FnOnce(&Fs) -> Result<T>,
     ) -> Result<T, Errno> {
-        self.fs.count(caller, what);
+        measured::count(&self.fs, caller, what);
         let started = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
             Err(Error::new(
@@ -71,11 +73,11 @@ impl Adaptor {
                 format!("{}: the daemon met a fault of its own; its log has the place", what.name()),
             ))
         });
-        self.fs.measure(caller, what, started.elapsed(), outcome.as_ref().err());
+        measured::measure(&self.fs, caller, what, started.elapsed(), outcome.as_ref().err());
         outcome.map_err(|error| {
             if error.kind != ErrorKind::NotFound {
                 log::info!("{} refused to pid {}: {}", what.name(), caller.pid, error.message);
-                self.fs.record_refusal(caller, what.name(), &error);
+                refused::record_refusal(&self.fs, caller, what.name(), &error);
             }
             Errno::from_i32(errno(&error))
         })
@@ -84,7 +86,7 @@ impl Adaptor {
     /// What is not there is told to the kernel as an entry where it may remember that, and counts as refused all the same.
     pub fn look_up(&self, parent: u64, name: &[u8], caller: Caller, reply: ReplyEntry) {
         let mut remembered = Duration::ZERO;
-        let found = self.run(caller, Operation::Lookup, |fs| match fs.lookup(parent, name, caller)? {
+        let found = self.run(caller, Operation::Lookup, |fs| match attr::lookup(fs, parent, name, caller)? {
             Lookup::Found(entry) => Ok(entry),
             Lookup::Absent(ttl) => {
                 remembered = ttl;

@@ -6,6 +6,8 @@ use fuser::{Errno, FileHandle, INodeNo, ReplyEmpty, ReplyEntry, ReplyWrite, Requ
 
 use super::answer::{Adaptor, answer_empty, answer_entry, caller};
 use crate::Result;
+use crate::fs::ops::files::{asked, io};
+use crate::fs::ops::list_ahead;
 use crate::fs::{Caller, EntryReply, Fs, Operation};
 
 /// When a request waits.
@@ -32,11 +34,11 @@ impl Adaptor {
         if !self.apart.helps() && self.fs.backend().is_prompt() {
             return;
         }
-        let Some(dir) = self.fs.to_list_ahead(handle.0) else { return };
+        let Some(dir) = list_ahead::to_list_ahead(&self.fs, handle.0) else { return };
         let Some(waiting) = self.apart.begin() else { return };
         let fs = Arc::clone(&self.fs);
         self.apart.run(Box::new(move || {
-            fs.list_ahead(&dir);
+            list_ahead::list_ahead(&fs, &dir);
             drop(waiting);
         }));
     }
@@ -46,10 +48,10 @@ impl Adaptor {
         match when {
             Waits::Always => true,
             Waits::AsChange => change(),
-            Waits::In(directory) => !self.fs.holds_cells(directory.0) || change(),
-            Waits::ToBeMade(handle) => self.fs.is_made_by_reads(handle.0),
-            Waits::AtEndOf(handle) if !self.fs.commits_at_release(handle.0) => false,
-            Waits::By(handle) | Waits::AtEndOf(handle) => self.fs.is_text(handle.0) || change(),
+            Waits::In(directory) => !asked::holds_cells(&self.fs, directory.0) || change(),
+            Waits::ToBeMade(handle) => asked::is_made_by_reads(&self.fs, handle.0),
+            Waits::AtEndOf(handle) if !asked::commits_at_release(&self.fs, handle.0) => false,
+            Waits::By(handle) | Waits::AtEndOf(handle) => asked::is_text(&self.fs, handle.0) || change(),
         }
     }
 
@@ -101,13 +103,13 @@ impl Adaptor {
         reply: ReplyWrite,
     ) {
         let write = move |adaptor: &Self, data: &[u8]| {
-            adaptor.run(caller, Operation::Write, |fs| fs.write(handle.0, offset, data, append))
+            adaptor.run(caller, Operation::Write, |fs| io::write(fs, handle.0, offset, data, append))
         };
         let answer = |written: Result<u32, Errno>, reply: ReplyWrite| match written {
             Ok(taken) => reply.written(taken),
             Err(errno) => reply.error(errno),
         };
-        let takes_long = self.fs.takes_long(handle.0);
+        let takes_long = asked::takes_long(&self.fs, handle.0);
         if self.fs.backend().is_prompt() && !takes_long {
             return answer(write(self, data), reply);
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fuser::{INodeNo, Notifier};
 use rustc_hash::FxHashSet;
 
+use crate::fs::events::notices;
 use crate::fs::{Fs, Invalidation, Invalidations, Message};
 
 /// Runs until the queue's owners are gone.
@@ -24,7 +25,7 @@ pub fn run(fs: &Arc<Fs>, notifier: &Notifier, queue: &Invalidations) {
         };
         for message in messages {
             match message {
-                Message::Changed(event) => fs.notices(&event).into_iter().for_each(&mut tell),
+                Message::Changed(event) => notices::notices(fs, &event).into_iter().for_each(&mut tell),
                 Message::Send(notice) => tell(notice),
                 // The one who waits may have given up.
                 Message::Barrier(done) => drop(done.send(())),

@@ -16,6 +16,7 @@ use signal_hook::iterator::Signals;
 use super::service::Service;
 use crate::daemon::control::listening;
 use crate::fs::Fs;
+use crate::fs::ops::files::close;
 use crate::fuse::{Detach, unmount};
 use crate::{Error, Result};
 
@@ -79,7 +80,7 @@ fn end(ending: &Arc<Ending>) {
 
 impl Ending {
     fn commit(&self) {
-        if let Err(e) = self.fs.commit_all() {
+        if let Err(e) = close::commit_all(&self.fs) {
             log::error!("at the end: {}", e.message);
         }
     }

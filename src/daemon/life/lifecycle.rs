@@ -28,7 +28,7 @@ use crate::daemon::find::open::Opened;
 use crate::daemon::find::places;
 use crate::daemon::numbers::Commands;
 use crate::env::HeldDir;
-use crate::fs::{Fs, Invalidations};
+use crate::fs::{self, Invalidations};
 use crate::fuse::{Detach, Mounted, unmount};
 use crate::store::Store;
 use crate::{Error, ErrorKind, Result};
@@ -243,7 +243,7 @@ fn serve(mut request: MountRequest, ready: Ready) -> Result<()> {
     let invalidations = Invalidations::default();
     let place = place_of_socket(&request);
     let confinement = confinement_of(&request, place.as_deref())?;
-    let fs = Fs::new(Arc::clone(&backend), request.options, invalidations.clone())?;
+    let fs = fs::begin(Arc::clone(&backend), request.options, invalidations.clone());
     let (closing, mount_point, read_only) = (fs.closing(), request.mount_point, request.settings.read_only);
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;

@@ -1,5 +1,5 @@
-//! The queue of what the kernel is to be told: those who commit put it in, and one notifier thread, which holds no lock,
-//! takes it out.
+//! The queue of what the kernel is to be told: those who commit put it in, and one notifier thread, which holds no
+//! lock, takes it out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

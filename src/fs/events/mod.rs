@@ -1,4 +1,4 @@
 //! Who tells the kernel what has changed.
 
 pub(super) mod changed;
-pub(super) mod notices;
+pub mod notices;

@@ -6,101 +6,100 @@ use crate::backend::{Directory, Event};
 use crate::fs::base::Fs;
 use crate::fs::cache::invalidations::Invalidation;
 use crate::fs::nodes::node::Node;
+use crate::fs::shown::{expiry, kernel};
 use crate::model::{ColumnKey, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 
-impl Fs {
-    /// What the kernel must be told of a change.
-    pub fn notices(&self, event: &Event) -> Vec<Invalidation> {
-        let mut notices = Vec::new();
-        match event {
-            Event::Column { column, origin } => self.column_notices(column, *origin, &mut notices),
-            Event::Row { table, row, family, .. } | Event::Left { directory: Directory { table, row, family } } => {
-                let place = RowPlace { table: table.clone(), row: row.clone() };
-                let nodes = self.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
-                if matches!(event, Event::Row { .. }) {
-                    self.note_changed(nodes.iter());
-                }
-                self.node_notices(&nodes, &mut notices);
-                self.returned_notices(|dir| in_row(dir, &place, family.as_deref()), &mut notices);
-                self.absent_notice(&NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
+/// What the kernel must be told of a change.
+pub fn notices(fs: &Fs, event: &Event) -> Vec<Invalidation> {
+    let mut notices = Vec::new();
+    match event {
+        Event::Column { column, origin } => column_notices(fs, column, *origin, &mut notices),
+        Event::Row { table, row, family, .. } | Event::Left { directory: Directory { table, row, family } } => {
+            let place = RowPlace { table: table.clone(), row: row.clone() };
+            let nodes = fs.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
+            if matches!(event, Event::Row { .. }) {
+                note_changed(fs, nodes.iter());
             }
-            Event::Table { table, .. } => {
-                let nodes = self.nodes.select(|key| key.place.table() == Some(table));
-                self.node_notices(&nodes, &mut notices);
-                self.returned_notices(|dir| dir.table() == Some(table), &mut notices);
-                self.absent_notice(&NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
-            }
-            Event::Namespace { name, .. } => {
-                let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
-                self.node_notices(&self.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
-                self.absent_notice(&key, &mut notices);
-            }
-            // Nothing of the one is cached; the other comes with the change of its table.
-            Event::Snapshot { .. } | Event::Replaced { .. } | Event::Noted { .. } => {}
+            node_notices(fs, &nodes, &mut notices);
+            returned_notices(fs, |dir| in_row(dir, &place, family.as_deref()), &mut notices);
+            absent_notice(fs, &NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
         }
-        notices
+        Event::Table { table, .. } => {
+            let nodes = fs.nodes.select(|key| key.place.table() == Some(table));
+            node_notices(fs, &nodes, &mut notices);
+            returned_notices(fs, |dir| dir.table() == Some(table), &mut notices);
+            absent_notice(fs, &NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
+        }
+        Event::Namespace { name, .. } => {
+            let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
+            node_notices(fs, &fs.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
+            absent_notice(fs, &key, &mut notices);
+        }
+        // Nothing of the one is cached; the other comes with the change of its table.
+        Event::Snapshot { .. } | Event::Replaced { .. } | Event::Noted { .. } => {}
     }
+    notices
+}
 
-    /// Names below directories that are `changed` may have come back.
-    fn returned_notices(&self, changed: impl Fn(&Place) -> bool, notices: &mut Vec<Invalidation>) {
-        let is_below = |ino| self.nodes.get(ino).is_some_and(|dir| changed(&dir.key().place));
-        let names = self.absent.take(is_below).into_iter();
-        notices.extend(names.map(|(parent, name)| Invalidation::Entry { parent, name: name.into_vec() }));
+/// Names below directories that are `changed` may have come back.
+fn returned_notices(fs: &Fs, changed: impl Fn(&Place) -> bool, notices: &mut Vec<Invalidation>) {
+    let is_below = |ino| fs.nodes.get(ino).is_some_and(|dir| changed(&dir.key().place));
+    let names = fs.absent.take(is_below).into_iter();
+    notices.extend(names.map(|(parent, name)| Invalidation::Entry { parent, name: name.into_vec() }));
+}
+
+/// The file itself if the kernel holds it; else the highest name on the way that it may hold as absent.
+fn column_notices(fs: &Fs, column: &ColumnKey, origin: Origin, notices: &mut Vec<Invalidation>) {
+    let cell = cell_key(column);
+    if let Some(node) = fs.nodes.find(&cell) {
+        // A rename has brought the node that its request named here meanwhile.
+        if node.ino != origin.0 {
+            node_notices(fs, &[node], notices);
+        }
+        return;
     }
-
-    /// The file itself if the kernel holds it; else the highest name on the way that it may hold as absent.
-    fn column_notices(&self, column: &ColumnKey, origin: Origin, notices: &mut Vec<Invalidation>) {
-        let cell = cell_key(column);
-        if let Some(node) = self.nodes.find(&cell) {
-            // A rename has brought the node that its request named here meanwhile.
-            if node.ino != origin.0 {
-                self.node_notices(&[node], notices);
-            }
+    let family = family_of(column);
+    let row = RowPlace { table: column.table.clone(), row: column.row.clone() };
+    let path = [cell, NodeKey::plain(Place::Family(Arc::new(family))), NodeKey::plain(Place::Row(Arc::new(row)))];
+    for key in path {
+        if fs.nodes.find(&key).is_some() {
             return;
         }
-        let family = family_of(column);
-        let row = RowPlace { table: column.table.clone(), row: column.row.clone() };
-        let path = [cell, NodeKey::plain(Place::Family(Arc::new(family))), NodeKey::plain(Place::Row(Arc::new(row)))];
-        for key in path {
-            if self.nodes.find(&key).is_some() {
-                return;
-            }
-            self.absent_notice(&key, notices);
-        }
-    }
-
-    fn node_notices(&self, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
-        for node in nodes {
-            let key = node.key();
-            node.mark_stale();
-            if !key.place.is_dir() {
-                notices.push(Invalidation::Inode(node.ino));
-            }
-            let gone = matches!(facts::at(&self.tree, &key), Ok(None)) && node.state().session.is_none();
-            // How long such a name may be kept may be less than it was.
-            if gone || self.may_expire(&key).unwrap_or(true) {
-                notices.extend(self.entry_notice(&key));
-            }
-        }
-    }
-
-    /// A name that is not held may be remembered as absent.
-    fn absent_notice(&self, key: &NodeKey, notices: &mut Vec<Invalidation>) {
-        if self.nodes.find(key).is_none() {
-            notices.extend(self.entry_notice(key));
-        }
-    }
-
-    /// Somebody else has changed the cells of these nodes. Takes no lock.
-    pub(in crate::fs) fn note_changed<'n>(&self, nodes: impl Iterator<Item = &'n Arc<Node>>) {
-        let now = self.tree.backend.now();
-        nodes.for_each(|node| node.note_change(now));
+        absent_notice(fs, &key, notices);
     }
 }
 
-pub(in crate::fs) fn cell_key(column: &ColumnKey) -> NodeKey {
+fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
+    for node in nodes {
+        let key = node.key();
+        node.mark_stale();
+        if !key.place.is_dir() {
+            notices.push(Invalidation::Inode(node.ino));
+        }
+        let gone = matches!(facts::at(&fs.tree, &key), Ok(None)) && node.state().session.is_none();
+        // How long such a name may be kept may be less than it was.
+        if gone || expiry::may_expire(fs, &key).unwrap_or(true) {
+            notices.extend(kernel::entry_notice(fs, &key));
+        }
+    }
+}
+
+/// A name that is not held may be remembered as absent.
+fn absent_notice(fs: &Fs, key: &NodeKey, notices: &mut Vec<Invalidation>) {
+    if fs.nodes.find(key).is_none() {
+        notices.extend(kernel::entry_notice(fs, key));
+    }
+}
+
+/// Somebody else has changed the cells of these nodes. Takes no lock.
+pub fn note_changed<'n>(fs: &Fs, nodes: impl Iterator<Item = &'n Arc<Node>>) {
+    let now = fs.tree.backend.now();
+    nodes.for_each(|node| node.note_change(now));
+}
+
+pub fn cell_key(column: &ColumnKey) -> NodeKey {
     NodeKey::plain(Place::Cell(Arc::new(column.clone())))
 }
 

@@ -9,8 +9,12 @@ use crate::backend::RenameMode;
 use crate::fs::base::{Fs, not_permitted};
 use crate::fs::bytes::content::Content;
 use crate::fs::bytes::scratch::Meta;
+use crate::fs::kinds::declare;
 use crate::fs::kinds::judge::wrong_key;
 use crate::fs::nodes::node::Node;
+use crate::fs::requests::writable;
+use crate::fs::session::{commit, moving};
+use crate::fs::shown::{access, known};
 use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
     Timestamp, Value,
@@ -44,301 +48,293 @@ fn version_of(place: &Place) -> Option<Version<'_>> {
     }
 }
 
-impl Fs {
-    /// mkdir(2) below `.history`.
-    pub(in crate::fs) fn make_in_history(&self, key: &NodeKey) -> Result<()> {
-        let (backend, tree) = (&self.tree.backend, &self.tree);
-        let origin = Origin(self.nodes.number(key));
-        match &key.place {
-            Place::Namespace(name) => {
-                backend.alter(crate::fs::kinds::declare::create_namespace(name), origin)?;
-                tree.unmade.namespace(name);
-                Ok(())
-            }
-            Place::Table(name) => {
-                backend.alter(CatalogueChange::CreateTable(crate::fs::kinds::declare::new_table(name)), origin)?;
-                tree.unmade.table(name);
-                Ok(())
-            }
-            Place::Row(row) => tree.restored.add_row(row),
-            Place::Family(family) => self.make_restored_family(family),
-            Place::Waiting(waiting) => match &waiting.family {
-                None => tree.waiting.add_row(&waiting_row(waiting)),
-                Some(family) => tree.waiting.add_family(&waiting_family(waiting, family)),
-            },
-            Place::Schema(place) if tree.unmade.make(place) => Ok(()),
-            Place::Schema(place) => match place.as_ref() {
-                SchemaPlace::Family(table, family) => self.declare_restored(table, family, true),
-                SchemaPlace::Index(table, index) => self.declare_index(table, index, Origin::default()),
-                place @ SchemaPlace::Constraint(..) => self.declare_constraint(place, Origin::default()),
-                _ => Err(not_permitted("only families are made here")),
-            },
-            _ => Err(not_permitted("the history has no directories at this level")),
+/// mkdir(2) below `.history`.
+pub fn make_in_history(fs: &Fs, key: &NodeKey) -> Result<()> {
+    let (backend, tree) = (&fs.tree.backend, &fs.tree);
+    let origin = Origin(fs.nodes.number(key));
+    match &key.place {
+        Place::Namespace(name) => {
+            backend.alter(declare::create_namespace(name), origin)?;
+            tree.unmade.namespace(name);
+            Ok(())
+        }
+        Place::Table(name) => {
+            backend.alter(CatalogueChange::CreateTable(declare::new_table(name)), origin)?;
+            tree.unmade.table(name);
+            Ok(())
+        }
+        Place::Row(row) => tree.restored.add_row(row),
+        Place::Family(family) => make_restored_family(fs, family),
+        Place::Waiting(waiting) => match &waiting.family {
+            None => tree.waiting.add_row(&waiting_row(waiting)),
+            Some(family) => tree.waiting.add_family(&waiting_family(waiting, family)),
+        },
+        Place::Schema(place) if tree.unmade.make(place) => Ok(()),
+        Place::Schema(place) => match place.as_ref() {
+            SchemaPlace::Family(table, family) => declare_restored(fs, table, family, true),
+            SchemaPlace::Index(table, index) => declare::declare_index(fs, table, index, Origin::default()),
+            place @ SchemaPlace::Constraint(..) => declare::declare_constraint(fs, place, Origin::default()),
+            _ => Err(not_permitted("only families are made here")),
+        },
+        _ => Err(not_permitted("the history has no directories at this level")),
+    }
+}
+
+/// The directory of a family in a row; the family is declared if the table lacks it.
+fn make_restored_family(fs: &Fs, family: &FamilyPlace) -> Result<()> {
+    declare_restored(fs, &family.table, &family.family, false)?;
+    fs.tree.restored.add_family(family)
+}
+
+fn declare_restored(fs: &Fs, table: &TableName, family: &str, by_schema: bool) -> Result<()> {
+    let catalogue = fs.tree.backend.catalogue()?;
+    let declared = catalogue.tables.get(table).is_some_and(|table| table.families.contains_key(family));
+    if declared && !by_schema {
+        return Ok(());
+    }
+    let change = CatalogueChange::RestoreFamily { table: table.clone(), family: family.to_owned() };
+    fs.tree.backend.alter(change, Origin::default())?;
+    fs.tree.unmade.family(table, family, by_schema);
+    Ok(())
+}
+
+/// rename(2) below `.history`: a scratch file gets its name.
+pub fn rename_in_history(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
+    let Place::Scratch(source) = &from.place else {
+        return Err(not_permitted("only versions and scratch files are renamed below .history"));
+    };
+    if mode == RenameMode::Exchange {
+        return Err(Error::new(ErrorKind::IllegalArgument, "scratch files cannot be exchanged"));
+    }
+    if mode == RenameMode::NoReplace && exists(fs, to)? {
+        return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+    }
+    let node = fs.nodes.find(from);
+    if let Some(node) = &node {
+        moving::commit_open(fs, node)?;
+    }
+    let gone = || Error::new(ErrorKind::NotFound, "no such scratch file");
+    let (meta, mut content) = fs.scratch.read(source)?.ok_or_else(gone)?;
+    let mut cell = None;
+    match &to.place {
+        Place::Scratch(target) => fs.scratch.write(target, &content, &meta)?,
+        Place::KeyFile(_) | Place::RowKey(_) => write_key(fs, &to.place, &key_bytes(&mut content)?)?,
+        place => {
+            let version = version_of(place);
+            let version = version.ok_or_else(|| not_permitted("a scratch file becomes a version or a key file"))?;
+            cell = Some(restore(fs, version, &meta, &mut content, fs.nodes.number(to))?);
         }
     }
-
-    /// The directory of a family in a row; the family is declared if the table lacks it.
-    fn make_restored_family(&self, family: &FamilyPlace) -> Result<()> {
-        self.declare_restored(&family.table, &family.family, false)?;
-        self.tree.restored.add_family(family)
-    }
-
-    fn declare_restored(&self, table: &TableName, family: &str, by_schema: bool) -> Result<()> {
-        let catalogue = self.tree.backend.catalogue()?;
-        let declared = catalogue.tables.get(table).is_some_and(|table| table.families.contains_key(family));
-        if declared && !by_schema {
-            return Ok(());
-        }
-        let change = CatalogueChange::RestoreFamily { table: table.clone(), family: family.to_owned() };
-        self.tree.backend.alter(change, Origin::default())?;
-        self.tree.unmade.family(table, family, by_schema);
-        Ok(())
-    }
-
-    /// rename(2) below `.history`: a scratch file gets its name.
-    pub(in crate::fs) fn rename_in_history(&self, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
-        let Place::Scratch(source) = &from.place else {
-            return Err(not_permitted("only versions and scratch files are renamed below .history"));
-        };
-        if mode == RenameMode::Exchange {
-            return Err(Error::new(ErrorKind::IllegalArgument, "scratch files cannot be exchanged"));
-        }
-        if mode == RenameMode::NoReplace && self.exists(to)? {
-            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-        }
-        let node = self.nodes.find(from);
-        if let Some(node) = &node {
-            self.commit_open(node)?;
-        }
-        let gone = || Error::new(ErrorKind::NotFound, "no such scratch file");
-        let (meta, mut content) = self.scratch.read(source)?.ok_or_else(gone)?;
-        let mut cell = None;
-        match &to.place {
-            Place::Scratch(target) => self.scratch.write(target, &content, &meta)?,
-            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&to.place, &key_bytes(&mut content)?)?,
-            place => {
-                let version = version_of(place);
-                let version = version.ok_or_else(|| not_permitted("a scratch file becomes a version or a key file"))?;
-                cell = Some(self.restore(version, &meta, &mut content, self.nodes.number(to))?);
-            }
-        }
-        self.scratch.remove(source)?;
-        self.move_node(from, to, cell);
-        if let Some(node) = node {
-            let mut state = node.state();
-            if state.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
-                state.session = None;
-            }
-        }
-        self.key_arrived(&to.place)
-    }
-
-    fn exists(&self, key: &NodeKey) -> Result<bool> {
-        Ok(self.own_facts(key)?.is_some() || facts::at(&self.tree, key)?.is_some())
-    }
-
-    /// One Put of a version with its mtime, TTL and end.
-    fn restore(
-        &self,
-        (column, timestamp, ended_at): Version<'_>,
-        meta: &Meta,
-        content: &mut Content,
-        origin: u64,
-    ) -> Result<CellInfo> {
-        let key = history(Place::Version(Arc::clone(column), timestamp));
-        let put = PutCell {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            time: Time::At(timestamp),
-            value: content.value()?,
-            ttl_ms: meta.ttl_ms,
-            file: self.next_attributes(&key, &FileAttributes::default(), meta.file),
-            ended_at,
-        };
-        self.write_version(column, Mutation::Restore(Box::new(put)), Origin(origin))
-    }
-
-    /// Sets attributes of a stored version.
-    pub(in crate::fs) fn set_version_attributes(
-        &self,
-        key: &NodeKey,
-        cell: &CellInfo,
-        change: &AttributeChange,
-        origin: Origin,
-    ) -> Result<CellInfo> {
-        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have such attributes");
-        let column = key.place.column().ok_or_else(gone)?;
-        let done = self.tree.backend.set_attributes(column, cell, change, origin);
-        match (done, version_of(&key.place)) {
-            (Err(e), Some((column, timestamp, ended_at)))
-                if e.kind == ErrorKind::ReadOnlyTable && self.restores(key) =>
-            {
-                let put = PutCell {
-                    family: column.family.clone(),
-                    qualifier: column.qualifier.clone(),
-                    time: Time::At(timestamp),
-                    value: Value::Shared(cell.clone()),
-                    ttl_ms: change.ttl_ms.unwrap_or(cell.tags.ttl_ms),
-                    file: cell.tags.file.with(&change.file),
-                    ended_at,
-                };
-                self.write_version(column, Mutation::Restore(Box::new(put)), origin)
-            }
-            (done, _) => done,
+    fs.scratch.remove(source)?;
+    moving::move_node(fs, from, to, cell);
+    if let Some(node) = node {
+        let mut state = node.state();
+        if state.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
+            state.session = None;
         }
     }
+    key_arrived(fs, &to.place)
+}
 
-    /// Takes what was written into a key file.
-    pub(in crate::fs) fn write_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
-        let wrong = |key: &[u8]| bytes != key;
-        match place {
-            Place::KeyFile(column) if !wrong(&column.qualifier) => self.column_key(&family_of(column), bytes),
-            Place::RowKey(row) if !wrong(&row.row) => self.tree.keys.write_row(row),
-            _ => Err(wrong_key()),
+fn exists(fs: &Fs, key: &NodeKey) -> Result<bool> {
+    Ok(known::own_facts(fs, key)?.is_some() || facts::at(&fs.tree, key)?.is_some())
+}
+
+/// One Put of a version with its mtime, TTL and end.
+fn restore(
+    fs: &Fs,
+    (column, timestamp, ended_at): Version<'_>,
+    meta: &Meta,
+    content: &mut Content,
+    origin: u64,
+) -> Result<CellInfo> {
+    let key = history(Place::Version(Arc::clone(column), timestamp));
+    let put = PutCell {
+        family: column.family.clone(),
+        qualifier: column.qualifier.clone(),
+        time: Time::At(timestamp),
+        value: content.value()?,
+        ttl_ms: meta.ttl_ms,
+        file: access::next_attributes(fs, &key, &FileAttributes::default(), meta.file),
+        ended_at,
+    };
+    commit::write_version(fs, column, Mutation::Restore(Box::new(put)), Origin(origin))
+}
+
+/// Sets attributes of a stored version.
+pub fn set_version_attributes(
+    fs: &Fs,
+    key: &NodeKey,
+    cell: &CellInfo,
+    change: &AttributeChange,
+    origin: Origin,
+) -> Result<CellInfo> {
+    let gone = || Error::new(ErrorKind::NotPermitted, "only cells have such attributes");
+    let column = key.place.column().ok_or_else(gone)?;
+    let done = fs.tree.backend.set_attributes(column, cell, change, origin);
+    match (done, version_of(&key.place)) {
+        (Err(e), Some((column, timestamp, ended_at)))
+            if e.kind == ErrorKind::ReadOnlyTable && writable::restores(fs, key) =>
+        {
+            let put = PutCell {
+                family: column.family.clone(),
+                qualifier: column.qualifier.clone(),
+                time: Time::At(timestamp),
+                value: Value::Shared(cell.clone()),
+                ttl_ms: change.ttl_ms.unwrap_or(cell.tags.ttl_ms),
+                file: cell.tags.file.with(&change.file),
+                ended_at,
+            };
+            commit::write_version(fs, column, Mutation::Restore(Box::new(put)), origin)
         }
+        (done, _) => done,
     }
+}
 
-    /// A scratch file was written: if it is the key file of a name that was not known, what waits for it goes on.
-    pub(in crate::fs) fn key_arrived(&self, place: &Place) -> Result<()> {
-        let Place::Scratch(scratch) = place else { return Ok(()) };
-        match &scratch.dir {
-            ScratchDir::Family(family) => match suffix::split(&scratch.name, At::Version) {
-                Some((stem, Some(Suffix::Key))) => self.new_column_key(scratch, family, stem),
-                _ => Ok(()),
-            },
-            ScratchDir::Waiting(waiting) if waiting.family.is_none() && scratch.name == b".key" => {
-                self.new_row_key(scratch, waiting)
-            }
+/// Takes what was written into a key file.
+pub fn write_key(fs: &Fs, place: &Place, bytes: &[u8]) -> Result<()> {
+    let wrong = |key: &[u8]| bytes != key;
+    match place {
+        Place::KeyFile(column) if !wrong(&column.qualifier) => column_key(fs, &family_of(column), bytes),
+        Place::RowKey(row) if !wrong(&row.row) => fs.tree.keys.write_row(row),
+        _ => Err(wrong_key()),
+    }
+}
+
+/// A scratch file was written: if it is the key file of a name that was not known, what waits for it goes on.
+pub fn key_arrived(fs: &Fs, place: &Place) -> Result<()> {
+    let Place::Scratch(scratch) = place else { return Ok(()) };
+    match &scratch.dir {
+        ScratchDir::Family(family) => match suffix::split(&scratch.name, At::Version) {
+            Some((stem, Some(Suffix::Key))) => new_column_key(fs, scratch, family, stem),
             _ => Ok(()),
+        },
+        ScratchDir::Waiting(waiting) if waiting.family.is_none() && scratch.name == b".key" => {
+            new_row_key(fs, scratch, waiting)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn key_of_scratch(fs: &Fs, scratch: &ScratchPlace, level: Level, name: &[u8], limit: usize) -> Result<Option<Vec<u8>>> {
+    let Some((_, mut content)) = fs.scratch.read(scratch)? else { return Ok(None) };
+    let bytes = key_bytes(&mut content)?;
+    // Nothing yet is no key: a shell's FLUSH comes before its WRITE.
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if Spelling::default().file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
+}
+
+fn new_column_key(fs: &Fs, scratch: &ScratchPlace, family: &FamilyPlace, stem: &[u8]) -> Result<()> {
+    let Some(key) = key_of_scratch(fs, scratch, Level::Qualifier, stem, STEM_MAX)? else { return Ok(()) };
+    fs.scratch.remove(scratch)?;
+    let column = Arc::new(family.column(key.clone()));
+    rekey(fs, &Place::Scratch(Arc::new(scratch.clone())), Place::KeyFile(column));
+    column_key(fs, family, &key)
+}
+
+/// The key of a column is known now: versions that waited for it are put.
+fn column_key(fs: &Fs, family: &FamilyPlace, key: &[u8]) -> Result<()> {
+    fs.tree.keys.write_column(family, key)?;
+    let stem = Spelling::default().file_name(Level::Qualifier, key, STEM_MAX);
+    let dir = ScratchDir::Family(family.clone());
+    each_scratch(fs, &dir, |name| match suffix::split(name, At::Version) {
+        Some((of, Some(_))) if of == stem => promote(fs, &dir, name, &dir.place()),
+        _ => Ok(()),
+    })
+}
+
+/// The key of a row is known now: what waited below its name goes to its place.
+fn new_row_key(fs: &Fs, scratch: &ScratchPlace, waiting: &WaitingPlace) -> Result<()> {
+    let Some(key) = key_of_scratch(fs, scratch, Level::Row, &waiting.name, NAME_MAX)? else { return Ok(()) };
+    crate::model::check_row(&key)?;
+    let row = RowPlace { table: waiting.table.clone(), row: key };
+    fs.scratch.remove(scratch)?;
+    fs.tree.keys.write_row(&row)?;
+    fs.tree.restored.add_row(&row)?;
+    rekey(fs, &Place::Scratch(Arc::new(scratch.clone())), Place::RowKey(Arc::new(row.clone())));
+    let place = Place::Row(Arc::new(row.clone()));
+    rekey(fs, &Place::Waiting(Arc::new(waiting.clone())), place.clone());
+    promote_all(fs, ScratchDir::Waiting(waiting.clone()), &place)?;
+    for name in fs.tree.waiting.families(&waiting_row(waiting))? {
+        let family = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: name.clone() };
+        make_restored_family(fs, &family)?;
+        let waiting_family = WaitingPlace { family: Some(name), ..waiting.clone() };
+        let place = Place::Family(Arc::new(family));
+        rekey(fs, &Place::Waiting(Arc::new(waiting_family.clone())), place.clone());
+        promote_all(fs, ScratchDir::Waiting(waiting_family), &place)?;
+    }
+    forget_waiting(fs, waiting)
+}
+
+fn forget_waiting(fs: &Fs, waiting: &WaitingPlace) -> Result<()> {
+    let row = waiting_row(waiting);
+    for family in fs.tree.waiting.families(&row)? {
+        fs.tree.waiting.remove_family(&waiting_family(waiting, &family))?;
+    }
+    fs.tree.waiting.remove_row(&row).map(|_| ())
+}
+
+fn promote_all(fs: &Fs, dir: ScratchDir, to: &Place) -> Result<()> {
+    each_scratch(fs, &dir, |name| promote(fs, &dir, name, to))
+}
+
+/// Calls `visit` with the names of a directory's scratch files, page by page.
+fn each_scratch(fs: &Fs, dir: &ScratchDir, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let names = fs.scratch.names(dir, after.as_deref(), PAGE)?;
+        names.iter().try_for_each(|name| visit(name))?;
+        match names.into_iter().next_back() {
+            Some(last) => after = Some(last),
+            None => return Ok(()),
         }
     }
+}
 
-    fn key_of_scratch(
-        &self,
-        scratch: &ScratchPlace,
-        level: Level,
-        name: &[u8],
-        limit: usize,
-    ) -> Result<Option<Vec<u8>>> {
-        let Some((_, mut content)) = self.scratch.read(scratch)? else { return Ok(None) };
-        let bytes = key_bytes(&mut content)?;
-        // Nothing yet is no key: a shell's FLUSH comes before its WRITE.
-        if bytes.is_empty() {
-            return Ok(None);
+/// A file that waited goes to the place that its name has in `to` by now.
+fn promote(fs: &Fs, dir: &ScratchDir, name: &[u8], to: &Place) -> Result<()> {
+    let source = ScratchPlace { dir: dir.clone(), name: name.to_vec() };
+    let target = resolve::target(&fs.tree, &history(to.clone()), name)?;
+    let from = Place::Scratch(Arc::new(source.clone()));
+    if target.place == from {
+        return Ok(());
+    }
+    let Some((meta, mut content)) = fs.scratch.read(&source)? else { return Ok(()) };
+    // An open file that is being written is committed at its new place.
+    let is_dirty = |node: &Arc<Node>| node.state().session.as_ref().is_some_and(|s| s.dirty_handles > 0);
+    let dirty = fs.nodes.find(&history(from.clone())).is_some_and(|node| is_dirty(&node));
+    match (&target.place, version_of(&target.place)) {
+        (Place::Scratch(target), _) => fs.scratch.write(target, &content, &meta)?,
+        (_, Some(version)) if !dirty => {
+            restore(fs, version, &meta, &mut content, fs.nodes.number(&target))?;
         }
-        if Spelling::default().file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
+        _ => {}
     }
+    fs.scratch.remove(&source)?;
+    rekey(fs, &from, target.place.clone());
+    // It may be the key of a column, which waited for the row's.
+    key_arrived(fs, &target.place)
+}
 
-    fn new_column_key(&self, scratch: &ScratchPlace, family: &FamilyPlace, stem: &[u8]) -> Result<()> {
-        let Some(key) = self.key_of_scratch(scratch, Level::Qualifier, stem, STEM_MAX)? else { return Ok(()) };
-        self.scratch.remove(scratch)?;
-        let column = Arc::new(family.column(key.clone()));
-        self.rekey(&Place::Scratch(Arc::new(scratch.clone())), Place::KeyFile(column));
-        self.column_key(family, &key)
-    }
-
-    /// The key of a column is known now: versions that waited for it are put.
-    fn column_key(&self, family: &FamilyPlace, key: &[u8]) -> Result<()> {
-        self.tree.keys.write_column(family, key)?;
-        let stem = Spelling::default().file_name(Level::Qualifier, key, STEM_MAX);
-        let dir = ScratchDir::Family(family.clone());
-        self.each_scratch(&dir, |name| match suffix::split(name, At::Version) {
-            Some((of, Some(_))) if of == stem => self.promote(&dir, name, &dir.place()),
-            _ => Ok(()),
-        })
-    }
-
-    /// The key of a row is known now: what waited below its name goes to its place.
-    fn new_row_key(&self, scratch: &ScratchPlace, waiting: &WaitingPlace) -> Result<()> {
-        let Some(key) = self.key_of_scratch(scratch, Level::Row, &waiting.name, NAME_MAX)? else { return Ok(()) };
-        crate::model::check_row(&key)?;
-        let row = RowPlace { table: waiting.table.clone(), row: key };
-        self.scratch.remove(scratch)?;
-        self.tree.keys.write_row(&row)?;
-        self.tree.restored.add_row(&row)?;
-        self.rekey(&Place::Scratch(Arc::new(scratch.clone())), Place::RowKey(Arc::new(row.clone())));
-        let place = Place::Row(Arc::new(row.clone()));
-        self.rekey(&Place::Waiting(Arc::new(waiting.clone())), place.clone());
-        self.promote_all(ScratchDir::Waiting(waiting.clone()), &place)?;
-        for name in self.tree.waiting.families(&waiting_row(waiting))? {
-            let family = FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: name.clone() };
-            self.make_restored_family(&family)?;
-            let waiting_family = WaitingPlace { family: Some(name), ..waiting.clone() };
-            let place = Place::Family(Arc::new(family));
-            self.rekey(&Place::Waiting(Arc::new(waiting_family.clone())), place.clone());
-            self.promote_all(ScratchDir::Waiting(waiting_family), &place)?;
-        }
-        self.forget_waiting(waiting)
-    }
-
-    fn forget_waiting(&self, waiting: &WaitingPlace) -> Result<()> {
-        let row = waiting_row(waiting);
-        for family in self.tree.waiting.families(&row)? {
-            self.tree.waiting.remove_family(&waiting_family(waiting, &family))?;
-        }
-        self.tree.waiting.remove_row(&row).map(|_| ())
-    }
-
-    fn promote_all(&self, dir: ScratchDir, to: &Place) -> Result<()> {
-        self.each_scratch(&dir, |name| self.promote(&dir, name, to))
-    }
-
-    /// Calls `visit` with the names of a directory's scratch files, page by page.
-    fn each_scratch(&self, dir: &ScratchDir, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let names = self.scratch.names(dir, after.as_deref(), PAGE)?;
-            names.iter().try_for_each(|name| visit(name))?;
-            match names.into_iter().next_back() {
-                Some(last) => after = Some(last),
-                None => return Ok(()),
-            }
+/// A held node goes on at another place.
+fn rekey(fs: &Fs, from: &Place, to: Place) {
+    for view in [View::History, View::Plain] {
+        if let Some(node) = fs.nodes.find(&NodeKey { view, ..NodeKey::plain(from.clone()) }) {
+            fs.nodes.rename(&node, NodeKey { view, ..NodeKey::plain(to.clone()) });
         }
     }
+}
 
-    /// A file that waited goes to the place that its name has in `to` by now.
-    fn promote(&self, dir: &ScratchDir, name: &[u8], to: &Place) -> Result<()> {
-        let source = ScratchPlace { dir: dir.clone(), name: name.to_vec() };
-        let target = resolve::target(&self.tree, &history(to.clone()), name)?;
-        let from = Place::Scratch(Arc::new(source.clone()));
-        if target.place == from {
-            return Ok(());
-        }
-        let Some((meta, mut content)) = self.scratch.read(&source)? else { return Ok(()) };
-        // An open file that is being written is committed at its new place.
-        let is_dirty = |node: &Arc<Node>| node.state().session.as_ref().is_some_and(|s| s.dirty_handles > 0);
-        let dirty = self.nodes.find(&history(from.clone())).is_some_and(|node| is_dirty(&node));
-        match (&target.place, version_of(&target.place)) {
-            (Place::Scratch(target), _) => self.scratch.write(target, &content, &meta)?,
-            (_, Some(version)) if !dirty => {
-                self.restore(version, &meta, &mut content, self.nodes.number(&target))?;
-            }
-            _ => {}
-        }
-        self.scratch.remove(&source)?;
-        self.rekey(&from, target.place.clone());
-        // It may be the key of a column, which waited for the row's.
-        self.key_arrived(&target.place)
+/// Purges a deleted version: nothing of it is kept.
+pub fn purge_version(fs: &Fs, key: &NodeKey, column: &ColumnKey, timestamp: Timestamp) -> Result<()> {
+    if facts::at(&fs.tree, key)?.is_none() && fs.nodes.find(key).is_none() {
+        return Err(Error::new(ErrorKind::NotFound, "no such deleted version is kept"));
     }
-
-    /// A held node goes on at another place.
-    fn rekey(&self, from: &Place, to: Place) {
-        for view in [View::History, View::Plain] {
-            if let Some(node) = self.nodes.find(&NodeKey { view, ..NodeKey::plain(from.clone()) }) {
-                self.nodes.rename(&node, NodeKey { view, ..NodeKey::plain(to.clone()) });
-            }
-        }
-    }
-
-    /// Purges a deleted version: nothing of it is kept.
-    pub(in crate::fs) fn purge_version(&self, key: &NodeKey, column: &ColumnKey, timestamp: Timestamp) -> Result<()> {
-        if facts::at(&self.tree, key)?.is_none() && self.nodes.find(key).is_none() {
-            return Err(Error::new(ErrorKind::NotFound, "no such deleted version is kept"));
-        }
-        let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
-        let kind = crate::model::DeleteKind::Version { family, qualifier };
-        self.delete(column, kind, Time::At(timestamp), true, self.nodes.number(key))
-    }
+    let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+    let kind = crate::model::DeleteKind::Version { family, qualifier };
+    commit::delete(fs, column, kind, Time::At(timestamp), true, fs.nodes.number(key))
 }
 
 /// The bytes of a key file.

@@ -34,106 +34,98 @@ pub(in crate::fs) struct Limits<'a> {
     pub room: Result<()>,
 }
 
-impl Fs {
-    /// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
-    /// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
-    pub(in crate::fs) fn judge_emptied(&self, column: &ColumnKey) -> Result<()> {
-        let catalogue = self.tree.backend.catalogue()?;
-        let table = catalogue.tables.get(&column.table);
-        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
-        for constraint in family.constraints.values() {
-            let rule = constraint.rule()?;
-            if !rule.is_of(&column.qualifier) {
-                continue;
-            }
-            if let Some(why) = rule.wrong_len(0).or_else(|| rule.wrong_value(&[])) {
-                return Err(refused(constraint, column, &why));
-            }
+/// Tells at a close that a file which is left empty will be refused: its last commit comes when nobody hears of it.
+/// Only told, since a shell closes copies of a file that it has emptied before it writes to it.
+pub fn judge_emptied(fs: &Fs, column: &ColumnKey) -> Result<()> {
+    let catalogue = fs.tree.backend.catalogue()?;
+    let table = catalogue.tables.get(&column.table);
+    let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+    for constraint in family.constraints.values() {
+        let rule = constraint.rule()?;
+        if !rule.is_of(&column.qualifier) {
+            continue;
         }
-        Ok(())
-    }
-
-    /// Refuses what is written at the start of a generated file and does not go with what is stored or named.
-    pub(in crate::fs) fn judge_text(&self, place: &Place, offset: u64, data: &[u8]) -> Result<()> {
-        match place {
-            Place::Counter(column) => match self.tree.backend.newest(column, TimeRange::ALL) {
-                Ok(Some(cell)) if cell.len() != 8 => Err(no_counter(cell.len())),
-                // Where it cannot be had, the increment says why.
-                Ok(_) | Err(_) => Ok(()),
-            },
-            place if offset == 0 => self.judge_key(place, data),
-            _ => Ok(()),
+        if let Some(why) = rule.wrong_len(0).or_else(|| rule.wrong_value(&[])) {
+            return Err(refused(constraint, column, &why));
         }
     }
+    Ok(())
+}
 
-    /// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
-    /// written in front of other bytes, or leaves a hole, is judged when the file closes.
-    pub(in crate::fs) fn judge_write(
-        &self,
-        key: &NodeKey,
-        content: &mut Content,
-        offset: u64,
-        data: &[u8],
-    ) -> Result<()> {
-        let Place::Cell(column) = &key.place else {
-            let is_start = offset == 0 && content.is_empty();
-            return if is_start { self.judge_key(&key.place, data) } else { Ok(()) };
-        };
-        let catalogue = self.tree.backend.catalogue()?;
-        let table = catalogue.tables.get(&column.table);
-        let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
-        let end = content.len().max(offset.saturating_add(data.len() as u64));
-        let mut start = None;
-        for constraint in family.constraints.values() {
-            let rule = constraint.rule()?;
-            if !rule.is_of(&column.qualifier) {
-                continue;
-            }
-            let is_start = offset == content.len() && end <= START_MAX && rule.value_type.is_some();
-            if is_start && start.is_none() {
-                let before = usize::try_from(offset).unwrap_or(usize::MAX);
-                start = Some([content.read(0, before)?.as_slice(), data].concat());
-            }
-            let judged = start.as_deref().filter(|_| is_start);
-            if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
-                return Err(refused(constraint, column, &why));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses what cannot become the key of a key file's name, whatever is written behind it.
-    fn judge_key(&self, place: &Place, bytes: &[u8]) -> Result<()> {
-        let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
-        let may_be = match place {
-            Place::KeyFile(column) => column.qualifier.starts_with(bytes),
-            Place::RowKey(row) => row.row.starts_with(bytes),
-            Place::Scratch(scratch) => {
-                let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
-                    (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
-                    (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
-                        (Level::Row, waiting.name.as_slice())
-                    }
-                    _ => return Ok(()),
-                };
-                match Spelling::default().parse(level, name) {
-                    Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
-                    Parsed::Key(_) | Parsed::Refused { .. } => true,
-                }
-            }
-            _ => true,
-        };
-        if may_be { Ok(()) } else { Err(wrong_key()) }
+/// Refuses what is written at the start of a generated file and does not go with what is stored or named.
+pub fn judge_text(fs: &Fs, place: &Place, offset: u64, data: &[u8]) -> Result<()> {
+    match place {
+        Place::Counter(column) => match fs.tree.backend.newest(column, TimeRange::ALL) {
+            Ok(Some(cell)) if cell.len() != 8 => Err(no_counter(cell.len())),
+            // Where it cannot be had, the increment says why.
+            Ok(_) | Err(_) => Ok(()),
+        },
+        place if offset == 0 => judge_key(place, data),
+        _ => Ok(()),
     }
 }
 
+/// Refuses a write after which a cell breaks a constraint of its family, whatever is written behind it. What is
+/// written in front of other bytes, or leaves a hole, is judged when the file closes.
+pub fn judge_write(fs: &Fs, key: &NodeKey, content: &mut Content, offset: u64, data: &[u8]) -> Result<()> {
+    let Place::Cell(column) = &key.place else {
+        let is_start = offset == 0 && content.is_empty();
+        return if is_start { judge_key(&key.place, data) } else { Ok(()) };
+    };
+    let catalogue = fs.tree.backend.catalogue()?;
+    let table = catalogue.tables.get(&column.table);
+    let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+    let end = content.len().max(offset.saturating_add(data.len() as u64));
+    let mut start = None;
+    for constraint in family.constraints.values() {
+        let rule = constraint.rule()?;
+        if !rule.is_of(&column.qualifier) {
+            continue;
+        }
+        let is_start = offset == content.len() && end <= START_MAX && rule.value_type.is_some();
+        if is_start && start.is_none() {
+            let before = usize::try_from(offset).unwrap_or(usize::MAX);
+            start = Some([content.read(0, before)?.as_slice(), data].concat());
+        }
+        let judged = start.as_deref().filter(|_| is_start);
+        if let Some(why) = rule.wrong_start(judged.unwrap_or_default(), end) {
+            return Err(refused(constraint, column, &why));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what cannot become the key of a key file's name, whatever is written behind it.
+fn judge_key(place: &Place, bytes: &[u8]) -> Result<()> {
+    let begins = |key: &[u8]| key.starts_with(bytes) || bytes.starts_with(key);
+    let may_be = match place {
+        Place::KeyFile(column) => column.qualifier.starts_with(bytes),
+        Place::RowKey(row) => row.row.starts_with(bytes),
+        Place::Scratch(scratch) => {
+            let (level, name) = match (&scratch.dir, suffix::split(&scratch.name, At::Version)) {
+                (ScratchDir::Family(_), Some((stem, Some(Suffix::Key)))) => (Level::Qualifier, stem),
+                (ScratchDir::Waiting(waiting), _) if waiting.family.is_none() && scratch.name == b".key" => {
+                    (Level::Row, waiting.name.as_slice())
+                }
+                _ => return Ok(()),
+            };
+            match Spelling::default().parse(level, name) {
+                Parsed::Short { prefixes } => prefixes.iter().any(|prefix| begins(prefix)),
+                Parsed::Key(_) | Parsed::Refused { .. } => true,
+            }
+        }
+        _ => true,
+    };
+    if may_be { Ok(()) } else { Err(wrong_key()) }
+}
+
 /// Whether what is written there is stored as cells, which takes room.
-pub(in crate::fs) fn becomes_cells(place: &Place) -> bool {
+pub fn becomes_cells(place: &Place) -> bool {
     matches!(place, Place::Counter(_) | Place::Json(_) | Place::Import(..))
 }
 
 /// Refuses what can become nothing right, whatever is written behind it.
-pub(in crate::fs) fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
+pub fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
     let catalogue = limits.catalogue;
     match place {
         Place::Json(row) if is_patch(bytes) => {
@@ -185,7 +177,7 @@ fn is_patch(bytes: &[u8]) -> bool {
 }
 
 /// An attribute that is taken and changes nothing says so.
-pub(in crate::fs) fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: &str) -> Option<String> {
+pub fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: &str) -> Option<String> {
     let SchemaPlace::Attribute { table, family, name } = place else { return None };
     let Some(family) = family else { return without_effect(table_effect(name), name, value) };
     let known = catalogue.tables.get(table).and_then(|table| table.families.get(family))?;
@@ -199,7 +191,7 @@ pub(in crate::fs) fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: 
 }
 
 /// An index may be declared before its families, as copies of a schema do: what is not there yet is said.
-pub(in crate::fs) fn lacking(catalogue: &Catalogue, place: &SchemaPlace, value: Option<&str>) -> Option<String> {
+pub fn lacking(catalogue: &Catalogue, place: &SchemaPlace, value: Option<&str>) -> Option<String> {
     let SchemaPlace::IndexAttribute { table, index, name } = place else { return None };
     let families = &catalogue.tables.get(table)?.families;
     let mut judged = IndexSchema::new(index.as_str());
@@ -252,13 +244,13 @@ fn check_families(patch: &RowMutations, catalogue: &Catalogue) -> Result<()> {
 }
 
 /// The value of a line that has ended.
-pub(in crate::fs) fn line(bytes: &[u8]) -> Option<&str> {
+pub fn line(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?;
     Some(text.trim_end_matches('\n')).filter(|text| !text.is_empty())
 }
 
 /// `+N` or `-N`; `None` while it is not complete.
-pub(in crate::fs) fn amount(bytes: &[u8]) -> Result<Option<i64>> {
+pub fn amount(bytes: &[u8]) -> Result<Option<i64>> {
     let wanted = || Error::new(ErrorKind::IllegalArgument, "write +N or -N to add to the counter or take from it");
     let text = std::str::from_utf8(bytes).map_err(|_| wanted())?.trim();
     if text.is_empty() {
@@ -274,7 +266,7 @@ pub(in crate::fs) fn amount(bytes: &[u8]) -> Result<Option<i64>> {
     text.parse().map(Some).map_err(|_| wanted())
 }
 
-pub(in crate::fs) fn wrong_key() -> Error {
+pub fn wrong_key() -> Error {
     let text = "this is not the key of that name; a key file holds the bytes of the full key and nothing else";
     Error::new(ErrorKind::IllegalArgument, text)
 }

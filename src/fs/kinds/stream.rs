@@ -10,6 +10,7 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
+use crate::fs::shown::known;
 use crate::model::TableName;
 use crate::tree::asking::count;
 use crate::tree::asking::export::export;
@@ -21,6 +22,7 @@ use crate::{Error, ErrorKind, Result};
 const AHEAD: usize = 4;
 /// Streams that are read at once: each has a thread.
 const STREAMS: usize = 64;
+
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes the bytes of a stream.
@@ -114,50 +116,48 @@ impl Drop for Stream {
     }
 }
 
-impl Fs {
-    /// Whether a file is made while it is read. Where that cannot be told the text is asked for, which says why.
-    pub(in crate::fs) fn is_made_as_read(&self, place: &Place) -> bool {
-        match place {
-            Place::Count(_) | Place::Export(..) => true,
-            Place::TableInfo(table, TableNoun::Qualifiers) => {
-                qualifiers::are_made_as_read(self.tree.backend.as_ref(), table).is_ok_and(|are| are)
-            }
-            _ => false,
+/// Whether a file is made while it is read. Where that cannot be told the text is asked for, which says why.
+pub fn is_made_as_read(fs: &Fs, place: &Place) -> bool {
+    match place {
+        Place::Count(_) | Place::Export(..) => true,
+        Place::TableInfo(table, TableNoun::Qualifiers) => {
+            qualifiers::are_made_as_read(fs.tree.backend.as_ref(), table).is_ok_and(|are| are)
         }
+        _ => false,
     }
+}
 
-    pub(in crate::fs) fn open_stream(&self, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
-        let tree = self.tree_of_open(key)?;
-        let make: Make = match &key.place {
-            Place::Count(base) => {
-                let of = key.sibling(base.as_ref().clone());
-                Box::new(move |maker| {
-                    let count = count::count(&tree, &of, &|| maker.is_wanted())?;
-                    maker.give(format!("{count}\n").into_bytes());
-                    Ok(())
-                })
-            }
-            Place::Export(base, format) => {
-                let (of, format) = (key.sibling(base.as_ref().clone()), *format);
-                Box::new(move |maker| export(&tree, &of, format, &|bytes| maker.give(bytes)))
-            }
-            Place::TableInfo(table, TableNoun::Qualifiers) => {
-                let table = Arc::clone(table);
-                Box::new(move |maker| qualifiers::make(tree.backend.as_ref(), &table, &|bytes| maker.give(bytes)))
-            }
-            _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
-        };
-        self.add_stream(node, Box::new(Stream::new(make)?))
-    }
+pub fn open_stream(fs: &Fs, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
+    let tree = known::tree_of_open(fs, key)?;
+    let make: Make = match &key.place {
+        Place::Count(base) => {
+            let of = key.sibling(base.as_ref().clone());
+            Box::new(move |maker| {
+                let count = count::count(&tree, &of, &|| maker.is_wanted())?;
+                maker.give(format!("{count}\n").into_bytes());
+                Ok(())
+            })
+        }
+        Place::Export(base, format) => {
+            let (of, format) = (key.sibling(base.as_ref().clone()), *format);
+            Box::new(move |maker| export(&tree, &of, format, &|bytes| maker.give(bytes)))
+        }
+        Place::TableInfo(table, TableNoun::Qualifiers) => {
+            let table = Arc::clone(table);
+            Box::new(move |maker| qualifiers::make(tree.backend.as_ref(), &table, &|bytes| maker.give(bytes)))
+        }
+        _ => return Err(Error::new(ErrorKind::NotFound, "nothing is made here")),
+    };
+    add_stream(fs, node, Box::new(Stream::new(make)?))
+}
 
-    fn add_stream(&self, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
-        let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
-        let handle = self.handles.add(Handle::Text(Arc::new(text)))?;
-        Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
-    }
+fn add_stream(fs: &Fs, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
+    let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
+    let handle = fs.handles.add(Handle::Text(Arc::new(text)))?;
+    Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
+}
 
-    pub(in crate::fs) fn open_feed(&self, node: Arc<Node>, table: &TableName) -> Result<Opened> {
-        let reader = self.feeds.follow(&self.tree.backend, table)?;
-        self.add_stream(node, Box::new(reader))
-    }
+pub fn open_feed(fs: &Fs, node: Arc<Node>, table: &TableName) -> Result<Opened> {
+    let reader = fs.feeds.follow(&fs.tree.backend, table)?;
+    add_stream(fs, node, Box::new(reader))
 }

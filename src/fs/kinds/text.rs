@@ -8,9 +8,14 @@ use std::sync::atomic::Ordering;
 use crate::bulk::unended_line;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
+use crate::fs::counts::subject;
+use crate::fs::handles::intake::Intake;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
 use crate::fs::kinds::judge::{Limits, amount, judge};
+use crate::fs::kinds::{accesses, attribute, history, import, stream};
 use crate::fs::nodes::node::Node;
+use crate::fs::requests::{refused, writable};
+use crate::fs::shown::known;
 use crate::model::{ColumnDelta, ColumnKey, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
 use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -22,180 +27,172 @@ const TEXT_MAX: usize = 16 << 20;
 /// Longest attribute, or file beside the attributes.
 const ATTRIBUTE_MAX: usize = 1 << 20;
 
-impl Fs {
-    pub(in crate::fs) fn open_text(&self, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
-        let writable = is_writable(&key.place);
-        if flags.write && !writable {
-            return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
-        }
-        if flags.write {
-            self.check_row_table(key)?;
-        }
-        if self.is_made_as_read(&key.place) {
-            return self.open_stream(node, key);
-        }
-        if let Place::Changes(table) = &key.place {
-            return self.open_feed(node, table);
-        }
-        if let Place::Import(base, format, empty) = &key.place {
-            let Some(table) = base.table().filter(|_| flags.write) else {
-                return Err(Error::new(
-                    ErrorKind::AccessDenied,
-                    "this file takes what is written to it, and gives nothing",
-                ));
-            };
-            return self.open_intake(node, table, (*format, *empty));
-        }
-        if key.place == Place::Info(InfoPlace::Access) {
-            return self.open_accesses(node);
-        }
-        let facts = match self.own_facts(key)? {
-            Some(own) => Some(own),
-            None => self.facts(key)?,
+pub fn open_text(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Result<Opened> {
+    let writable = is_writable(&key.place);
+    if flags.write && !writable {
+        return Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated"));
+    }
+    if flags.write {
+        writable::check_row_table(fs, key)?;
+    }
+    if stream::is_made_as_read(fs, &key.place) {
+        return stream::open_stream(fs, node, key);
+    }
+    if let Place::Changes(table) = &key.place {
+        return stream::open_feed(fs, node, table);
+    }
+    if let Place::Import(base, format, empty) = &key.place {
+        let Some(table) = base.table().filter(|_| flags.write) else {
+            return Err(Error::new(
+                ErrorKind::AccessDenied,
+                "this file takes what is written to it, and gives nothing",
+            ));
         };
-        let Some(Facts::Text { bytes, .. }) = facts else {
-            return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
-        };
-        self.add_text(node, bytes, flags, false)
+        return import::open_intake(fs, node, table, (*format, *empty));
     }
-
-    pub(in crate::fs) fn add_text(
-        &self,
-        node: Arc<Node>,
-        read: Vec<u8>,
-        flags: OpenFlags,
-        created: bool,
-    ) -> Result<Opened> {
-        let empty = created || (flags.truncate && flags.write);
-        // A created attribute is set when something is written: an empty one is refused anyway.
-        let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
-        // At once, as on any filesystem: who has it open since may have written before this handle is closed.
-        if let (true, Place::Schema(place)) = (empty, node.key().place)
-            && matches!(*place, SchemaPlace::Scratch { .. })
-        {
-            self.texts.set(&place, Vec::new())?;
-        }
-        let text = Arc::new(TextHandle::new(node, read, written));
-        if !flags.write {
-            self.copies.reads(crate::fs::counts::subject::caller().pid, &text);
-        }
-        let handle = self.handles.add(Handle::Text(text))?;
-        Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
+    if key.place == Place::Info(InfoPlace::Access) {
+        return accesses::open_accesses(fs, node);
     }
+    let facts = match known::own_facts(fs, key)? {
+        Some(own) => Some(own),
+        None => known::facts(fs, key)?,
+    };
+    let Some(Facts::Text { bytes, .. }) = facts else {
+        return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
+    };
+    add_text(fs, node, bytes, flags, false)
+}
 
-    /// Applies what was written through a handle, once.
-    ///
-    /// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
-    pub(in crate::fs) fn apply_text(&self, text: &TextHandle) -> Result<()> {
-        if let Some(intake) = &text.takes {
-            return intake.close();
-        }
-        let mut written = text.written.lock();
-        // The last message of a handle comes after close(2): by then the file may have another name.
-        if !text.is_dirty.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
-        let place = text.node.key().place;
-        if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
-            && matches!(**place, SchemaPlace::Scratch { .. })
-        {
-            self.texts.set(place, bytes.to_vec())?;
-            if let Some(time) = text.node.state().text_mtime {
-                self.texts.set_mtime(place, time);
-            }
-            return Ok(());
-        }
-        let Some(bytes) = written.take_if(|bytes| !bytes.is_empty()) else { return Ok(()) };
-        let origin = Origin(text.node.ino);
-        match place {
-            Place::Schema(place) => {
-                self.set_attribute(&place, Some(&bytes), origin)?;
-                let mtime = text.node.state().text_mtime.take();
-                self.set_attribute_time(&place, mtime, origin)
-            }
-            Place::KeyFile(_) | Place::RowKey(_) => self.write_key(&place, &bytes),
-            Place::Counter(column) => self.increment(&column, &bytes, origin),
-            Place::Json(row) => self.patch(&row, &bytes, origin),
-            _ => Ok(()),
-        }
+pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
+    let empty = created || (flags.truncate && flags.write);
+    // A created attribute is set when something is written: an empty one is refused anyway.
+    let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
+    // At once, as on any filesystem: who has it open since may have written before this handle is closed.
+    if let (true, Place::Schema(place)) = (empty, node.key().place)
+        && matches!(*place, SchemaPlace::Scratch { .. })
+    {
+        fs.texts.set(&place, Vec::new())?;
     }
-
-    /// The last use of a handle: an attribute that was only emptied stays, and that is said.
-    pub(in crate::fs) fn release_text(&self, text: &TextHandle) -> Result<()> {
-        self.release_accesses(text);
-        self.apply_text(text)?;
-        if let Some(line) = text.takes.as_ref().and_then(crate::fs::handles::intake::Intake::unended) {
-            self.record_sentence(crate::fs::counts::subject::caller(), "release", &unended_line(line));
-        }
-        let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
-        let place = text.node.key().place;
-        let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
-        if emptied && is_set && !text.node.state().created_text {
-            let text = "an attribute is not empty: write its value, or remove the file for the default";
-            return Err(Error::new(ErrorKind::IllegalArgument, text));
-        }
-        Ok(())
+    let text = Arc::new(TextHandle::new(node, read, written));
+    if !flags.write {
+        fs.copies.reads(subject::caller().pid, &text);
     }
+    let handle = fs.handles.add(Handle::Text(text))?;
+    Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
+}
 
-    /// `+5` or `-1`, atomically (HBase: Increment).
-    fn increment(&self, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
-        let wanted = "write +N or -N to add to the counter or take from it";
-        let delta = amount(bytes)?.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
-        let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
-        let increment = Increment {
-            columns: vec![ColumnDelta { family, qualifier, delta }],
-            time: Time::AfterNewest,
-            ttl_ms: None,
-            time_range: TimeRange::ALL,
-        };
-        let (table, row) = (column.table.clone(), column.row.clone());
-        let mutations =
-            RowMutations { table, row, mutations: vec![Mutation::Increment(increment)], durability: None, origin };
-        self.tree.backend.mutate(mutations, None).map(|_| ())
+/// Applies what was written through a handle, once.
+///
+/// Nothing yet is no value: a shell's FLUSH comes before its WRITE.
+pub fn apply_text(fs: &Fs, text: &TextHandle) -> Result<()> {
+    if let Some(intake) = &text.takes {
+        return intake.close();
     }
-
-    /// One atomic mutation of the row.
-    fn patch(&self, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
-        let mut mutations = json::patch(row, bytes, origin)?;
-        for mutation in &mut mutations.mutations {
-            let Mutation::Put(puts) = mutation else { continue };
-            for put in puts {
-                let (table, row) = (row.table.clone(), row.row.clone());
-                let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
-                put.file = self.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
-            }
-        }
-        if mutations.mutations.is_empty() {
-            return Ok(());
-        }
-        self.tree.backend.mutate(mutations, None).map(|_| ())
+    let mut written = text.written.lock();
+    // The last message of a handle comes after close(2): by then the file may have another name.
+    if !text.is_dirty.swap(false, Ordering::AcqRel) {
+        return Ok(());
     }
+    let place = text.node.key().place;
+    if let (Place::Schema(place), Some(bytes)) = (&place, written.as_ref())
+        && matches!(**place, SchemaPlace::Scratch { .. })
+    {
+        fs.texts.set(place, bytes.to_vec())?;
+        if let Some(time) = text.node.state().text_mtime {
+            fs.texts.set_mtime(place, time);
+        }
+        return Ok(());
+    }
+    let Some(bytes) = written.take_if(|bytes| !bytes.is_empty()) else { return Ok(()) };
+    let origin = Origin(text.node.ino);
+    match place {
+        Place::Schema(place) => {
+            attribute::set_attribute(fs, &place, Some(&bytes), origin)?;
+            let mtime = text.node.state().text_mtime.take();
+            attribute::set_attribute_time(fs, &place, mtime, origin)
+        }
+        Place::KeyFile(_) | Place::RowKey(_) => history::write_key(fs, &place, &bytes),
+        Place::Counter(column) => increment(fs, &column, &bytes, origin),
+        Place::Json(row) => patch(fs, &row, &bytes, origin),
+        _ => Ok(()),
+    }
+}
 
-    pub(in crate::fs) fn truncate_closed_text(&self, node: &Arc<Node>, size: usize) -> Result<()> {
-        match node.key().place {
-            Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
-                let (mut bytes, _) = self.texts.get(&place).unwrap_or_default();
-                bytes.resize(size.min(ATTRIBUTE_MAX), 0);
-                self.texts.set(&place, bytes)
-            }
-            // The value follows with the write that the caller is about to make.
-            place if is_writable(&place) => Ok(()),
-            _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
+/// The last use of a handle: an attribute that was only emptied stays, and that is said.
+pub fn release_text(fs: &Fs, text: &TextHandle) -> Result<()> {
+    accesses::release_accesses(fs, text);
+    apply_text(fs, text)?;
+    if let Some(line) = text.takes.as_ref().and_then(Intake::unended) {
+        refused::record_sentence(fs, subject::caller(), "release", &unended_line(line));
+    }
+    let emptied = text.written.lock().as_ref().is_some_and(|bytes| bytes.is_empty());
+    let place = text.node.key().place;
+    let is_set = matches!(&place, Place::Schema(place) if !matches!(**place, SchemaPlace::Scratch { .. }));
+    if emptied && is_set && !text.node.state().created_text {
+        let text = "an attribute is not empty: write its value, or remove the file for the default";
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
+    Ok(())
+}
+
+/// `+5` or `-1`, atomically (HBase: Increment).
+fn increment(fs: &Fs, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
+    let wanted = "write +N or -N to add to the counter or take from it";
+    let delta = amount(bytes)?.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
+    let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+    let increment = Increment {
+        columns: vec![ColumnDelta { family, qualifier, delta }],
+        time: Time::AfterNewest,
+        ttl_ms: None,
+        time_range: TimeRange::ALL,
+    };
+    let (table, row) = (column.table.clone(), column.row.clone());
+    let mutations =
+        RowMutations { table, row, mutations: vec![Mutation::Increment(increment)], durability: None, origin };
+    fs.tree.backend.mutate(mutations, None).map(|_| ())
+}
+
+/// One atomic mutation of the row.
+fn patch(fs: &Fs, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
+    let mut mutations = json::patch(row, bytes, origin)?;
+    for mutation in &mut mutations.mutations {
+        let Mutation::Put(puts) = mutation else { continue };
+        for put in puts {
+            let (table, row) = (row.table.clone(), row.row.clone());
+            let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
+            put.file = fs.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
         }
     }
+    if mutations.mutations.is_empty() {
+        return Ok(());
+    }
+    fs.tree.backend.mutate(mutations, None).map(|_| ())
+}
 
-    /// At most `len` bytes of a generated text.
-    pub(in crate::fs) fn read_text(&self, text: &TextHandle, offset: u64, len: usize) -> Result<Vec<u8>> {
-        match (&text.follows, &text.streams) {
-            (Some(follower), _) => Ok(self.accesses.read(follower, offset, len)),
-            (None, Some(stream)) => stream.read(offset, len),
-            (None, None) => Ok(crate::fs::kinds::text::slice(&text.read, offset, len).to_vec()),
+pub fn truncate_closed_text(fs: &Fs, node: &Arc<Node>, size: usize) -> Result<()> {
+    match node.key().place {
+        Place::Schema(place) if matches!(*place, SchemaPlace::Scratch { .. }) => {
+            let (mut bytes, _) = fs.texts.get(&place).unwrap_or_default();
+            bytes.resize(size.min(ATTRIBUTE_MAX), 0);
+            fs.texts.set(&place, bytes)
         }
+        // The value follows with the write that the caller is about to make.
+        place if is_writable(&place) => Ok(()),
+        _ => Err(Error::new(ErrorKind::ReadOnlyStore, "this file is only generated")),
+    }
+}
+
+/// At most `len` bytes of a generated text.
+pub fn read_text(fs: &Fs, text: &TextHandle, offset: u64, len: usize) -> Result<Vec<u8>> {
+    match (&text.follows, &text.streams) {
+        (Some(follower), _) => Ok(fs.accesses.read(follower, offset, len)),
+        (None, Some(stream)) => stream.read(offset, len),
+        (None, None) => Ok(slice(&text.read, offset, len).to_vec()),
     }
 }
 
 /// Whether a generated file takes writes.
-pub(in crate::fs) fn is_writable(place: &Place) -> bool {
+pub fn is_writable(place: &Place) -> bool {
     match place {
         Place::Schema(place) => !place.is_dir(),
         Place::Counter(_) | Place::Json(_) | Place::KeyFile(_) | Place::RowKey(_) | Place::Import(..) => true,
@@ -204,13 +201,13 @@ pub(in crate::fs) fn is_writable(place: &Place) -> bool {
 }
 
 /// At most `len` bytes of `bytes` from `offset`.
-pub(in crate::fs) fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
+fn slice(bytes: &[u8], offset: u64, len: usize) -> &[u8] {
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
     &bytes[start..][..len.min(bytes.len() - start)]
 }
 
 /// What is wrong whatever follows is refused now: shells do not look at what close(2) says.
-pub(in crate::fs) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
+pub fn write(text: &TextHandle, offset: u64, data: &[u8], limits: &Limits<'_>) -> Result<u32> {
     let place = &text.node.key().place;
     let told = usize::try_from(offset).unwrap_or(usize::MAX);
     change(text, |buffer| {
@@ -233,7 +230,7 @@ pub(in crate::fs) fn write(text: &TextHandle, offset: u64, data: &[u8], limits: 
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
 }
 
-pub(in crate::fs) fn truncate(text: &TextHandle, size: usize) -> Result<()> {
+pub fn truncate(text: &TextHandle, size: usize) -> Result<()> {
     if text.takes.is_some() {
         return Ok(());
     }

@@ -6,43 +6,42 @@ use crate::Result;
 use crate::fs::base::Fs;
 use crate::fs::handles::ahead::{PAGE, Page};
 use crate::fs::handles::table::DirHandle;
+use crate::fs::shown::known;
 use crate::tree::list::listing::{self, Listed};
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 
-impl Fs {
-    /// The entries after a key: those that were fetched ahead, else the store's.
-    pub(in crate::fs) fn next_page(&self, dir: &DirHandle, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
-        let page = dir.ahead.take(after).map_or_else(|| self.page_after(key, after), Ok)?;
-        if page.entries.len() == PAGE
-            && is_cheap(key)
-            && let Some(last) = page.entries.last()
-        {
-            dir.ahead.want(last.cursor);
-        }
-        Ok(page)
+/// The entries after a key: those that were fetched ahead, else the store's.
+pub fn next_page(fs: &Fs, dir: &DirHandle, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+    let page = dir.ahead.take(after).map_or_else(|| page_after(fs, key, after), Ok)?;
+    if page.entries.len() == PAGE
+        && is_cheap(key)
+        && let Some(last) = page.entries.last()
+    {
+        dir.ahead.want(last.cursor);
     }
+    Ok(page)
+}
 
-    fn page_after(&self, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
-        // Order: before the store is asked.
-        let seen = self.changes.now();
-        let entries = listing::page(&*self.tree_of_open(key)?, key, after, PAGE)?;
-        let below = self.nodes.numbers_below(key);
-        let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
-        let own: Vec<_> = entries.iter().map(own).collect();
-        let held = entries.held() + size_of_val(own.as_slice());
-        Ok(Page { own, entries, seen, held })
-    }
+fn page_after(fs: &Fs, key: &NodeKey, after: Option<&[u8]>) -> Result<Page> {
+    // Order: before the store is asked.
+    let seen = fs.changes.now();
+    let entries = listing::page(&*known::tree_of_open(fs, key)?, key, after, PAGE)?;
+    let below = fs.nodes.numbers_below(key);
+    let own = |entry: Listed<'_>| Some(below.as_ref()?.of(entry.key_below()?));
+    let own: Vec<_> = entries.iter().map(own).collect();
+    let held = entries.held() + size_of_val(own.as_slice());
+    Ok(Page { own, entries, seen, held })
+}
 
-    /// An open directory whose next page is to be fetched with [`Fs::list_ahead`], beside what is answered.
-    pub fn to_list_ahead(&self, number: u64) -> Option<Arc<DirHandle>> {
-        self.handles.dir(number).ok().filter(|dir| dir.ahead.begin())
-    }
+/// An open directory whose next page is to be fetched with [`list_ahead`], beside what is answered.
+pub fn to_list_ahead(fs: &Fs, number: u64) -> Option<Arc<DirHandle>> {
+    fs.handles.dir(number).ok().filter(|dir| dir.ahead.begin())
+}
 
-    /// Fetches it. What fails is found by who asks for it.
-    pub fn list_ahead(&self, dir: &DirHandle) {
-        self.fetched.fill(&dir.ahead, |after| self.page_after(&dir.node.key(), Some(after)));
-    }
+/// Fetches it. What fails is found by who asks for it.
+pub fn list_ahead(fs: &Fs, dir: &DirHandle) {
+    fs.fetched.fill(&dir.ahead, |after| page_after(fs, &dir.node.key(), Some(after)));
 }
 
 /// Whether a page costs about what its entries do, however few are taken of it.

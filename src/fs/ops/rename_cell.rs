@@ -8,6 +8,9 @@ use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::moving::follow;
+use crate::fs::session::{commit, moving, write};
+use crate::fs::shown::access;
+use crate::fs::views::dated;
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, Time, Timestamp};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place};
@@ -17,169 +20,167 @@ use crate::{Error, ErrorKind, Result};
 /// A cell's name: its column, and the version if the name has one.
 pub(in crate::fs) type CellName = (Arc<ColumnKey>, Option<Timestamp>);
 
-impl Fs {
-    pub(in crate::fs) fn rename_cell(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        source: CellName,
-        target: CellName,
-        mode: RenameMode,
-    ) -> Result<()> {
-        self.check_masked(to).map_err(no_such_target)?;
-        let node = self.nodes.find(from);
-        let held_target = self.nodes.find(to);
-        let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
-        if mode == RenameMode::NoReplace && target_uncommitted {
-            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-        }
-        if mode == RenameMode::Exchange {
-            return self.exchange_cells((from, to), node.as_ref(), (&source, &target));
-        }
-        self.keep_target(held_target.as_ref(), mode)?;
-        let done = match &node {
-            Some(node) => self.rename_held(node, to, (&source, &target), mode),
-            None => {
-                let origin = Origin(self.nodes.number(from));
-                let rename = rename_of((&source, &target), mode, Leaves::Nothing, origin);
-                self.tree.backend.rename_cell(&rename).map(|moved| self.move_node(from, to, Some(moved)))
-            }
-        };
-        if let (Err(_), Some(node)) = (&done, &held_target) {
-            node.state().end_idle_session();
-        }
-        done?;
-        self.tree.uncommitted.remove_cell(&source.0);
-        self.tree.uncommitted.remove_cell(&target.0);
-        if from.view == View::Plain {
-            self.tree.uncommitted.dirs.add_family_of(&source.0)?;
-        }
-        Ok(())
+pub fn rename_cell(
+    fs: &Fs,
+    from: &NodeKey,
+    to: &NodeKey,
+    source: CellName,
+    target: CellName,
+    mode: RenameMode,
+) -> Result<()> {
+    dated::check_masked(fs, to).map_err(no_such_target)?;
+    let node = fs.nodes.find(from);
+    let held_target = fs.nodes.find(to);
+    let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
+    if mode == RenameMode::NoReplace && target_uncommitted {
+        return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
     }
-
-    fn exchange_cells(
-        &self,
-        (from, to): (&NodeKey, &NodeKey),
-        node: Option<&Arc<Node>>,
-        names: (&CellName, &CellName),
-    ) -> Result<()> {
-        let (source, target) = names;
-        let exchanged = self.commit_below(|column| *column == *source.0 || *column == *target.0)?;
-        if let Some(node) = node {
-            self.commit_open(node)?;
-        }
-        let origin = Origin(node.map_or_else(|| self.nodes.number(from), |node| node.ino));
-        self.tree.backend.rename_cell(&rename_of(names, RenameMode::Exchange, Leaves::Nothing, origin))?;
-        self.tree.uncommitted.remove_cell(&source.0);
-        self.tree.uncommitted.remove_cell(&target.0);
-        self.swap_nodes(from, to);
-        self.follow_newest(exchanged)
+    if mode == RenameMode::Exchange {
+        return exchange_cells(fs, (from, to), node.as_ref(), (&source, &target));
     }
-
-    /// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.
-    fn rename_held(
-        &self,
-        node: &Arc<Node>,
-        to: &NodeKey,
-        (source, target): (&CellName, &CellName),
-        mode: RenameMode,
-    ) -> Result<()> {
-        // Order: no commit between the look and the new identity, or it would go to the old name.
-        let mut state = node.state();
-        let files = self.files_of(node);
-        let mut dirty: Vec<_> = files.iter().filter(|file| file.is_dirty()).cloned().collect();
-        if source.1.is_some() {
-            dirty.drain(..).try_for_each(|file| self.commit(&file, &mut state))?;
+    keep_target(fs, held_target.as_ref(), mode)?;
+    let done = match &node {
+        Some(node) => rename_held(fs, node, to, (&source, &target), mode),
+        None => {
+            let origin = Origin(fs.nodes.number(from));
+            let rename = rename_of((&source, &target), mode, Leaves::Nothing, origin);
+            fs.tree.backend.rename_cell(&rename).map(|moved| moving::move_node(fs, from, to, Some(moved)))
         }
-        let before = if dirty.is_empty() { None } else { self.newest_version(&source.0)? };
-        // Nothing is stored yet, or any more.
-        let is_new = state.session.is_some() && (state.cell.is_none() || before.is_none() && !dirty.is_empty());
-        let moved = if is_new {
-            dirty.clear();
-            self.commit_elsewhere((node, &files), &mut state, target, mode)?
-        } else {
-            let goes_on = |file: &Arc<FileHandle>| file.state.lock().committed == before;
-            // What was there before another program wrote over it is history, and belongs to the name.
-            let leaves = if dirty.iter().all(goes_on) { Leaves::Nothing } else { Leaves::History };
-            let rename = rename_of((source, target), mode, leaves, Origin(node.ino));
-            let moved = self.tree.backend.rename_cell(&rename)?;
-            let version = (moved.timestamp, moved.seq);
-            follow(&files, &dirty, version);
-            if let Some(session) = state.session.as_mut().filter(|session| session.base == before) {
-                session.base = Some(version);
-            }
-            moved
-        };
-        let replaced = self.nodes.rename(node, to.clone());
-        state.cell = Some(Box::new(moved));
-        for file in &dirty {
-            if let Err(e) = self.commit(file, &mut state) {
-                // It stays to be committed, and its close tells.
-                log::debug!("commit of a renamed file: {e}");
-            }
-        }
-        // Order: of two nodes one is locked at a time.
-        drop(state);
-        if let Some(node) = replaced {
-            node.state().unlinked = true;
-        }
-        Ok(())
+    };
+    if let (Err(_), Some(node)) = (&done, &held_target) {
+        node.state().end_idle_session();
     }
-
-    /// Open handles of the target that is replaced keep its bytes.
-    fn keep_target(&self, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
-        let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
-        let mut state = node.state();
-        self.session(node, &mut state).map(|_| ())
+    done?;
+    fs.tree.uncommitted.remove_cell(&source.0);
+    fs.tree.uncommitted.remove_cell(&target.0);
+    if from.view == View::Plain {
+        fs.tree.uncommitted.dirs.add_family_of(&source.0)?;
     }
+    Ok(())
+}
 
-    /// A file that was never committed is put at its new name at once; its handles go on there.
-    fn commit_elsewhere(
-        &self,
-        (node, files): (&Arc<Node>, &[Arc<FileHandle>]),
-        state: &mut NodeState,
-        target: &CellName,
-        mode: RenameMode,
-    ) -> Result<CellInfo> {
-        let (column, version) = target;
-        if mode == RenameMode::NoReplace && facts::at(&self.tree, &NodeKey::plain(place_of(target)))?.is_some() {
-            return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-        }
-        files.iter().try_for_each(|file| file.state.lock().check_failed())?;
-        let session: &mut Session =
-            state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
-        let file = self.next_attributes(&node.key(), &FileAttributes::default(), session.file);
-        let put = PutCell {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            time: version.map_or(Time::AfterNewest, Time::At),
-            value: session.content.value()?,
-            ttl_ms: None,
-            file,
-            ended_at: None,
-        };
-        let cell = self.put(column, put, Origin(node.ino))?;
-        for file in files {
-            let mut own = file.state.lock();
-            *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
-        }
-        state.session = None;
-        Ok(cell)
+fn exchange_cells(
+    fs: &Fs,
+    (from, to): (&NodeKey, &NodeKey),
+    node: Option<&Arc<Node>>,
+    names: (&CellName, &CellName),
+) -> Result<()> {
+    let (source, target) = names;
+    let exchanged = moving::commit_below(fs, |column| *column == *source.0 || *column == *target.0)?;
+    if let Some(node) = node {
+        moving::commit_open(fs, node)?;
     }
+    let origin = Origin(node.map_or_else(|| fs.nodes.number(from), |node| node.ino));
+    fs.tree.backend.rename_cell(&rename_of(names, RenameMode::Exchange, Leaves::Nothing, origin))?;
+    fs.tree.uncommitted.remove_cell(&source.0);
+    fs.tree.uncommitted.remove_cell(&target.0);
+    swap_nodes(fs, from, to);
+    moving::follow_newest(fs, exchanged)
+}
 
-    fn swap_nodes(&self, from: &NodeKey, to: &NodeKey) {
-        let (one, other) = (self.nodes.find(from), self.nodes.find(to));
-        if let Some(other) = &other {
-            self.nodes.detach(other);
+/// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.
+fn rename_held(
+    fs: &Fs,
+    node: &Arc<Node>,
+    to: &NodeKey,
+    (source, target): (&CellName, &CellName),
+    mode: RenameMode,
+) -> Result<()> {
+    // Order: no commit between the look and the new identity, or it would go to the old name.
+    let mut state = node.state();
+    let files = moving::files_of(fs, node);
+    let mut dirty: Vec<_> = files.iter().filter(|file| file.is_dirty()).cloned().collect();
+    if source.1.is_some() {
+        dirty.drain(..).try_for_each(|file| commit::commit(fs, &file, &mut state))?;
+    }
+    let before = if dirty.is_empty() { None } else { moving::newest_version(fs, &source.0)? };
+    // Nothing is stored yet, or any more.
+    let is_new = state.session.is_some() && (state.cell.is_none() || before.is_none() && !dirty.is_empty());
+    let moved = if is_new {
+        dirty.clear();
+        commit_elsewhere(fs, (node, &files), &mut state, target, mode)?
+    } else {
+        let goes_on = |file: &Arc<FileHandle>| file.state.lock().committed == before;
+        // What was there before another program wrote over it is history, and belongs to the name.
+        let leaves = if dirty.iter().all(goes_on) { Leaves::Nothing } else { Leaves::History };
+        let rename = rename_of((source, target), mode, leaves, Origin(node.ino));
+        let moved = fs.tree.backend.rename_cell(&rename)?;
+        let version = (moved.timestamp, moved.seq);
+        follow(&files, &dirty, version);
+        if let Some(session) = state.session.as_mut().filter(|session| session.base == before) {
+            session.base = Some(version);
         }
-        if let Some(one) = &one {
-            self.nodes.rename(one, to.clone());
-            one.mark_stale();
+        moved
+    };
+    let replaced = fs.nodes.rename(node, to.clone());
+    state.cell = Some(Box::new(moved));
+    for file in &dirty {
+        if let Err(e) = commit::commit(fs, file, &mut state) {
+            // It stays to be committed, and its close tells.
+            log::debug!("commit of a renamed file: {e}");
         }
-        if let Some(other) = &other {
-            self.nodes.rename(other, from.clone());
-            other.mark_stale();
-        }
+    }
+    // Order: of two nodes one is locked at a time.
+    drop(state);
+    if let Some(node) = replaced {
+        node.state().unlinked = true;
+    }
+    Ok(())
+}
+
+/// Open handles of the target that is replaced keep its bytes.
+fn keep_target(fs: &Fs, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
+    let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
+    let mut state = node.state();
+    write::session(fs, node, &mut state).map(|_| ())
+}
+
+/// A file that was never committed is put at its new name at once; its handles go on there.
+fn commit_elsewhere(
+    fs: &Fs,
+    (node, files): (&Arc<Node>, &[Arc<FileHandle>]),
+    state: &mut NodeState,
+    target: &CellName,
+    mode: RenameMode,
+) -> Result<CellInfo> {
+    let (column, version) = target;
+    if mode == RenameMode::NoReplace && facts::at(&fs.tree, &NodeKey::plain(place_of(target)))?.is_some() {
+        return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+    }
+    files.iter().try_for_each(|file| file.state.lock().check_failed())?;
+    let session: &mut Session =
+        state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
+    let file = access::next_attributes(fs, &node.key(), &FileAttributes::default(), session.file);
+    let put = PutCell {
+        family: column.family.clone(),
+        qualifier: column.qualifier.clone(),
+        time: version.map_or(Time::AfterNewest, Time::At),
+        value: session.content.value()?,
+        ttl_ms: None,
+        file,
+        ended_at: None,
+    };
+    let cell = commit::put(fs, column, put, Origin(node.ino))?;
+    for file in files {
+        let mut own = file.state.lock();
+        *own = FileState { committed: Some((cell.timestamp, cell.seq)), ..FileState::default() };
+    }
+    state.session = None;
+    Ok(cell)
+}
+
+fn swap_nodes(fs: &Fs, from: &NodeKey, to: &NodeKey) {
+    let (one, other) = (fs.nodes.find(from), fs.nodes.find(to));
+    if let Some(other) = &other {
+        fs.nodes.detach(other);
+    }
+    if let Some(one) = &one {
+        fs.nodes.rename(one, to.clone());
+        one.mark_stale();
+    }
+    if let Some(other) = &other {
+        fs.nodes.rename(other, from.clone());
+        other.mark_stale();
     }
 }
 
@@ -196,7 +197,7 @@ fn rename_of((source, target): (&CellName, &CellName), mode: RenameMode, leaves:
 }
 
 /// The cell, or the version of one, that a place is.
-pub(in crate::fs) fn cell_name(place: &Place) -> Option<CellName> {
+pub fn cell_name(place: &Place) -> Option<CellName> {
     match place {
         Place::Cell(column) => Some((Arc::clone(column), None)),
         Place::Version(column, timestamp) => Some((Arc::clone(column), Some(*timestamp))),
@@ -212,7 +213,7 @@ fn place_of((column, version): &CellName) -> Place {
 }
 
 /// EINVAL has a meaning of its own in rename(2): programs would say that a directory is to go into itself.
-pub(in crate::fs) fn no_such_target(refused: Error) -> Error {
+pub fn no_such_target(refused: Error) -> Error {
     match refused.kind {
         ErrorKind::IllegalArgument | ErrorKind::Refused | ErrorKind::Constraint => {
             Error { kind: ErrorKind::NotPermitted, ..refused }

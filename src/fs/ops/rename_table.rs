@@ -4,116 +4,115 @@ use std::sync::Arc;
 
 use crate::backend::RenameMode;
 use crate::fs::base::Fs;
+use crate::fs::session::moving;
 use crate::model::{CatalogueChange, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::list::listing;
 use crate::tree::place::NodeKey;
 use crate::{Error, ErrorKind, Result};
 
-impl Fs {
-    pub(in crate::fs) fn rename_table(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        one: &Arc<TableName>,
-        other: &Arc<TableName>,
-        mode: RenameMode,
-    ) -> Result<()> {
-        let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
-        let origin = Origin(self.nodes.number(from));
-        let target_exists = facts::at(&self.tree, to)?.is_some();
-        let change = match mode {
-            RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
-            RenameMode::NoReplace if target_exists => {
-                return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-            }
-            _ if target_exists => {
-                if !listing::page(&self.tree, to, None, 1)?.is_empty() {
-                    return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
-                }
-                self.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
-                CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
-            }
-            _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
-        };
-        self.commit_below(|column| column.table == one || column.table == other)?;
-        let pairs = [(one.clone(), other.clone())];
-        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
-        if mode != RenameMode::Exchange {
-            self.move_node(from, to, None);
-        }
-        // The kernel keeps what it holds below the directories: it stands for other keys now.
-        self.nodes.rename_all(|place| match place.table() {
-            Some(table) if *table == one => Some(place.with_table(&other)),
-            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
-            _ => None,
-        });
-        Ok(())
-    }
-
-    pub(in crate::fs) fn rename_namespace(
-        &self,
-        from: &NodeKey,
-        to: &NodeKey,
-        (one, other): (&Arc<str>, &Arc<str>),
-        mode: RenameMode,
-    ) -> Result<()> {
-        if mode == RenameMode::Exchange {
-            let text = "two namespaces cannot be exchanged; rename one after the other";
-            return Err(Error::new(ErrorKind::IllegalArgument, text));
-        }
-        let origin = Origin(self.nodes.number(from));
-        if mode == RenameMode::NoReplace && facts::at(&self.tree, to)?.is_some() {
+pub fn rename_table(
+    fs: &Fs,
+    from: &NodeKey,
+    to: &NodeKey,
+    one: &Arc<TableName>,
+    other: &Arc<TableName>,
+    mode: RenameMode,
+) -> Result<()> {
+    let (one, other) = (one.as_ref().clone(), other.as_ref().clone());
+    let origin = Origin(fs.nodes.number(from));
+    let target_exists = facts::at(&fs.tree, to)?.is_some();
+    let change = match mode {
+        RenameMode::Exchange => CatalogueChange::ExchangeTables { one: one.clone(), other: other.clone() },
+        RenameMode::NoReplace if target_exists => {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
-        let tables: Vec<TableName> = self.tables_of(one)?;
-        let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
-        self.commit_below(|column| *column.table.namespace == **one)?;
-        let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
-        let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
-        self.rename_made((from, to), &pairs, mode, || self.tree.backend.alter(change, origin))?;
-        self.move_node(from, to, None);
-        self.nodes.rename_all(|place| {
-            let table = place.table().filter(|table| *table.namespace == **one)?;
-            Some(place.with_table(&renamed(table)))
-        });
-        Ok(())
+        _ if target_exists => {
+            if !listing::page(&fs.tree, to, None, 1)?.is_empty() {
+                return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
+            }
+            fs.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
+            CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
+        }
+        _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
+    };
+    moving::commit_below(fs, |column| column.table == one || column.table == other)?;
+    let pairs = [(one.clone(), other.clone())];
+    rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
+    if mode != RenameMode::Exchange {
+        moving::move_node(fs, from, to, None);
     }
+    // The kernel keeps what it holds below the directories: it stands for other keys now.
+    fs.nodes.rename_all(|place| match place.table() {
+        Some(table) if *table == one => Some(place.with_table(&other)),
+        Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
+        _ => None,
+    });
+    Ok(())
+}
 
-    /// What the mount shows of tables beyond the store goes with them.
-    fn rename_made(
-        &self,
-        (from, to): (&NodeKey, &NodeKey),
-        tables: &[(TableName, TableName)],
-        mode: RenameMode,
-        alter: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        let dirs = &self.tree.uncommitted.dirs;
-        // No table has this name.
-        let aside = TableName { namespace: "".into(), name: "".into() };
-        let swap = |(one, other): &(TableName, TableName)| {
-            dirs.rename_table(other, &aside)?;
-            dirs.rename_table(one, other)?;
-            if mode == RenameMode::Exchange { dirs.rename_table(&aside, one) } else { dirs.remove_table(&aside) }
-        };
-        // Order: before the change, which forgets what is of a table that is gone.
-        tables.iter().try_for_each(swap)?;
-        let carry = |from, to| match mode {
-            RenameMode::Exchange => self.modes.exchange(from, to),
-            RenameMode::Replace | RenameMode::NoReplace => self.modes.rename(from, to),
-        };
-        carry(from, to)?;
-        let Err(e) = alter() else { return Ok(()) };
-        tables.iter().try_for_each(|(one, other)| match mode {
-            RenameMode::Exchange => swap(&(one.clone(), other.clone())),
-            _ => dirs.rename_table(other, one),
-        })?;
-        carry(to, from)?;
-        Err(e)
+pub fn rename_namespace(
+    fs: &Fs,
+    from: &NodeKey,
+    to: &NodeKey,
+    (one, other): (&Arc<str>, &Arc<str>),
+    mode: RenameMode,
+) -> Result<()> {
+    if mode == RenameMode::Exchange {
+        let text = "two namespaces cannot be exchanged; rename one after the other";
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
+    let origin = Origin(fs.nodes.number(from));
+    if mode == RenameMode::NoReplace && facts::at(&fs.tree, to)?.is_some() {
+        return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
+    }
+    let tables: Vec<TableName> = tables_of(fs, one)?;
+    let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
+    moving::commit_below(fs, |column| *column.table.namespace == **one)?;
+    let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
+    let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
+    rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
+    moving::move_node(fs, from, to, None);
+    fs.nodes.rename_all(|place| {
+        let table = place.table().filter(|table| *table.namespace == **one)?;
+        Some(place.with_table(&renamed(table)))
+    });
+    Ok(())
+}
 
-    fn tables_of(&self, namespace: &str) -> Result<Vec<TableName>> {
-        let catalogue = self.tree.backend.catalogue()?;
-        Ok(catalogue.tables.keys().filter(|table| *table.namespace == *namespace).cloned().collect())
-    }
+/// What the mount shows of tables beyond the store goes with them.
+fn rename_made(
+    fs: &Fs,
+    (from, to): (&NodeKey, &NodeKey),
+    tables: &[(TableName, TableName)],
+    mode: RenameMode,
+    alter: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let dirs = &fs.tree.uncommitted.dirs;
+    // No table has this name.
+    let aside = TableName { namespace: "".into(), name: "".into() };
+    let swap = |(one, other): &(TableName, TableName)| {
+        dirs.rename_table(other, &aside)?;
+        dirs.rename_table(one, other)?;
+        if mode == RenameMode::Exchange { dirs.rename_table(&aside, one) } else { dirs.remove_table(&aside) }
+    };
+    // Order: before the change, which forgets what is of a table that is gone.
+    tables.iter().try_for_each(swap)?;
+    let carry = |from, to| match mode {
+        RenameMode::Exchange => fs.modes.exchange(from, to),
+        RenameMode::Replace | RenameMode::NoReplace => fs.modes.rename(from, to),
+    };
+    carry(from, to)?;
+    let Err(e) = alter() else { return Ok(()) };
+    tables.iter().try_for_each(|(one, other)| match mode {
+        RenameMode::Exchange => swap(&(one.clone(), other.clone())),
+        _ => dirs.rename_table(other, one),
+    })?;
+    carry(to, from)?;
+    Err(e)
+}
+
+fn tables_of(fs: &Fs, namespace: &str) -> Result<Vec<TableName>> {
+    let catalogue = fs.tree.backend.catalogue()?;
+    Ok(catalogue.tables.keys().filter(|table| *table.namespace == *namespace).cloned().collect())
 }

@@ -1,7 +1,12 @@
 //! Extended attributes: `user.cellfs.ttl`, `.key`, `.timestamp`.
 
 use crate::fs::base::Fs;
+use crate::fs::kinds::history;
 use crate::fs::nodes::node::Node;
+use crate::fs::requests::writable;
+use crate::fs::session::commit;
+use crate::fs::session::told;
+use crate::fs::shown::kernel;
 use crate::model::{AttributeChange, Origin};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
@@ -29,122 +34,120 @@ pub enum SetXattr {
     Replace,
 }
 
-impl Fs {
-    /// The value of an attribute; `Unsupported` outside `user.` and `security.`.
-    pub fn getxattr(&self, ino: u64, name: &str) -> Result<Xattr> {
-        if name.starts_with("security.") {
-            return Ok(Xattr::Absent);
-        }
-        if !name.starts_with("user.") {
-            return Err(unsupported(name));
-        }
-        let node = self.node(ino)?;
-        let key = node.key();
-        if let (TTL, Some(ttl)) = (name, self.pending_ttl(&node, &key)?) {
-            return Ok(ttl.map_or(Xattr::Absent, |ms| Xattr::Value(ms.to_string().into_bytes())));
-        }
-        let cell = match name {
-            KEY => {
-                let key = key_of(&key.place).unwrap_or_else(|| name_of(&self.tree, &key));
-                return Ok(Xattr::Value(key));
-            }
-            TTL | TIMESTAMP if key.place.column().is_some() => self.current(&node, &mut node.state())?,
-            _ => None,
-        };
-        let number = cell.and_then(|cell| match name {
-            TTL => cell.tags.ttl_ms.map(|ms| ms.to_string()),
-            _ => Some(cell.timestamp.to_string()),
-        });
-        Ok(number.map_or(Xattr::Absent, |text| Xattr::Value(text.into_bytes())))
+/// The value of an attribute; `Unsupported` outside `user.` and `security.`.
+pub fn getxattr(fs: &Fs, ino: u64, name: &str) -> Result<Xattr> {
+    if name.starts_with("security.") {
+        return Ok(Xattr::Absent);
     }
-
-    /// Names, each ended by a NUL: only the TTL is listed, when it is set.
-    pub fn listxattr(&self, ino: u64) -> Result<Vec<u8>> {
-        Ok(match self.getxattr(ino, TTL)? {
-            Xattr::Value(_) => [TTL.as_bytes(), b"\0"].concat(),
-            Xattr::Absent => Vec::new(),
-        })
+    if !name.starts_with("user.") {
+        return Err(unsupported(name));
     }
-
-    /// Sets the cell's TTL, milliseconds as decimal text.
-    pub fn setxattr(&self, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
-        // A refusal names it.
-        self.node(ino)?;
-        if name != TTL {
-            return Err(unsupported(name));
-        }
-        match (mode, self.getxattr(ino, TTL)?) {
-            (SetXattr::Create, Xattr::Value(_)) => {
-                return Err(Error::new(ErrorKind::AlreadyExists, "the cell has a TTL already"));
-            }
-            (SetXattr::Replace, Xattr::Absent) => {
-                return Err(Error::new(ErrorKind::NoAttribute, "the cell has no TTL that could be replaced"));
-            }
-            _ => {}
-        }
-        let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
-        let text = format!("{TTL} is a number of milliseconds above 0");
-        let ttl = ttl.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
-        self.set_ttl(ino, Some(ttl))
+    let node = fs.node(ino)?;
+    let key = node.key();
+    if let (TTL, Some(ttl)) = (name, pending_ttl(fs, &node, &key)?) {
+        return Ok(ttl.map_or(Xattr::Absent, |ms| Xattr::Value(ms.to_string().into_bytes())));
     }
-
-    /// Removes the cell's TTL; false when there is none.
-    pub fn removexattr(&self, ino: u64, name: &str) -> Result<bool> {
-        if name != TTL || matches!(self.getxattr(ino, TTL)?, Xattr::Absent) {
-            return Ok(false);
+    let cell = match name {
+        KEY => {
+            let key = key_of(&key.place).unwrap_or_else(|| name_of(&fs.tree, &key));
+            return Ok(Xattr::Value(key));
         }
-        self.set_ttl(ino, None).map(|()| true)
+        TTL | TIMESTAMP if key.place.column().is_some() => told::current(fs, &node, &mut node.state())?,
+        _ => None,
+    };
+    let number = cell.and_then(|cell| match name {
+        TTL => cell.tags.ttl_ms.map(|ms| ms.to_string()),
+        _ => Some(cell.timestamp.to_string()),
+    });
+    Ok(number.map_or(Xattr::Absent, |text| Xattr::Value(text.into_bytes())))
+}
+
+/// Names, each ended by a NUL: only the TTL is listed, when it is set.
+pub fn listxattr(fs: &Fs, ino: u64) -> Result<Vec<u8>> {
+    Ok(match getxattr(fs, ino, TTL)? {
+        Xattr::Value(_) => [TTL.as_bytes(), b"\0"].concat(),
+        Xattr::Absent => Vec::new(),
+    })
+}
+
+/// Sets the cell's TTL, milliseconds as decimal text.
+pub fn setxattr(fs: &Fs, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
+    // A refusal names it.
+    fs.node(ino)?;
+    if name != TTL {
+        return Err(unsupported(name));
     }
-
-    fn set_ttl(&self, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
-        let node = self.node(ino)?;
-        let key = node.key();
-        self.check_writable(&key)?;
-        if self.set_pending_ttl(&node, &key, ttl_ms)? {
-            return Ok(());
+    match (mode, getxattr(fs, ino, TTL)?) {
+        (SetXattr::Create, Xattr::Value(_)) => {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the cell has a TTL already"));
         }
-        for file in self.handles.files().into_iter().filter(|file| file.node.ino == ino) {
-            self.commit(&file, &mut node.state())?;
+        (SetXattr::Replace, Xattr::Absent) => {
+            return Err(Error::new(ErrorKind::NoAttribute, "the cell has no TTL that could be replaced"));
         }
-        let mut state = node.state();
-        let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
-        let cell = self.current(&node, &mut state)?.ok_or_else(gone)?;
-        let change = AttributeChange { ttl_ms: Some(ttl_ms), ..AttributeChange::default() };
-        let done = self.set_version_attributes(&key, &cell, &change, Origin::default())?;
-        state.cell = Some(Box::new(done));
-        // The kernel keeps the name for as long as it was told before.
-        self.invalidate_name(&key);
-        Ok(())
+        _ => {}
     }
+    let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
+    let text = format!("{TTL} is a number of milliseconds above 0");
+    let ttl = ttl.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
+    set_ttl(fs, ino, Some(ttl))
+}
 
-    /// The TTL of what is not committed yet.
-    fn pending_ttl(&self, node: &Node, key: &NodeKey) -> Result<Option<Option<u64>>> {
-        if let Some(ttl) = node.state().session.as_ref().and_then(|session| session.ttl_ms) {
-            return Ok(Some(ttl));
-        }
-        match &key.place {
-            Place::Scratch(place) => Ok(Some(self.scratch.meta(place)?.and_then(|meta| meta.ttl_ms))),
-            _ => Ok(None),
+/// Removes the cell's TTL; false when there is none.
+pub fn removexattr(fs: &Fs, ino: u64, name: &str) -> Result<bool> {
+    if name != TTL || matches!(getxattr(fs, ino, TTL)?, Xattr::Absent) {
+        return Ok(false);
+    }
+    set_ttl(fs, ino, None).map(|()| true)
+}
+
+fn set_ttl(fs: &Fs, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
+    let node = fs.node(ino)?;
+    let key = node.key();
+    writable::check_writable(fs, &key)?;
+    if set_pending_ttl(fs, &node, &key, ttl_ms)? {
+        return Ok(());
+    }
+    for file in fs.handles.files().into_iter().filter(|file| file.node.ino == ino) {
+        commit::commit(fs, &file, &mut node.state())?;
+    }
+    let mut state = node.state();
+    let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
+    let cell = told::current(fs, &node, &mut state)?.ok_or_else(gone)?;
+    let change = AttributeChange { ttl_ms: Some(ttl_ms), ..AttributeChange::default() };
+    let done = history::set_version_attributes(fs, &key, &cell, &change, Origin::default())?;
+    state.cell = Some(Box::new(done));
+    // The kernel keeps the name for as long as it was told before.
+    kernel::invalidate_name(fs, &key);
+    Ok(())
+}
+
+/// The TTL of what is not committed yet.
+fn pending_ttl(fs: &Fs, node: &Node, key: &NodeKey) -> Result<Option<Option<u64>>> {
+    if let Some(ttl) = node.state().session.as_ref().and_then(|session| session.ttl_ms) {
+        return Ok(Some(ttl));
+    }
+    match &key.place {
+        Place::Scratch(place) => Ok(Some(fs.scratch.meta(place)?.and_then(|meta| meta.ttl_ms))),
+        _ => Ok(None),
+    }
+}
+
+/// In the history a TTL goes with the commit of the bytes that are being written; true if it does.
+fn set_pending_ttl(fs: &Fs, node: &Node, key: &NodeKey, ttl_ms: Option<u64>) -> Result<bool> {
+    if key.view != View::History {
+        return Ok(false);
+    }
+    let mut state = node.state();
+    let unlinked = state.unlinked;
+    if let Some(session) = &mut state.session {
+        session.ttl_ms = Some(ttl_ms);
+        if session.dirty_handles > 0 || unlinked {
+            return Ok(true);
         }
     }
-
-    /// In the history a TTL goes with the commit of the bytes that are being written; true if it does.
-    fn set_pending_ttl(&self, node: &Node, key: &NodeKey, ttl_ms: Option<u64>) -> Result<bool> {
-        if key.view != View::History {
-            return Ok(false);
-        }
-        let mut state = node.state();
-        let unlinked = state.unlinked;
-        if let Some(session) = &mut state.session {
-            session.ttl_ms = Some(ttl_ms);
-            if session.dirty_handles > 0 || unlinked {
-                return Ok(true);
-            }
-        }
-        match &key.place {
-            Place::Scratch(place) => self.scratch.change(place, |meta| meta.ttl_ms = ttl_ms).map(|()| true),
-            _ => Ok(false),
-        }
+    match &key.place {
+        Place::Scratch(place) => fs.scratch.change(place, |meta| meta.ttl_ms = ttl_ms).map(|()| true),
+        _ => Ok(false),
     }
 }
 

@@ -7,6 +7,8 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::{Beyond, Content, Session};
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::NodeState;
+use crate::fs::session::{load, write};
+use crate::fs::shown::{access, kernel};
 use crate::model::{
     Append, CellInfo, ColumnDelta, ColumnKey, Condition, FileChange, Mutated, Mutation, Origin, PutCell, RowMutations,
     Time, TimeRange,
@@ -17,111 +19,109 @@ use crate::{Error, ErrorKind, Result};
 /// Bytes of a longer value that are compared at once; a shorter one is answered whole.
 const PIECE: usize = 4 << 20;
 
-impl Fs {
-    /// Appends the session's bytes behind `from`; what the store had before them may be another's.
-    pub(in crate::fs) fn commit_append(
-        &self,
-        file: &Arc<FileHandle>,
-        state: &mut NodeState,
-        own: &mut FileState,
-        (column, time, from): (&ColumnKey, Time, u64),
-    ) -> Result<()> {
+/// Appends the session's bytes behind `from`; what the store had before them may be another's.
+pub fn commit_append(
+    fs: &Fs,
+    file: &Arc<FileHandle>,
+    state: &mut NodeState,
+    own: &mut FileState,
+    (column, time, from): (&ColumnKey, Time, u64),
+) -> Result<()> {
+    let session = state.session.as_mut().ok_or_else(no_session)?;
+    if session.content.is_drafted() {
+        return commit_long_append(fs, file, state, own, (column, time, from));
+    }
+    // Where another handle's commit took the bytes along, nothing is added: a close is a version all the same.
+    let done = fs.tree.backend.mutate(append(file, column, time, session, from)?, None)?;
+    let version = done.written.first().cloned().ok_or_else(unanswered)?;
+    if !is_content(fs, &done, &version, &mut session.content)? {
+        session.content = load::load(fs, &file.node.key().place, &version)?;
+        kernel::invalidate_inode(fs, file.node.ino);
+    }
+    own.committed = Some((version.timestamp, version.seq));
+    (session.appends, session.base) = (Some(session.content.len()), own.committed);
+    state.cell = Some(Box::new(version));
+    fs.tree.uncommitted.remove_cell(column);
+    Ok(())
+}
+
+/// As [`commit_append`], of a large value: put if the version is still the newest that the session began with,
+/// which costs what was appended; what another has made of it meanwhile gets these bytes behind it.
+fn commit_long_append(
+    fs: &Fs,
+    file: &Arc<FileHandle>,
+    state: &mut NodeState,
+    own: &mut FileState,
+    (column, time, mut from): (&ColumnKey, Time, u64),
+) -> Result<()> {
+    let key = file.node.key();
+    loop {
+        let newest = fs.tree.backend.newest(column, TimeRange::ALL)?;
+        let version = newest.as_ref().map(|cell| (cell.timestamp, cell.seq));
         let session = state.session.as_mut().ok_or_else(no_session)?;
-        if session.content.is_drafted() {
-            return self.commit_long_append(file, state, own, (column, time, from));
+        if version != session.base {
+            let other = newest.as_ref().map(|cell| load::load(fs, &key.place, cell)).transpose()?;
+            let mut content = other.unwrap_or_else(Content::empty);
+            let end = content.len();
+            load::beyond(fs, &key.place, |beyond| copy_behind(&mut session.content, from, &mut content, beyond))?;
+            (session.content, session.base, session.appends, from) = (content, version, Some(end), end);
+            kernel::invalidate_inode(fs, file.node.ino);
         }
-        // Where another handle's commit took the bytes along, nothing is added: a close is a version all the same.
-        let done = self.tree.backend.mutate(append(file, column, time, session, from)?, None)?;
-        let version = done.written.first().cloned().ok_or_else(unanswered)?;
-        if !self.is_content(&done, &version, &mut session.content)? {
-            session.content = self.load(&file.node.key().place, &version)?;
-            self.invalidate_inode(file.node.ino);
+        let condition =
+            Condition::Newest { family: column.family.clone(), qualifier: column.qualifier.clone(), version };
+        let put = put_of_append(fs, (column, time), &key, session, newest.as_ref())?;
+        let mutations = of_one(file, column, Mutation::Put(vec![put]));
+        let done = fs.tree.backend.mutate(mutations, Some(condition))?;
+        if !done.applied {
+            continue;
         }
+        let version = done.written.into_iter().next().ok_or_else(unanswered)?;
         own.committed = Some((version.timestamp, version.seq));
         (session.appends, session.base) = (Some(session.content.len()), own.committed);
         state.cell = Some(Box::new(version));
-        self.tree.uncommitted.remove_cell(column);
-        Ok(())
+        fs.tree.uncommitted.remove_cell(column);
+        return Ok(());
     }
+}
 
-    /// As [`Fs::commit_append`], of a large value: put if the version is still the newest that the session began with,
-    /// which costs what was appended; what another has made of it meanwhile gets these bytes behind it.
-    fn commit_long_append(
-        &self,
-        file: &Arc<FileHandle>,
-        state: &mut NodeState,
-        own: &mut FileState,
-        (column, time, mut from): (&ColumnKey, Time, u64),
-    ) -> Result<()> {
-        let key = file.node.key();
-        loop {
-            let newest = self.tree.backend.newest(column, TimeRange::ALL)?;
-            let version = newest.as_ref().map(|cell| (cell.timestamp, cell.seq));
-            let session = state.session.as_mut().ok_or_else(no_session)?;
-            if version != session.base {
-                let other = newest.as_ref().map(|cell| self.load(&key.place, cell)).transpose()?;
-                let mut content = other.unwrap_or_else(Content::empty);
-                let end = content.len();
-                self.beyond(&key.place, |beyond| copy_behind(&mut session.content, from, &mut content, beyond))?;
-                (session.content, session.base, session.appends, from) = (content, version, Some(end), end);
-                self.invalidate_inode(file.node.ino);
-            }
-            let condition =
-                Condition::Newest { family: column.family.clone(), qualifier: column.qualifier.clone(), version };
-            let put = self.put_of_append((column, time), &key, session, newest.as_ref())?;
-            let mutations = of_one(file, column, Mutation::Put(vec![put]));
-            let done = self.tree.backend.mutate(mutations, Some(condition))?;
-            if !done.applied {
-                continue;
-            }
-            let version = done.written.into_iter().next().ok_or_else(unanswered)?;
-            own.committed = Some((version.timestamp, version.seq));
-            (session.appends, session.base) = (Some(session.content.len()), own.committed);
-            state.cell = Some(Box::new(version));
-            self.tree.uncommitted.remove_cell(column);
-            return Ok(());
-        }
+/// What an Append makes of a version, as a Put.
+fn put_of_append(
+    fs: &Fs,
+    (column, time): (&ColumnKey, Time),
+    key: &NodeKey,
+    session: &mut Session,
+    before: Option<&CellInfo>,
+) -> Result<PutCell> {
+    let tags = before.map(|cell| cell.tags.clone()).unwrap_or_default();
+    let mtime = session.file.mtime.or_else(|| write::time_beside(time, session));
+    Ok(PutCell {
+        family: column.family.clone(),
+        qualifier: column.qualifier.clone(),
+        time,
+        ttl_ms: session.ttl_ms.unwrap_or(tags.ttl_ms),
+        file: access::next_attributes(fs, key, &tags.file, session.file).with(&FileChange::of_time(mtime)),
+        value: session.content.value()?,
+        ended_at: None,
+    })
+}
+
+/// Whether the store has what the mount shows.
+fn is_content(fs: &Fs, done: &Mutated, version: &CellInfo, content: &mut Content) -> Result<bool> {
+    if version.len() != content.len() {
+        return Ok(false);
     }
-
-    /// What an Append makes of a version, as a Put.
-    fn put_of_append(
-        &self,
-        (column, time): (&ColumnKey, Time),
-        key: &NodeKey,
-        session: &mut Session,
-        before: Option<&CellInfo>,
-    ) -> Result<PutCell> {
-        let tags = before.map(|cell| cell.tags.clone()).unwrap_or_default();
-        let mtime = session.file.mtime.or_else(|| crate::fs::session::write::time_beside(time, session));
-        Ok(PutCell {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            time,
-            ttl_ms: session.ttl_ms.unwrap_or(tags.ttl_ms),
-            file: self.next_attributes(key, &tags.file, session.file).with(&FileChange::of_time(mtime)),
-            value: session.content.value()?,
-            ended_at: None,
-        })
+    if let Some(stored) = done.results.first() {
+        return Ok(content.read(0, stored.value.len())? == stored.value);
     }
-
-    /// Whether the store has what the mount shows.
-    fn is_content(&self, done: &Mutated, version: &CellInfo, content: &mut Content) -> Result<bool> {
-        if version.len() != content.len() {
+    let mut offset = 0;
+    while offset < content.len() {
+        let piece = fs.tree.backend.read_value(version, offset, PIECE)?;
+        if piece.is_empty() || content.read(offset, piece.len())? != piece {
             return Ok(false);
         }
-        if let Some(stored) = done.results.first() {
-            return Ok(content.read(0, stored.value.len())? == stored.value);
-        }
-        let mut offset = 0;
-        while offset < content.len() {
-            let piece = self.tree.backend.read_value(version, offset, PIECE)?;
-            if piece.is_empty() || content.read(offset, piece.len())? != piece {
-                return Ok(false);
-            }
-            offset += piece.len() as u64;
-        }
-        Ok(true)
+        offset += piece.len() as u64;
     }
+    Ok(true)
 }
 
 fn no_session() -> Error {
@@ -157,7 +157,7 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &mut Sessi
     let len = usize::try_from(session.content.len() - from).unwrap_or(usize::MAX);
     let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
     let delta = session.content.read(from, len)?;
-    let mtime = session.file.mtime.or_else(|| crate::fs::session::write::time_beside(time, session));
+    let mtime = session.file.mtime.or_else(|| write::time_beside(time, session));
     let change = FileChange { mtime, ..session.file };
     let append = Append {
         columns: vec![ColumnDelta { family, qualifier, delta }],

@@ -9,7 +9,10 @@ use crate::fs::bytes::content::Session;
 use crate::fs::bytes::scratch::Meta;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::requests::writable;
+use crate::fs::session::append;
 use crate::fs::session::write::time_beside;
+use crate::fs::shown::{access, kernel};
 use crate::model::{
     CellInfo, ColumnKey, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations, SeqNo, Time,
     Timestamp,
@@ -29,161 +32,140 @@ struct Target {
     ended_at: Option<Timestamp>,
 }
 
-impl Fs {
-    /// Puts the session's bytes as one version if the handle has anything to commit.
-    pub(in crate::fs) fn commit(&self, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
-        let mut own = file.state.lock();
-        if !(own.written || own.emptied) {
-            return Ok(());
-        }
-        own.check_failed()?;
-        if !state.unlinked {
-            self.commit_session(file, state, &mut own)?;
-        }
-        (own.written, own.emptied, own.refused) = (false, false, None);
-        if let Some(session) = &mut state.session {
-            session.dirty_handles = session.dirty_handles.saturating_sub(1);
-        }
-        state.end_idle_session();
-        Ok(())
+/// Puts the session's bytes as one version if the handle has anything to commit.
+pub fn commit(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
+    let mut own = file.state.lock();
+    if !(own.written || own.emptied) {
+        return Ok(());
     }
-
-    fn commit_session(&self, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {
-        let no_session = || Error::new(ErrorKind::Io, "a written file has no session");
-        let session = state.session.as_ref().ok_or_else(no_session)?;
-        let key = file.node.key();
-        if let Place::Scratch(place) = &key.place {
-            return self.scratch.write(place, &session.content, &self.scratch_meta(Some(session)));
-        }
-        let target = self.commit_target(file, own.committed, session)?;
-        if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
-            return self.commit_append(file, state, own, (column, target.time, from));
-        }
-        // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
-        let same = own.committed.is_some() || matches!(target.time, Time::At(_));
-        let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
-        let mtime = session.file.mtime.or_else(|| time_beside(target.time, session));
-        let (ttl_ms, kept) = (session.ttl_ms.unwrap_or(kept), self.attributes_of_commit(&key, state, session));
-        let put = PutCell {
-            family: target.column.family.clone(),
-            qualifier: target.column.qualifier.clone(),
-            time: target.time,
-            value: state.session.as_mut().ok_or_else(no_session)?.content.value()?,
-            ttl_ms,
-            file: kept.with(&FileChange::of_time(mtime)),
-            ended_at: target.ended_at,
-        };
-        let mutation = if self.restores(&key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
-        let version = self.write_version(&target.column, mutation, Origin(file.node.ino))?;
-        own.committed = Some((version.timestamp, version.seq));
-        if let Some(session) = &mut state.session {
-            (session.appends, session.base) = (Some(session.content.len()), own.committed);
-        }
-        state.cell = Some(Box::new(version));
-        self.tree.uncommitted.remove_cell(&target.column);
-        Ok(())
+    own.check_failed()?;
+    if !state.unlinked {
+        commit_session(fs, file, state, &mut own)?;
     }
-
-    fn commit_target(
-        &self,
-        file: &FileHandle,
-        committed: Option<(Timestamp, SeqNo)>,
-        session: &Session,
-    ) -> Result<Target> {
-        let (column, time, ended_at) = match (file.node.key().place, committed) {
-            (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
-            (Place::Cell(column), None) => (column, Time::AfterNewestSince(session.changed_at.into()), None),
-            (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
-            (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
-            _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
-        };
-        Ok(Target { column, time, ended_at })
+    (own.written, own.emptied, own.refused) = (false, false, None);
+    if let Some(session) = &mut state.session {
+        session.dirty_handles = session.dirty_handles.saturating_sub(1);
     }
+    state.end_idle_session();
+    Ok(())
+}
 
-    /// What is noted of a scratch file, from its session if it has one.
-    pub(in crate::fs) fn scratch_meta(&self, session: Option<&Session>) -> Meta {
-        let file = session.map(|session| session.file).unwrap_or_default();
-        let changed_at = session.map_or_else(|| self.now(), |session| session.changed_at);
-        let file = FileChange::of_time(Some(changed_at)).and(file);
-        Meta { len: 0, file, ttl_ms: session.and_then(|session| session.ttl_ms).flatten() }
+fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {
+    let no_session = || Error::new(ErrorKind::Io, "a written file has no session");
+    let session = state.session.as_ref().ok_or_else(no_session)?;
+    let key = file.node.key();
+    if let Place::Scratch(place) = &key.place {
+        return fs.scratch.write(place, &session.content, &scratch_meta(fs, Some(session)));
     }
-
-    /// One Put of one cell; the version that it became.
-    pub(in crate::fs) fn put(&self, column: &ColumnKey, put: PutCell, origin: Origin) -> Result<CellInfo> {
-        self.write_version(column, Mutation::Put(vec![put]), origin)
+    let target = commit_target(file, own.committed, session)?;
+    if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
+        return append::commit_append(fs, file, state, own, (column, target.time, from));
     }
-
-    /// As [`Fs::put`], for a mutation of one cell.
-    pub(in crate::fs) fn write_version(
-        &self,
-        column: &ColumnKey,
-        mutation: Mutation,
-        origin: Origin,
-    ) -> Result<CellInfo> {
-        let mutations = RowMutations {
-            table: column.table.clone(),
-            row: column.row.clone(),
-            mutations: vec![mutation],
-            durability: None,
-            origin,
-        };
-        let done = self.tree.backend.mutate(mutations, None)?;
-        done.written
-            .into_iter()
-            .next()
-            .ok_or_else(|| Error::new(ErrorKind::Io, "a put was answered without its version"))
+    // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
+    let same = own.committed.is_some() || matches!(target.time, Time::At(_));
+    let kept = state.cell.as_ref().filter(|_| same).and_then(|cell| cell.tags.ttl_ms);
+    let mtime = session.file.mtime.or_else(|| time_beside(target.time, session));
+    let (ttl_ms, kept) = (session.ttl_ms.unwrap_or(kept), access::attributes_of_commit(fs, &key, state, session));
+    let put = PutCell {
+        family: target.column.family.clone(),
+        qualifier: target.column.qualifier.clone(),
+        time: target.time,
+        value: state.session.as_mut().ok_or_else(no_session)?.content.value()?,
+        ttl_ms,
+        file: kept.with(&FileChange::of_time(mtime)),
+        ended_at: target.ended_at,
+    };
+    let mutation =
+        if writable::restores(fs, &key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
+    let version = write_version(fs, &target.column, mutation, Origin(file.node.ino))?;
+    own.committed = Some((version.timestamp, version.seq));
+    if let Some(session) = &mut state.session {
+        (session.appends, session.base) = (Some(session.content.len()), own.committed);
     }
+    state.cell = Some(Box::new(version));
+    fs.tree.uncommitted.remove_cell(&target.column);
+    Ok(())
+}
 
-    /// The last commit of a handle: what it refuses has nobody left to commit it.
-    pub(in crate::fs) fn commit_last(&self, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
-        let done = self.commit(file, state);
-        if done.is_err()
-            && let Some(session) = &mut state.session
-        {
-            session.dirty_handles = session.dirty_handles.saturating_sub(1);
-        }
-        state.end_idle_session();
-        done
+fn commit_target(file: &FileHandle, committed: Option<(Timestamp, SeqNo)>, session: &Session) -> Result<Target> {
+    let (column, time, ended_at) = match (file.node.key().place, committed) {
+        (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
+        (Place::Cell(column), None) => (column, Time::AfterNewestSince(session.changed_at.into()), None),
+        (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
+        (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
+        _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
+    };
+    Ok(Target { column, time, ended_at })
+}
+
+/// What is noted of a scratch file, from its session if it has one.
+pub fn scratch_meta(fs: &Fs, session: Option<&Session>) -> Meta {
+    let file = session.map(|session| session.file).unwrap_or_default();
+    let changed_at = session.map_or_else(|| fs.now(), |session| session.changed_at);
+    let file = FileChange::of_time(Some(changed_at)).and(file);
+    Meta { len: 0, file, ttl_ms: session.and_then(|session| session.ttl_ms).flatten() }
+}
+
+/// One Put of one cell; the version that it became.
+pub fn put(fs: &Fs, column: &ColumnKey, put: PutCell, origin: Origin) -> Result<CellInfo> {
+    write_version(fs, column, Mutation::Put(vec![put]), origin)
+}
+
+/// As [`put`], for a mutation of one cell.
+pub fn write_version(fs: &Fs, column: &ColumnKey, mutation: Mutation, origin: Origin) -> Result<CellInfo> {
+    let mutations = RowMutations {
+        table: column.table.clone(),
+        row: column.row.clone(),
+        mutations: vec![mutation],
+        durability: None,
+        origin,
+    };
+    let done = fs.tree.backend.mutate(mutations, None)?;
+    done.written.into_iter().next().ok_or_else(|| Error::new(ErrorKind::Io, "a put was answered without its version"))
+}
+
+/// The last commit of a handle: what it refuses has nobody left to commit it.
+pub fn commit_last(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
+    let done = commit(fs, file, state);
+    if done.is_err()
+        && let Some(session) = &mut state.session
+    {
+        session.dirty_handles = session.dirty_handles.saturating_sub(1);
     }
+    state.end_idle_session();
+    done
+}
 
-    /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
-    pub(in crate::fs) fn show_what_is_stored(&self, node: &Arc<Node>, refused: ErrorKind) {
-        let key = node.key();
-        let mut state = node.state();
-        if state.session.is_some() || state.unlinked {
-            return;
-        }
-        if let (None, Place::Cell(column)) = (&state.cell, &key.place) {
-            (state.unlinked, state.refused) = (true, Some(refused));
-            self.tree.uncommitted.remove_cell(column);
-            drop(state);
-            self.nodes.detach(node);
-            self.invalidate_name(&key);
-        } else {
-            self.invalidate_inode(node.ino);
-        }
+/// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.
+pub fn show_what_is_stored(fs: &Fs, node: &Arc<Node>, refused: ErrorKind) {
+    let key = node.key();
+    let mut state = node.state();
+    if state.session.is_some() || state.unlinked {
+        return;
     }
-
-    pub(in crate::fs) fn delete(
-        &self,
-        column: &ColumnKey,
-        kind: DeleteKind,
-        time: Time,
-        erases: bool,
-        origin: u64,
-    ) -> Result<()> {
-        let mutations = RowMutations {
-            table: column.table.clone(),
-            row: column.row.clone(),
-            mutations: vec![Mutation::Delete(vec![DeleteMarker { kind, time, erases }])],
-            durability: None,
-            origin: Origin(origin),
-        };
-        self.tree.backend.mutate(mutations, None).map(|_| ())
+    if let (None, Place::Cell(column)) = (&state.cell, &key.place) {
+        (state.unlinked, state.refused) = (true, Some(refused));
+        fs.tree.uncommitted.remove_cell(column);
+        drop(state);
+        fs.nodes.detach(node);
+        kernel::invalidate_name(fs, &key);
+    } else {
+        kernel::invalidate_inode(fs, node.ino);
     }
 }
 
+pub fn delete(fs: &Fs, column: &ColumnKey, kind: DeleteKind, time: Time, erases: bool, origin: u64) -> Result<()> {
+    let mutations = RowMutations {
+        table: column.table.clone(),
+        row: column.row.clone(),
+        mutations: vec![Mutation::Delete(vec![DeleteMarker { kind, time, erases }])],
+        durability: None,
+        origin: Origin(origin),
+    };
+    fs.tree.backend.mutate(mutations, None).map(|_| ())
+}
+
 /// What is told of a handle whose close was refused.
-pub(in crate::fs) fn not_stored(refused: ErrorKind) -> Error {
+pub fn not_stored(refused: ErrorKind) -> Error {
     Error::new(refused, CLOSE_REFUSED)
 }

@@ -11,37 +11,35 @@ const COPY_PIECE: usize = 1 << 20;
 /// Of a longer version a session begins as a draft, if the backend makes one.
 const DRAFTED: u64 = 16 << 10;
 
-impl Fs {
-    /// The bytes of a version, to be changed: a large one stays where it is.
-    pub(in crate::fs) fn load(&self, place: &Place, cell: &CellInfo) -> Result<Content> {
-        if cell.len() > DRAFTED
-            && let Some(column) = place.column()
-            && let Some(draft) = self.tree.backend.draft(&column.table, &column.family, Some(cell))?
-        {
-            return Ok(Content::Drafted(draft));
-        }
-        if cell.len() <= MEMORY_MAX {
-            return Ok(Content::of(self.tree.backend.read_value(cell, 0, cell.len() as usize)?));
-        }
-        let beyond = Beyond::spilled(&self.options.spill_dir);
-        let (mut content, mut offset) = (Content::of_len(cell.len(), &beyond)?, 0);
-        while offset < cell.len() {
-            let piece = self.tree.backend.read_value(cell, offset, COPY_PIECE)?;
-            if piece.is_empty() {
-                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
-            }
-            content.write(offset, &piece, &beyond)?;
-            offset += piece.len() as u64;
-        }
-        Ok(content)
+/// The bytes of a version, to be changed: a large one stays where it is.
+pub fn load(fs: &Fs, place: &Place, cell: &CellInfo) -> Result<Content> {
+    if cell.len() > DRAFTED
+        && let Some(column) = place.column()
+        && let Some(draft) = fs.tree.backend.draft(&column.table, &column.family, Some(cell))?
+    {
+        return Ok(Content::Drafted(draft));
     }
+    if cell.len() <= MEMORY_MAX {
+        return Ok(Content::of(fs.tree.backend.read_value(cell, 0, cell.len() as usize)?));
+    }
+    let beyond = Beyond::spilled(&fs.options.spill_dir);
+    let (mut content, mut offset) = (Content::of_len(cell.len(), &beyond)?, 0);
+    while offset < cell.len() {
+        let piece = fs.tree.backend.read_value(cell, offset, COPY_PIECE)?;
+        if piece.is_empty() {
+            return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
+        }
+        content.write(offset, &piece, &beyond)?;
+        offset += piece.len() as u64;
+    }
+    Ok(content)
+}
 
-    /// Tells `write` where bytes of a file go that are too many for memory.
-    pub(in crate::fs) fn beyond<T>(&self, place: &Place, write: impl FnOnce(&Beyond<'_>) -> Result<T>) -> Result<T> {
-        let draft = || match place.column() {
-            Some(column) => self.tree.backend.draft(&column.table, &column.family, None),
-            None => Ok(None),
-        };
-        write(&Beyond { draft: &draft, spill_dir: &self.options.spill_dir })
-    }
+/// Tells `write` where bytes of a file go that are too many for memory.
+pub fn beyond<T>(fs: &Fs, place: &Place, write: impl FnOnce(&Beyond<'_>) -> Result<T>) -> Result<T> {
+    let draft = || match place.column() {
+        Some(column) => fs.tree.backend.draft(&column.table, &column.family, None),
+        None => Ok(None),
+    };
+    write(&Beyond { draft: &draft, spill_dir: &fs.options.spill_dir })
 }

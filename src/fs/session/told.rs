@@ -15,6 +15,8 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::session::load;
+use crate::fs::shown::{attr, expiry, known};
 use crate::model::CellInfo;
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
@@ -26,99 +28,92 @@ const RECENT_MS: u64 = 1000;
 /// that is old already. Short, as few threads answer all opens; most notices are taken within microseconds.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-impl Fs {
-    /// Returns when the kernel knows of what was changed before.
-    pub(in crate::fs) fn settle_for_open(&self) {
-        self.invalidations.settle(PATIENCE);
-    }
+/// Returns when the kernel knows of what was changed before.
+pub fn settle_for_open(fs: &Fs) {
+    fs.invalidations.settle(PATIENCE);
+}
 
-    /// Whether a file that is only to be read is opened without pages.
-    pub(in crate::fs) fn is_read_past_pages(&self, node: &Node) -> bool {
-        let now = self.tree.backend.now();
-        node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
-    }
+/// Whether a file that is only to be read is opened without pages.
+pub fn is_read_past_pages(fs: &Fs, node: &Node) -> bool {
+    let now = fs.tree.backend.now();
+    node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
+}
 
-    /// The version that a read of this handle at `offset` gives.
-    pub(in crate::fs) fn version_to_read(
-        &self,
-        file: &FileHandle,
-        offset: u64,
-        state: &mut NodeState,
-    ) -> Result<Option<CellInfo>> {
-        if !file.is_direct || state.unlinked {
-            return self.told(&file.node, state);
-        }
-        let mut own = file.state.lock();
-        if offset == 0 || own.passes.is_none() {
-            // What the kernel was told stays noted: others read through its pages.
-            own.passes = match self.facts(&file.node.key())? {
-                Some(Facts::Cell(cell)) => Some(Box::new(cell)),
-                _ => None,
-            };
-        }
-        let Some(cell) = own.passes.as_deref().cloned() else { return self.told(&file.node, state) };
-        if offset >= cell.len() {
-            own.passes = None;
-        }
-        Ok(Some(cell))
+/// The version that a read of this handle at `offset` gives.
+pub fn version_to_read(fs: &Fs, file: &FileHandle, offset: u64, state: &mut NodeState) -> Result<Option<CellInfo>> {
+    if !file.is_direct || state.unlinked {
+        return told(fs, &file.node, state);
     }
-
-    /// The version whose size the kernel was told of last, while it has not expired.
-    pub(in crate::fs) fn told(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
-        match state.cell.as_deref() {
-            Some(cell) if self.is_fresh(cell) => Ok(Some(cell.clone())),
-            _ => self.current(node, state),
-        }
-    }
-
-    /// How long the last answer about a cell is to be believed still, where asking again means to ask a server: the kernel
-    /// asks after each read, for the sake of the access time.
-    pub(in crate::fs) fn believed(&self, node: &Node, key: &NodeKey, state: &NodeState) -> Option<Duration> {
-        let asks_server = !self.tree.backend.is_prompt() && matches!(key.place, Place::Cell(_)) && key.is_present();
-        let known = state.cell.as_deref().filter(|cell| asks_server && self.is_fresh(cell));
-        let age = known.and_then(|_| node.told_ms_ago(self.tree.backend.now()))?;
-        let left = self.options.cache_time.checked_sub(Duration::from_millis(age)).filter(|left| !left.is_zero())?;
-        Some(left.min(self.ttl(key, state)))
-    }
-
-    /// The version that is there now: the known one while it has not expired and nothing has changed, else the store's.
-    pub(in crate::fs) fn current(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
-        let stale = node.take_stale();
-        let known = !stale && state.cell.as_deref().is_some_and(|cell| self.is_fresh(cell));
-        if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
-            return Ok(state.cell.as_deref().cloned());
-        }
-        let last = state.cell.take();
-        state.cell = match self.facts(&node.key())? {
+    let mut own = file.state.lock();
+    if offset == 0 || own.passes.is_none() {
+        // What the kernel was told stays noted: others read through its pages.
+        own.passes = match known::facts(fs, &file.node.key())? {
             Some(Facts::Cell(cell)) => Some(Box::new(cell)),
             _ => None,
         };
-        if let (None, Some(last)) = (&state.cell, last) {
-            self.outlive(node, state, &last)?;
-        }
-        Ok(state.cell.as_deref().cloned())
     }
-
-    /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
-    /// the bytes move into the session, and nothing is committed any more.
-    fn outlive(&self, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
-        if node.opens() == 0 || state.session.is_some() {
-            return Ok(());
-        }
-        state.session = Some(Box::new(Session::new(self.load(&node.key().place, last)?, last.mtime())));
-        state.unlinked = true;
-        self.nodes.detach(node);
-        Ok(())
+    let Some(cell) = own.passes.as_deref().cloned() else { return told(fs, &file.node, state) };
+    if offset >= cell.len() {
+        own.passes = None;
     }
+    Ok(Some(cell))
+}
 
-    /// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
-    pub(in crate::fs) fn look_again(&self, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
-        node.mark_stale();
-        self.current(node, state)?.ok_or_else(gone)
+/// The version whose size the kernel was told of last, while it has not expired.
+pub fn told(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+    match state.cell.as_deref() {
+        Some(cell) if expiry::is_fresh(fs, cell) => Ok(Some(cell.clone())),
+        _ => current(fs, node, state),
     }
 }
 
+/// How long the last answer about a cell is to be believed still, where asking again means to ask a server: the kernel
+/// asks after each read, for the sake of the access time.
+pub fn believed(fs: &Fs, node: &Node, key: &NodeKey, state: &NodeState) -> Option<Duration> {
+    let asks_server = !fs.tree.backend.is_prompt() && matches!(key.place, Place::Cell(_)) && key.is_present();
+    let known = state.cell.as_deref().filter(|cell| asks_server && expiry::is_fresh(fs, cell));
+    let age = known.and_then(|_| node.told_ms_ago(fs.tree.backend.now()))?;
+    let left = fs.options.cache_time.checked_sub(Duration::from_millis(age)).filter(|left| !left.is_zero())?;
+    Some(left.min(attr::ttl(fs, key, state)))
+}
+
+/// The version that is there now: the known one while it has not expired and nothing has changed, else the store's.
+pub fn current(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<CellInfo>> {
+    let stale = node.take_stale();
+    let known = !stale && state.cell.as_deref().is_some_and(|cell| expiry::is_fresh(fs, cell));
+    if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
+        return Ok(state.cell.as_deref().cloned());
+    }
+    let last = state.cell.take();
+    state.cell = match known::facts(fs, &node.key())? {
+        Some(Facts::Cell(cell)) => Some(Box::new(cell)),
+        _ => None,
+    };
+    if let (None, Some(last)) = (&state.cell, last) {
+        outlive(fs, node, state, &last)?;
+    }
+    Ok(state.cell.as_deref().cloned())
+}
+
+/// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
+/// the bytes move into the session, and nothing is committed any more.
+fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
+    if node.opens() == 0 || state.session.is_some() {
+        return Ok(());
+    }
+    state.session = Some(Box::new(Session::new(load::load(fs, &node.key().place, last)?, last.mtime())));
+    state.unlinked = true;
+    fs.nodes.detach(node);
+    Ok(())
+}
+
+/// A cell that was looked up long ago, whose value has moved since to where nobody remembers.
+pub fn look_again(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<CellInfo> {
+    node.mark_stale();
+    current(fs, node, state)?.ok_or_else(gone)
+}
+
 /// What a handle is told whose cell somebody has removed.
-pub(in crate::fs) fn gone() -> Error {
+pub fn gone() -> Error {
     Error::new(ErrorKind::NotFound, "the cell is not there any more; open it again")
 }

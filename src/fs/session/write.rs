@@ -7,48 +7,47 @@ use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::told::gone;
+use crate::fs::session::{load, told};
 use crate::model::{FileTime, Time};
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
 
-impl Fs {
-    /// The node's write session, begun with the bytes of the current version.
-    pub(in crate::fs) fn session<'a>(&self, node: &Arc<Node>, state: &'a mut NodeState) -> Result<&'a mut Session> {
-        if let (Place::Scratch(place), None) = (&node.key().place, &state.session)
-            && let Some((meta, content)) = self.scratch.read(place)?
-        {
-            let ttl_ms = Some(meta.ttl_ms);
-            let session = Session { file: meta.file, ttl_ms, ..Session::new(content, meta.mtime()) };
+/// The node's write session, begun with the bytes of the current version.
+pub fn session<'a>(fs: &Fs, node: &Arc<Node>, state: &'a mut NodeState) -> Result<&'a mut Session> {
+    if let (Place::Scratch(place), None) = (&node.key().place, &state.session)
+        && let Some((meta, content)) = fs.scratch.read(place)?
+    {
+        let ttl_ms = Some(meta.ttl_ms);
+        let session = Session { file: meta.file, ttl_ms, ..Session::new(content, meta.mtime()) };
+        state.session = Some(Box::new(session));
+    }
+    if state.session.is_none() {
+        let (cell, refused) = (told::current(fs, node, state)?, state.refused);
+        if state.session.is_none() {
+            let mut cell = cell.ok_or_else(|| refused.map_or_else(gone, never_stored))?;
+            let place = node.key().place;
+            let mut loaded = load::load(fs, &place, &cell);
+            if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
+                cell = told::look_again(fs, node, state)?;
+                loaded = load::load(fs, &place, &cell);
+            }
+            let (content, changed_at) = (loaded?, cell.mtime());
+            let (appends, base) = (Some(content.len()), Some((cell.timestamp, cell.seq)));
+            let session = Session { appends, base, ..Session::new(content, changed_at) };
             state.session = Some(Box::new(session));
         }
-        if state.session.is_none() {
-            let (cell, refused) = (self.current(node, state)?, state.refused);
-            if state.session.is_none() {
-                let mut cell = cell.ok_or_else(|| refused.map_or_else(gone, never_stored))?;
-                let place = node.key().place;
-                let mut loaded = self.load(&place, &cell);
-                if loaded.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound) {
-                    cell = self.look_again(node, state)?;
-                    loaded = self.load(&place, &cell);
-                }
-                let (content, changed_at) = (loaded?, cell.mtime());
-                let (appends, base) = (Some(content.len()), Some((cell.timestamp, cell.seq)));
-                let session = Session { appends, base, ..Session::new(content, changed_at) };
-                state.session = Some(Box::new(session));
-            }
-        }
-        state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
     }
+    state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
+}
 
-    /// The handle has something to commit from now on.
-    pub(in crate::fs) fn mark_written(&self, session: &mut Session, file: &FileHandle) {
-        let mut own = file.state.lock();
-        if !own.written && !own.emptied {
-            session.dirty_handles += 1;
-        }
-        own.written = true;
-        own.refused = None;
+/// The handle has something to commit from now on.
+pub fn mark_written(session: &mut Session, file: &FileHandle) {
+    let mut own = file.state.lock();
+    if !own.written && !own.emptied {
+        session.dirty_handles += 1;
     }
+    own.written = true;
+    own.refused = None;
 }
 
 /// Who else has a file open whose maker was refused.
@@ -57,7 +56,7 @@ fn never_stored(refused: ErrorKind) -> Error {
 }
 
 /// The mtime of a commit that keeps the timestamp of the one before.
-pub(in crate::fs) fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
+pub fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
     match time {
         Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
             Some(session.changed_at)

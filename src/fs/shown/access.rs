@@ -25,97 +25,85 @@ pub(in crate::fs) struct Access {
     pub gid: u32,
 }
 
-impl Fs {
-    /// What a node has of which nothing is kept.
-    fn access_by_options(&self, key: &NodeKey) -> Access {
-        let (uid, gid) = (self.options.uid, self.options.gid);
-        let mode = if key.place.is_dir() { 0o777 & !self.options.dir_mask } else { 0o666 & !self.options.file_mask };
-        Access { mode, uid, gid }
-    }
+/// What a node has of which nothing is kept.
+fn access_by_options(fs: &Fs, key: &NodeKey) -> Access {
+    let (uid, gid) = (fs.options.uid, fs.options.gid);
+    let mode = if key.place.is_dir() { 0o777 & !fs.options.dir_mask } else { 0o666 & !fs.options.file_mask };
+    Access { mode, uid, gid }
+}
 
-    pub(in crate::fs) fn access_of(&self, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
-        let base = self.access_by_options(key);
-        let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
-                || matches!(key.view, View::At(_))
-                || key.asked.is_some()
-                || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Changes(_) | Place::Exports(_) | Place::Export(..))
-                // What a backup copies has the modes that it is to have again.
-                || key.snapshot.is_some() && key.view != View::History;
-        let kept = match facts {
-            _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => self.modes.get(key).into(),
-            _ if key.place.is_dir() => state.times().access.into(),
-            Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
-            _ => self.kept(state),
-        };
-        let mode = kept.mode().unwrap_or(base.mode);
-        Access {
-            mode: match &key.place {
-                // It gives nothing, and whoever writes to it changes any row.
-                Place::Import(..) => mode & 0o200,
-                Place::Imports(_) => mode & !0o222,
-                _ if read_only => mode & !0o222 & open_to(key),
-                _ => mode,
-            },
-            uid: kept.uid().unwrap_or(base.uid),
-            gid: kept.gid().unwrap_or(base.gid),
-        }
+pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Access {
+    let base = access_by_options(fs, key);
+    let read_only = matches!(key.place, Place::Info(_) | Place::InfoOf(_) | Place::TableInfo(..) | Place::FamilyComplete(..))
+            || matches!(key.view, View::At(_))
+            || key.asked.is_some()
+            || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Changes(_) | Place::Exports(_) | Place::Export(..))
+            // What a backup copies has the modes that it is to have again.
+            || key.snapshot.is_some() && key.view != View::History;
+    let kept = match facts {
+        _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => fs.modes.get(key).into(),
+        _ if key.place.is_dir() => state.times().access.into(),
+        Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
+        _ => kept(state),
+    };
+    let mode = kept.mode().unwrap_or(base.mode);
+    Access {
+        mode: match &key.place {
+            // It gives nothing, and whoever writes to it changes any row.
+            Place::Import(..) => mode & 0o200,
+            Place::Imports(_) => mode & !0o222,
+            _ if read_only => mode & !0o222 & open_to(key),
+            _ => mode,
+        },
+        uid: kept.uid().unwrap_or(base.uid),
+        gid: kept.gid().unwrap_or(base.gid),
     }
+}
 
-    /// What is kept of the version that reads see, with what goes with the next commit.
-    fn kept(&self, state: &NodeState) -> FileAttributes {
-        let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
-        match &state.session {
-            Some(session) => stored.with(&session.file),
-            None => stored,
-        }
+/// What is kept of the version that reads see, with what goes with the next commit.
+fn kept(state: &NodeState) -> FileAttributes {
+    let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
+    match &state.session {
+        Some(session) => stored.with(&session.file),
+        None => stored,
     }
+}
 
-    /// What the next version of a file keeps: of the version before what is not about its bytes, then what was
-    /// set since. What the options say anyway is not kept unless something else was.
-    pub(in crate::fs) fn next_attributes(
-        &self,
-        key: &NodeKey,
-        before: &FileAttributes,
-        change: FileChange,
-    ) -> FileAttributes {
-        let (base, before) = (self.access_by_options(key), before.of_next_version());
-        before.with(&FileChange {
-            mode: change.mode.filter(|mode| before.mode().is_some() || *mode != base.mode),
-            uid: change.uid.filter(|uid| before.uid().is_some() || *uid != base.uid),
-            gid: change.gid.filter(|gid| before.gid().is_some() || *gid != base.gid),
-            ..change
-        })
+/// What the next version of a file keeps: of the version before what is not about its bytes, then what was
+/// set since. What the options say anyway is not kept unless something else was.
+pub fn next_attributes(fs: &Fs, key: &NodeKey, before: &FileAttributes, change: FileChange) -> FileAttributes {
+    let (base, before) = (access_by_options(fs, key), before.of_next_version());
+    before.with(&FileChange {
+        mode: change.mode.filter(|mode| before.mode().is_some() || *mode != base.mode),
+        uid: change.uid.filter(|uid| before.uid().is_some() || *uid != base.uid),
+        gid: change.gid.filter(|gid| before.gid().is_some() || *gid != base.gid),
+        ..change
+    })
+}
+
+/// As [`next_attributes`], of what a session's commit makes.
+pub fn attributes_of_commit(fs: &Fs, key: &NodeKey, state: &NodeState, session: &Session) -> FileAttributes {
+    let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
+    next_attributes(fs, key, &stored, session.file)
+}
+
+/// What a new file or directory has of its creator where that is not what the options say.
+pub fn by_creator(fs: &Fs, key: &NodeKey, creator: Creator) -> FileChange {
+    let (base, told, Creator { caller, mode, umask }) = (access_by_options(fs, key), fs.options.told, creator);
+    let mask = if key.place.is_dir() { told.dir_mask } else { told.file_mask };
+    let mode = mode as u16 & MODE_BITS & !mask.unwrap_or(umask as u16);
+    FileChange {
+        mtime: None,
+        mode: Some(mode).filter(|mode| *mode != base.mode),
+        uid: Some(told.uid.unwrap_or(caller.uid)).filter(|uid| *uid != base.uid),
+        gid: Some(told.gid.unwrap_or(caller.gid)).filter(|gid| *gid != base.gid),
     }
+}
 
-    /// As [`Fs::next_attributes`], of what a session's commit makes.
-    pub(in crate::fs) fn attributes_of_commit(
-        &self,
-        key: &NodeKey,
-        state: &NodeState,
-        session: &Session,
-    ) -> FileAttributes {
-        let stored = state.cell.as_ref().map(|cell| cell.tags.file.clone()).unwrap_or_default();
-        self.next_attributes(key, &stored, session.file)
-    }
-
-    /// What a new file or directory has of its creator where that is not what the options say.
-    pub(in crate::fs) fn by_creator(&self, key: &NodeKey, creator: Creator) -> FileChange {
-        let (base, told, Creator { caller, mode, umask }) = (self.access_by_options(key), self.options.told, creator);
-        let mask = if key.place.is_dir() { told.dir_mask } else { told.file_mask };
-        let mode = mode as u16 & MODE_BITS & !mask.unwrap_or(umask as u16);
-        FileChange {
-            mtime: None,
-            mode: Some(mode).filter(|mode| *mode != base.mode),
-            uid: Some(told.uid.unwrap_or(caller.uid)).filter(|uid| *uid != base.uid),
-            gid: Some(told.gid.unwrap_or(caller.gid)).filter(|gid| *gid != base.gid),
-        }
-    }
-
-    /// Other bytes end the bits with which a file is run as its owner.
-    pub(in crate::fs) fn end_privileges(&self, session: &mut Session, stored: Option<u16>) {
-        if let Some(mode) = session.file.mode.or(stored).and_then(without_privileges) {
-            session.file.mode = Some(mode);
-        }
+/// Other bytes end the bits with which a file is run as its owner.
+pub fn end_privileges(session: &mut Session, stored: Option<u16>) {
+    if let Some(mode) = session.file.mode.or(stored).and_then(without_privileges) {
+        session.file.mode = Some(mode);
     }
 }
 
@@ -126,7 +114,7 @@ fn open_to(key: &NodeKey) -> u16 {
 }
 
 /// The mode without those bits; `None` if it has none.
-pub(in crate::fs) fn without_privileges(mode: u16) -> Option<u16> {
+pub fn without_privileges(mode: u16) -> Option<u16> {
     let ended = if mode & GROUP_RUNS == 0 { PRIVILEGES & !SET_GROUP } else { PRIVILEGES };
     (mode & ended != 0).then_some(mode & !ended)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::fs::base::Fs;
 use crate::fs::nodes::node::{Node, NodeState};
+use crate::fs::shown::{access, expiry};
 use crate::model::FileTime;
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
@@ -54,79 +55,76 @@ pub struct EntryReply {
     pub attr_ttl: Duration,
 }
 
-impl Fs {
-    pub(in crate::fs) fn attr_of(&self, node: &Node, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Attr {
-        let is_dir = key.place.is_dir();
-        let times = state.times();
-        let (size, mtime, changed) = match (facts, &state.session) {
-            // The same at every mount: a second backup finds nothing changed.
-            _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), self.mounted_at),
-            _ if is_dir => (0, times.mtime.unwrap_or(self.mounted_at), self.mounted_at),
-            (_, Some(session)) => {
-                (session.content.len(), session.file.mtime.unwrap_or(session.changed_at), session.changed_at)
-            }
-            (Some(Facts::Scratch { len, mtime, .. }), None) => (*len, *mtime, *mtime),
-            (Some(Facts::Text { bytes, mtime, .. }), None) => (bytes.len() as u64, *mtime, *mtime),
-            (_, None) => state.cell.as_ref().map_or((0, self.mounted_at, self.mounted_at), |cell| {
-                (cell.len(), cell.mtime(), cell.timestamp.into())
-            }),
-        };
-        let (access, mtime) = (self.access_of(key, state, facts), mtime.min(LATEST));
-        Attr {
-            ino: node.ino,
-            kind: if is_dir { Kind::Directory } else { Kind::File },
-            size,
-            filled: self.filled(state, size),
-            atime: times.atime.unwrap_or(mtime),
-            mtime,
-            ctime: times.ctime.map_or(changed, |ctime| ctime.max(changed)),
-            mode: access.mode,
-            nlink: u32::from(!state.unlinked),
-            uid: access.uid,
-            gid: access.gid,
+pub fn attr_of(fs: &Fs, node: &Node, key: &NodeKey, state: &NodeState, facts: Option<&Facts>) -> Attr {
+    let is_dir = key.place.is_dir();
+    let times = state.times();
+    let (size, mtime, changed) = match (facts, &state.session) {
+        // The same at every mount: a second backup finds nothing changed.
+        _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), fs.mounted_at),
+        _ if is_dir => (0, times.mtime.unwrap_or(fs.mounted_at), fs.mounted_at),
+        (_, Some(session)) => {
+            (session.content.len(), session.file.mtime.unwrap_or(session.changed_at), session.changed_at)
         }
+        (Some(Facts::Scratch { len, mtime, .. }), None) => (*len, *mtime, *mtime),
+        (Some(Facts::Text { bytes, mtime, .. }), None) => (bytes.len() as u64, *mtime, *mtime),
+        (_, None) => state
+            .cell
+            .as_ref()
+            .map_or((0, fs.mounted_at, fs.mounted_at), |cell| (cell.len(), cell.mtime(), cell.timestamp.into())),
+    };
+    let (access, mtime) = (access::access_of(fs, key, state, facts), mtime.min(LATEST));
+    Attr {
+        ino: node.ino,
+        kind: if is_dir { Kind::Directory } else { Kind::File },
+        size,
+        filled: filled(fs, state, size),
+        atime: times.atime.unwrap_or(mtime),
+        mtime,
+        ctime: times.ctime.map_or(changed, |ctime| ctime.max(changed)),
+        mode: access.mode,
+        nlink: u32::from(!state.unlinked),
+        uid: access.uid,
+        gid: access.gid,
     }
+}
 
-    pub(in crate::fs) fn filled(&self, state: &NodeState, size: u64) -> u64 {
-        let filled = match (&state.session, &state.cell) {
-            (Some(session), _) => session.content.filled(),
-            (None, Some(cell)) if cell.len() == size => self.tree.backend.filled(cell),
-            _ => Ok(size),
-        };
-        // What cannot be read is told to who reads it.
-        filled.unwrap_or(size).min(size)
-    }
+fn filled(fs: &Fs, state: &NodeState, size: u64) -> u64 {
+    let filled = match (&state.session, &state.cell) {
+        (Some(session), _) => session.content.filled(),
+        (None, Some(cell)) if cell.len() == size => fs.tree.backend.filled(cell),
+        _ => Ok(size),
+    };
+    // What cannot be read is told to who reads it.
+    filled.unwrap_or(size).min(size)
+}
 
-    /// How long the kernel may keep what it was told of a node: not past a cell's expiry, and not at all
-    /// what is generated or just being written.
-    pub(in crate::fs) fn ttl(&self, key: &NodeKey, state: &NodeState) -> Duration {
-        let cached = match &key.place {
-            Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_) => true,
-            Place::Cell(_) => state.session.is_none(),
-            _ => false,
-        };
-        let most =
-            if !cached || !key.is_present() { self.ttl_of_generated(key, state) } else { self.options.cache_time };
-        let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
-        expires.map_or(most, |at| self.until(at).min(most))
-    }
+/// How long the kernel may keep what it was told of a node: not past a cell's expiry, and not at all
+/// what is generated or just being written.
+pub fn ttl(fs: &Fs, key: &NodeKey, state: &NodeState) -> Duration {
+    let cached = match &key.place {
+        Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_) => true,
+        Place::Cell(_) => state.session.is_none(),
+        _ => false,
+    };
+    let most = if !cached || !key.is_present() { ttl_of_generated(fs, key, state) } else { fs.options.cache_time };
+    let expires = state.cell.as_ref().and_then(|cell| cell.expires_at);
+    expires.map_or(most, |at| expiry::until(fs, at).min(most))
+}
 
-    /// What is read-only stays for a while, the directories of the history for as long as nobody minds: programs
-    /// that walk there look each of them up for each file. A name that is a time has no time of its own.
-    fn ttl_of_generated(&self, key: &NodeKey, state: &NodeState) -> Duration {
-        let is_time =
-            matches!(key.view, View::At(_)) && matches!(key.place, Place::Root | Place::Table(_) | Place::Row(_));
-        let is_level =
-            matches!(key.place, Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
-        let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
-        let is_view = key.view != View::Plain || key.asked.is_some();
-        // The directory of a question is of one moment, which the next look may have a later one of.
-        if is_level && !is_time && !key.is_question() && is_view || is_version && key.snapshot.is_some() {
-            WALK_TTL.min(self.options.cache_time)
-        } else if is_version && key.view == View::History && state.session.is_none() && !state.unlinked {
-            VERSION_TTL.min(self.options.cache_time)
-        } else {
-            Duration::ZERO
-        }
+/// What is read-only stays for a while, the directories of the history for as long as nobody minds: programs
+/// that walk there look each of them up for each file. A name that is a time has no time of its own.
+fn ttl_of_generated(fs: &Fs, key: &NodeKey, state: &NodeState) -> Duration {
+    let is_time = matches!(key.view, View::At(_)) && matches!(key.place, Place::Root | Place::Table(_) | Place::Row(_));
+    let is_level =
+        matches!(key.place, Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
+    let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
+    let is_view = key.view != View::Plain || key.asked.is_some();
+    // The directory of a question is of one moment, which the next look may have a later one of.
+    if is_level && !is_time && !key.is_question() && is_view || is_version && key.snapshot.is_some() {
+        WALK_TTL.min(fs.options.cache_time)
+    } else if is_version && key.view == View::History && state.session.is_none() && !state.unlinked {
+        VERSION_TTL.min(fs.options.cache_time)
+    } else {
+        Duration::ZERO
     }
 }

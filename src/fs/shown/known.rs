@@ -14,80 +14,78 @@ use crate::{Error, ErrorKind, Result};
 /// Their owner's alone: names of files, and values, that others may not see stand in them.
 const MODE: u16 = 0o400;
 
-impl Fs {
-    /// The tree that a node is in. `NotFound` if its snapshot was deleted.
-    pub(in crate::fs) fn tree_of(&self, key: &NodeKey) -> Result<Arc<Tree>> {
-        let Some(id) = &key.snapshot else { return Ok(Arc::clone(&self.tree)) };
-        if let Some(tree) = self.snapshots.get(id) {
-            return Ok(tree);
-        }
-        let backend = self.tree.backend.snapshot(&id.name)?;
-        // The clock of a snapshot stands at the time when it was made.
-        if backend.now() != id.made_at {
-            return Err(Error::new(ErrorKind::NotFound, format!("snapshot {} is another one now", id.name)));
-        }
-        let tree = tree_over(backend, &self.options);
-        self.snapshots.keep(id, &tree);
-        Ok(tree)
+/// The tree that a node is in. `NotFound` if its snapshot was deleted.
+pub fn tree_of(fs: &Fs, key: &NodeKey) -> Result<Arc<Tree>> {
+    let Some(id) = &key.snapshot else { return Ok(Arc::clone(&fs.tree)) };
+    if let Some(tree) = fs.snapshots.get(id) {
+        return Ok(tree);
     }
-
-    /// As [`Fs::tree_of`], for a file or directory that is open: `Stale` if its snapshot was deleted.
-    pub(in crate::fs) fn tree_of_open(&self, key: &NodeKey) -> Result<Arc<Tree>> {
-        self.tree_of(key).map_err(|e| stale(key, e))
+    let backend = fs.tree.backend.snapshot(&id.name)?;
+    // The clock of a snapshot stands at the time when it was made.
+    if backend.now() != id.made_at {
+        return Err(Error::new(ErrorKind::NotFound, format!("snapshot {} is another one now", id.name)));
     }
+    let tree = tree_over(backend, &fs.options);
+    fs.snapshots.keep(id, &tree);
+    Ok(tree)
+}
 
-    /// What is at a place; `None` when nothing is.
-    pub(in crate::fs) fn facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
-        match self.tree_of(key) {
-            _ if self.is_hidden(key) => Ok(None),
-            Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
-            tree => facts::at(&*tree?, key),
-        }
-    }
+/// As [`tree_of`], for a file or directory that is open: `Stale` if its snapshot was deleted.
+pub fn tree_of_open(fs: &Fs, key: &NodeKey) -> Result<Arc<Tree>> {
+    tree_of(fs, key).map_err(|e| stale(key, e))
+}
 
-    /// Whether a name was removed, and its family is about to be.
-    fn is_hidden(&self, key: &NodeKey) -> bool {
-        matches!(&key.place, Place::Schema(place) if key.is_present() && self.removals.hides(place))
-    }
-
-    /// What only the mount knows: scratch files, `.info/errors`.
-    pub(in crate::fs) fn own_facts(&self, key: &NodeKey) -> Result<Option<Facts>> {
-        if key.snapshot.is_some() {
-            return Ok(None);
-        }
-        Ok(match &key.place {
-            Place::Scratch(place) => {
-                let meta = self.scratch.meta(place)?;
-                meta.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime(), file: meta.file.into() })
-            }
-            Place::Info(InfoPlace::Errors) => Some(Facts::text(self.refusals.text(), self.tree.backend.now().into())),
-            Place::Info(InfoPlace::Access) => Some(self.facts_of_accesses()),
-            Place::Changes(table) => match self.facts(key)? {
-                Some(_) => Some(self.facts_of_feed(table)?),
-                None => None,
-            },
-            Place::Info(InfoPlace::Requests) => Some(Facts::text(self.counters.text(), self.tree.backend.now().into())),
-            Place::Schema(place) => {
-                self.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(self.mounted_at)))
-            }
-            _ => None,
-        })
-    }
-
-    fn facts_of_accesses(&self) -> Facts {
-        let file: FileAttributes = FileChange { mode: Some(MODE), ..FileChange::default() }.into();
-        Facts::Scratch { len: self.accesses.end(), mtime: self.tree.backend.now().into(), file }
-    }
-
-    /// As long as what was told to those who follow; always changed, so that they look.
-    fn facts_of_feed(&self, table: &TableName) -> Result<Facts> {
-        let file: FileAttributes = FileChange { mode: Some(MODE), ..FileChange::default() }.into();
-        Ok(Facts::Scratch { len: self.feeds.told(table)?, mtime: self.tree.backend.now().into(), file })
+/// What is at a place; `None` when nothing is.
+pub fn facts(fs: &Fs, key: &NodeKey) -> Result<Option<Facts>> {
+    match tree_of(fs, key) {
+        _ if is_hidden(fs, key) => Ok(None),
+        Err(e) if e.kind == ErrorKind::NotFound => Ok(None),
+        tree => facts::at(&*tree?, key),
     }
 }
 
+/// Whether a name was removed, and its family is about to be.
+fn is_hidden(fs: &Fs, key: &NodeKey) -> bool {
+    matches!(&key.place, Place::Schema(place) if key.is_present() && fs.removals.hides(place))
+}
+
+/// What only the mount knows: scratch files, `.info/errors`.
+pub fn own_facts(fs: &Fs, key: &NodeKey) -> Result<Option<Facts>> {
+    if key.snapshot.is_some() {
+        return Ok(None);
+    }
+    Ok(match &key.place {
+        Place::Scratch(place) => {
+            let meta = fs.scratch.meta(place)?;
+            meta.map(|meta| Facts::Scratch { len: meta.len, mtime: meta.mtime(), file: meta.file.into() })
+        }
+        Place::Info(InfoPlace::Errors) => Some(Facts::text(fs.refusals.text(), fs.tree.backend.now().into())),
+        Place::Info(InfoPlace::Access) => Some(facts_of_accesses(fs)),
+        Place::Changes(table) => match facts(fs, key)? {
+            Some(_) => Some(facts_of_feed(fs, table)?),
+            None => None,
+        },
+        Place::Info(InfoPlace::Requests) => Some(Facts::text(fs.counters.text(), fs.tree.backend.now().into())),
+        Place::Schema(place) => {
+            fs.texts.get(place).map(|(bytes, mtime)| Facts::text(bytes, mtime.unwrap_or(fs.mounted_at)))
+        }
+        _ => None,
+    })
+}
+
+fn facts_of_accesses(fs: &Fs) -> Facts {
+    let file: FileAttributes = FileChange { mode: Some(MODE), ..FileChange::default() }.into();
+    Facts::Scratch { len: fs.accesses.end(), mtime: fs.tree.backend.now().into(), file }
+}
+
+/// As long as what was told to those who follow; always changed, so that they look.
+fn facts_of_feed(fs: &Fs, table: &TableName) -> Result<Facts> {
+    let file: FileAttributes = FileChange { mode: Some(MODE), ..FileChange::default() }.into();
+    Ok(Facts::Scratch { len: fs.feeds.told(table)?, mtime: fs.tree.backend.now().into(), file })
+}
+
 /// What is gone of a snapshot is gone with all of it.
-pub(in crate::fs) fn stale(key: &NodeKey, error: Error) -> Error {
+pub fn stale(key: &NodeKey, error: Error) -> Error {
     match &key.snapshot {
         Some(id) if error.kind == ErrorKind::NotFound => {
             Error::new(ErrorKind::Stale, format!("snapshot {} was deleted while this file was open", id.name))

@@ -15,50 +15,47 @@ const DIGITS: usize = 11;
 /// The way out.
 const OUT: &str = "to have such names as they are, mount with at=plain; or use another separator than `@`";
 
-impl Fs {
-    /// What a program is told, the first time in a family, that makes `NAME@DIGITS` with few digits by open(2).
-    /// Refused where the family would not keep that version, so that a copy cannot be lost.
-    pub(in crate::fs) fn check_dated(&self, dir: &NodeKey, key: &NodeKey, name: &[u8]) -> Result<Option<String>> {
-        let (View::Plain, Place::Family(_), Place::Version(column, timestamp)) = (key.view, &dir.place, &key.place)
-        else {
-            return Ok(None);
-        };
-        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits >= DIGITS {
-            return Ok(None);
-        }
-        let name = String::from_utf8_lossy(name);
-        let stem = &name[..name.len() - digits - 1];
-        self.check_masked(key)?;
-        let text = format!(
-            "`{name}` is version {timestamp} of `{stem}`, listed in `{stem}@/` as long as the family keeps it; {OUT}"
-        );
-        Ok(self.dated.first(column).then_some(text))
+/// What a program is told, the first time in a family, that makes `NAME@DIGITS` with few digits by open(2).
+/// Refused where the family would not keep that version, so that a copy cannot be lost.
+pub fn check_dated(fs: &Fs, dir: &NodeKey, key: &NodeKey, name: &[u8]) -> Result<Option<String>> {
+    let (View::Plain, Place::Family(_), Place::Version(column, timestamp)) = (key.view, &dir.place, &key.place) else {
+        return Ok(None);
+    };
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits >= DIGITS {
+        return Ok(None);
     }
+    let name = String::from_utf8_lossy(name);
+    let stem = &name[..name.len() - digits - 1];
+    check_masked(fs, key)?;
+    let text = format!(
+        "`{name}` is version {timestamp} of `{stem}`, listed in `{stem}@/` as long as the family keeps it; {OUT}"
+    );
+    Ok(fs.dated.first(column).then_some(text))
+}
 
-    /// Refuses a version that its family would not keep, as so many newer ones are there: what a rename would move there
-    /// would be lost.
-    pub(in crate::fs) fn check_masked(&self, key: &NodeKey) -> Result<()> {
-        let (View::Plain, Place::Version(column, timestamp)) = (key.view, &key.place) else { return Ok(()) };
-        let Some(versions) = self.versions_that_mask(column, *timestamp)? else { return Ok(()) };
-        let name = name_of(&self.tree, key);
-        let stem = name_of(&self.tree, &key.sibling(Place::Cell(Arc::clone(column))));
-        let (name, stem) = (String::from_utf8_lossy(&name), String::from_utf8_lossy(&stem));
-        let text = format!(
-            "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \
-             gone at once: nothing is made; {OUT}"
-        );
-        Err(Error::new(ErrorKind::Refused, text))
-    }
+/// Refuses a version that its family would not keep, as so many newer ones are there: what a rename would move there
+/// would be lost.
+pub fn check_masked(fs: &Fs, key: &NodeKey) -> Result<()> {
+    let (View::Plain, Place::Version(column, timestamp)) = (key.view, &key.place) else { return Ok(()) };
+    let Some(versions) = versions_that_mask(fs, column, *timestamp)? else { return Ok(()) };
+    let name = name_of(&fs.tree, key);
+    let stem = name_of(&fs.tree, &key.sibling(Place::Cell(Arc::clone(column))));
+    let (name, stem) = (String::from_utf8_lossy(&name), String::from_utf8_lossy(&stem));
+    let text = format!(
+        "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \
+         gone at once: nothing is made; {OUT}"
+    );
+    Err(Error::new(ErrorKind::Refused, text))
+}
 
-    /// How many versions the family keeps, where so many newer ones are there.
-    fn versions_that_mask(&self, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
-        let catalogue = self.tree.backend.catalogue()?;
-        let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
-        let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
-        let most = usize::try_from(versions).unwrap_or(usize::MAX).min(1000);
-        let stored = self.tree.backend.list_versions(column, Versions::Live, None, most)?;
-        let newer = stored.iter().filter(|cell| cell.timestamp > timestamp).count();
-        Ok((newer >= most).then_some(versions))
-    }
+/// How many versions the family keeps, where so many newer ones are there.
+fn versions_that_mask(fs: &Fs, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
+    let catalogue = fs.tree.backend.catalogue()?;
+    let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
+    let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
+    let most = usize::try_from(versions).unwrap_or(usize::MAX).min(1000);
+    let stored = fs.tree.backend.list_versions(column, Versions::Live, None, most)?;
+    let newer = stored.iter().filter(|cell| cell.timestamp > timestamp).count();
+    Ok((newer >= most).then_some(versions))
 }

@@ -5,6 +5,8 @@
 use crate::Result;
 use crate::fs::base::Fs;
 use crate::fs::caller::Caller;
+use crate::fs::shown::known;
+use crate::fs::views::walks;
 use crate::tree::asking::argument;
 use crate::tree::asking::question::Kind;
 use crate::tree::asking::steps::argument;
@@ -12,20 +14,18 @@ use crate::tree::names::times;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 
-impl Fs {
-    /// The place of a name, where a relative time is the one of the caller's walk.
-    pub(in crate::fs) fn at_moment(&self, dir: &NodeKey, name: &[u8], caller: Caller, key: NodeKey) -> Result<NodeKey> {
-        Ok(match (&dir.place, key.view) {
-            (Place::Times(_), View::At(fresh)) if times::is_relative(name) => {
-                let moment = self.moments.of(name, caller, self.tree.backend.now(), fresh);
-                NodeKey { view: View::At(moment), ..key }
-            }
-            (Place::Asking(_, Kind::Times), _) if argument::is_relative(name) => {
-                let now = self.tree.backend.now();
-                let clock = self.moments.of(name, caller, now, now);
-                self.of_walk(argument(&*self.tree_of(dir)?, dir, name, clock)?, caller)?
-            }
-            _ => self.of_walk(key, caller)?,
-        })
-    }
+/// The place of a name, where a relative time is the one of the caller's walk.
+pub fn at_moment(fs: &Fs, dir: &NodeKey, name: &[u8], caller: Caller, key: NodeKey) -> Result<NodeKey> {
+    Ok(match (&dir.place, key.view) {
+        (Place::Times(_), View::At(fresh)) if times::is_relative(name) => {
+            let moment = fs.moments.of(name, caller, fs.tree.backend.now(), fresh);
+            NodeKey { view: View::At(moment), ..key }
+        }
+        (Place::Asking(_, Kind::Times), _) if argument::is_relative(name) => {
+            let now = fs.tree.backend.now();
+            let clock = fs.moments.of(name, caller, now, now);
+            walks::of_walk(fs, argument(&*known::tree_of(fs, dir)?, dir, name, clock)?, caller)?
+        }
+        _ => walks::of_walk(fs, key, caller)?,
+    })
 }

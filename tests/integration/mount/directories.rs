@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use cellfs::fs::ops::listing;
+
 use super::fixture::{Fixture, errno, names};
 
 #[test]
@@ -261,7 +263,7 @@ fn read_on(fs: &cellfs::fs::Fs, handle: u64, mut at: u64, most: usize, names: &m
     let end = names.len() + most;
     loop {
         let before = names.len();
-        fs.readdir(handle, at, |entry| {
+        listing::readdir(fs, handle, at, |entry| {
             if names.len() == end {
                 return true;
             }
@@ -281,7 +283,9 @@ fn what_open_directories_keep_is_bounded_in_all_and_no_name_is_lost_by_that() {
     use std::sync::Arc;
 
     use cellfs::backend::Backend;
-    use cellfs::fs::{Caller, Fs, Invalidations, Lookup, Options};
+    use cellfs::fs::ops::attr;
+    use cellfs::fs::ops::files::close;
+    use cellfs::fs::{Caller, Invalidations, Lookup, Options, begin};
     use cellfs::model::{
         CatalogueChange, FamilySchema, Mutation, Origin, PutCell, RowMutations, TableName, TableSchema, Time,
     };
@@ -299,25 +303,25 @@ fn what_open_directories_keep_is_bounded_in_all_and_no_name_is_lost_by_that() {
     store.mutate(row, None).unwrap();
     let expected: Vec<String> = [".", ".."].map(str::to_owned).into_iter().chain(names).collect();
     let options = Options { spill_dir: directory.path().to_owned(), ..Options::default() };
-    let fs = Fs::new(Arc::new(store), options, Invalidations::default()).unwrap();
+    let fs = begin(Arc::new(store), options, Invalidations::default());
     let caller = Caller::default();
-    let find = |parent, name: &str| match fs.lookup(parent, name.as_bytes(), caller).unwrap() {
+    let find = |parent, name: &str| match attr::lookup(&fs, parent, name.as_bytes(), caller).unwrap() {
         Lookup::Found(entry) => entry.attr.ino,
         Lookup::Absent(_) => panic!("{name} is not there"),
     };
     let family = ["default", "t", "r", "f"].iter().fold(1, |parent, name| find(parent, name));
-    let handles: Vec<u64> = (0..HANDLES).map(|_| fs.opendir(family, caller).unwrap()).collect();
+    let handles: Vec<u64> = (0..HANDLES).map(|_| listing::opendir(&fs, family, caller).unwrap()).collect();
     let mut read: Vec<(u64, Vec<String>)> = vec![(0, Vec::new()); HANDLES];
     for step in [7, 0, 1, 40] {
         for (handle, (at, names)) in handles.iter().zip(&mut read) {
             *at = read_on(&fs, *handle, *at, step, names);
         }
     }
-    let held = fs.held_by_directories();
+    let held = listing::held_by_directories(&fs);
     assert!(held > 1 << 20 && held <= 64 << 20, "{held} bytes of {HANDLES} directories");
     for (handle, (at, names)) in handles.iter().zip(&mut read).step_by(7) {
         read_on(&fs, *handle, *at, usize::MAX / 2, names);
         assert_eq!(*names, expected);
-        fs.release(*handle).unwrap();
+        close::release(&fs, *handle).unwrap();
     }
 }

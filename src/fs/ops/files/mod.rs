@@ -1,7 +1,7 @@
 //! The requests about open files.
 
-pub(super) mod asked;
-pub(super) mod close;
-pub(super) mod create;
-pub(super) mod io;
-pub(super) mod open;
+pub mod asked;
+pub mod close;
+pub mod create;
+pub mod io;
+pub mod open;
