@@ -8,7 +8,7 @@ use super::args::CheckArgs;
 use super::output::Output;
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
-use crate::daemon::find::locate;
+use crate::daemon::mounts::locate;
 use crate::error::printable;
 use crate::model::{CheckEvent, CheckSummary, Finding, Severity};
 use crate::store::{Repaired, Store, StoreOptions};

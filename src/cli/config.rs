@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Answer;
 use super::args::ConfigArgs;
 use super::output::Output;
-use crate::daemon::find::locate;
+use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, open_backend};
 use crate::model::declared::attributes::{family_effect, without_effect};
 use crate::model::{CatalogueChange, DEFAULT, Origin, Setting, SettingOrigin};

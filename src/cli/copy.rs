@@ -14,7 +14,7 @@ use super::given::{self, wrong};
 use super::output::Output;
 use super::progress::Progress;
 use crate::bulk::copy::{self, Compared, Job, Tally, compare, declare};
-use crate::daemon::find::locate;
+use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{RowKey, TableName, to_string_binary};
 use crate::{Error, Result};

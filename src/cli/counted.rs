@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::backend::Status;
-use crate::daemon::find::{locate, serving as sockets};
+use crate::daemon::find::serving as sockets;
+use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, DaemonNumbers, open_backend};
 use crate::{Error, Result};
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::daemon::find::locate;
-use crate::daemon::find::locate::MountEntry;
+use crate::daemon::mounts::locate;
+use crate::daemon::mounts::locate::MountEntry;
 use crate::{Error, ErrorKind, Result};
 
 /// Paths, or processes, that are counted each for themselves; with more, the others together.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
-use crate::daemon::find::{dead, held, locate, serving as sockets};
+use crate::daemon::find::{dead, serving as sockets};
+use crate::daemon::mounts::locate;
 use crate::daemon::{MountRequest, left_behind, mount as start, store_left_at};
 use crate::fs::Options;
 use crate::fuse::{Detach, MountSettings, remount, unmount};
@@ -148,7 +149,7 @@ pub fn umount(args: &UmountArgs) -> Result<Answer> {
 /// What is to be done, or said, where nothing is mounted.
 fn without_mount(path: &Path) -> Result<Answer> {
     // The mount may have been taken away from a daemon that was killed.
-    if Store::exists(path) && held::cut_off_at(path) {
+    if Store::exists(path) && dead::cut_off_at(path) {
         return Ok(Answer::Yes);
     }
     let store = if Store::exists(path) { Some(path.to_owned()) } else { store_left_at(path) };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::daemon::MountRequest;
-use crate::daemon::find::locate::is_cluster;
+use crate::daemon::mounts::locate::is_cluster;
 use crate::env::admit_other_owners;
 use crate::fs::Options;
 use crate::model::Durability;

@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::backend::Backend;
-use crate::daemon::find::{locate, serving as sockets};
+use crate::daemon::find::serving as sockets;
+use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, open_backend};
 use crate::model::{Catalogue, Dropped, DroppedThing, TableName, to_bytes_binary};
 use crate::store::Store;

@@ -1,8 +1,10 @@
 //! The process that serves a mount: daemonizing, readiness, signals, and the control socket on both ends.
 
+mod confine;
 pub mod control;
 pub mod find;
 mod life;
+pub mod mounts;
 mod numbers;
 
 pub use control::served::{serve_to_the_end, serves_others};

@@ -79,6 +79,10 @@ const ROOMS_OF_THE_MOUNT: &[(&str, u32)] = &[
     ("options", 12),
 ];
 
+/// Those of the daemon.
+const ROOMS_OF_THE_DAEMON: &[(&str, u32)] =
+    &[("life", 1), ("find", 2), ("control", 3), ("confine", 4), ("mounts", 4), ("numbers", 4)];
+
 /// Files of a folder, at most; where more are much alike, one for each command, say, the folder is named.
 const FILES_OF_A_FOLDER: usize = 12;
 const MANY_ALIKE: &[&str] = &["cli", "shell/help", "store/tests"];
@@ -174,6 +178,11 @@ fn tidy_imports_of_the_store_run_one_way() {
 #[test]
 fn tidy_imports_of_the_mount_run_one_way() {
     assert_eq!(wrong_ways("fs/", ROOMS_OF_THE_MOUNT), Vec::<String>::new());
+}
+
+#[test]
+fn tidy_imports_of_the_daemon_run_one_way() {
+    assert_eq!(wrong_ways("daemon/", ROOMS_OF_THE_DAEMON), Vec::<String>::new());
 }
 
 /// Imports among the rooms of a folder that do not run downwards.

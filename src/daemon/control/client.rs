@@ -15,7 +15,7 @@ use crate::backend::{
     FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status,
     Subscriber, VersionRun, Versions,
 };
-use crate::daemon::find::locate::MountEntry;
+use crate::daemon::mounts::locate::MountEntry;
 use crate::daemon::numbers::DaemonNumbers;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,

@@ -7,7 +7,7 @@ use super::line::Line;
 use super::process::{LOCK_INTERVAL, Process, wait_for_lock};
 use super::protocol::Hello;
 use super::served::Served;
-use crate::daemon::find::held;
+use crate::daemon::mounts::held;
 use crate::env::is_ending;
 use crate::env::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind, Result};
@@ -30,7 +30,7 @@ impl Connection {
     /// Connects to whoever has the store in the directory open; `None` when nobody listens.
     pub fn open(store: &Path) -> Result<Option<Self>> {
         // What mounts a cluster listens to no commands: they ask the cluster.
-        let line = if crate::daemon::find::locate::is_cluster(store) { None } else { Line::to(store)? };
+        let line = if crate::daemon::mounts::locate::is_cluster(store) { None } else { Line::to(store)? };
         let Some(mut line) = line else { return Ok(None) };
         if let Some((pid, _)) = line.peer().filter(|(pid, _)| is_ending(&pid.to_string())) {
             // Order: while it is held nobody else can have the store, and so no mount of it.

@@ -15,7 +15,7 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 use super::crowd::{Crowd, Entry, Place, Underway};
 use super::protocol::{Response, send};
 use super::server::{Control, serve};
-use crate::daemon::life::confine::Confinement;
+use crate::daemon::confine::Confinement;
 use crate::env::sync::Mutex;
 use crate::store::Store;
 use crate::{Error, ErrorKind, Result};

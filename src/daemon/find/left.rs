@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::locate;
 use crate::daemon::control::client::Client;
+use crate::daemon::mounts::locate;
 use crate::env::is_stopped;
 use crate::store::Store;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::left::{left_behind, store_left_at};
-use super::locate::{self, is_cluster};
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
 use crate::daemon::control::connection::{INTERVAL, PATIENCE};
 use crate::daemon::control::served::Served;
+use crate::daemon::mounts::locate::{self, is_cluster};
 use crate::hbase::HBase;
 use crate::store::{NoChanges, Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::locate::{self, MountEntry, is_cluster};
-use super::places::places_of;
 use crate::Result;
 use crate::daemon::control::client::Client;
+use crate::daemon::mounts::locate::{self, MountEntry, is_cluster};
+use crate::daemon::mounts::places::places_of;
 
 /// The daemon of a mount; `None`: nobody listens.
 pub fn daemon_of(mount: &MountEntry) -> Result<Option<Client>> {

@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use super::inherited;
-use crate::daemon::find::{held, locate};
+use crate::daemon::mounts::{held, locate};
 use crate::{Error, Result};
 
 /// The name by which the program knows that it is to guard.

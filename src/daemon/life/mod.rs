@@ -1,6 +1,5 @@
 //! A mount from its command to its end: daemonizing, readiness, signals, rights.
 
-pub(super) mod confine;
 pub(super) mod ending;
 pub(super) mod guard;
 pub(super) mod inherited;

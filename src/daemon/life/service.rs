@@ -11,8 +11,8 @@ use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use sd_notify::NotifyState;
 
 use crate::backend::Backend;
-use crate::daemon::find::locate;
-use crate::daemon::find::locate::Presence;
+use crate::daemon::mounts::locate;
+use crate::daemon::mounts::locate::Presence;
 
 /// How often a recovery is looked at.
 const LOOK: Duration = Duration::from_secs(5);

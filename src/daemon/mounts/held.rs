@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::locate;
 use super::places::places_of;
-use crate::daemon::control::line::Line;
 use crate::env::is_ending;
 
 /// How often a process that ends is looked at before it counts as held, and how long between two looks.
@@ -47,12 +46,6 @@ pub fn cut_off(pid: i32, place: &Path) -> bool {
         }
     }
     true
-}
-
-/// As [`cut_off`], of whoever listens in a directory.
-pub fn cut_off_at(place: &Path) -> bool {
-    let peer = Line::to(place).ok().flatten().and_then(|line| line.peer());
-    peer.filter(|(pid, _)| is_ending(&pid.to_string())).is_some_and(|(pid, _)| cut_off(pid, place))
 }
 
 /// The connections to the kernel that threads of a process have open: its first may have ended before them.
