@@ -34,6 +34,12 @@ impl AbsentNames {
         self.names.lock().push(name.clone(), ()).map(|(old, ())| old).filter(|old| *old != name)
     }
 
+    /// Whether a name is remembered, which it stays: the kernel may be told of it as absent at this moment.
+    pub fn has(&self, parent: u64, name: &[u8]) -> bool {
+        let names = self.names.lock();
+        !names.is_empty() && names.contains(&(parent, Box::from(name)))
+    }
+
     /// The name is there now.
     pub fn remove(&self, parent: u64, name: &[u8]) {
         let mut names = self.names.lock();
@@ -68,7 +74,9 @@ mod tests {
             assert_eq!(absent.add(3, &number.to_le_bytes()), None);
         }
         assert_eq!(absent.add(4, b"b"), Some((1, Box::from(*b"a"))));
+        assert_eq!([absent.has(4, b"b"), absent.has(4, b"a")], [true, false]);
         absent.remove(4, b"b");
+        assert!(!absent.has(4, b"b"));
         assert_eq!(absent.take(|parent| parent == 4), []);
         assert_eq!(absent.take(|parent| parent == 2), [(2, Box::from(*b"a"))]);
         assert_eq!(absent.take(|parent| parent == 2), []);

@@ -50,23 +50,19 @@ fn returned_notices(fs: &Fs, changed: impl Fn(&Place) -> bool, notices: &mut Vec
     notices.extend(names.map(|(parent, name)| Invalidation::Entry { parent, name: name.into_vec() }));
 }
 
-/// The file itself if the kernel holds it; else the highest name on the way that it may hold as absent.
+/// The file itself if the kernel holds it, and the names on the way that it may have as absent.
 fn column_notices(fs: &Fs, column: &ColumnKey, origin: Origin, notices: &mut Vec<Invalidation>) {
     let cell = cell_key(column);
     if let Some(node) = fs.nodes.find(&cell) {
         // A rename has brought the node that its request named here meanwhile.
-        if node.ino != origin.0 {
-            node_notices(fs, &[node], notices);
+        if node.ino == origin.0 {
+            return;
         }
-        return;
+        node_notices(fs, &[node], notices);
     }
     let family = family_of(column);
     let row = RowPlace { table: column.table.clone(), row: column.row.clone() };
-    let path = [cell, NodeKey::plain(Place::Family(Arc::new(family))), NodeKey::plain(Place::Row(Arc::new(row)))];
-    for key in path {
-        if fs.nodes.find(&key).is_some() {
-            return;
-        }
+    for key in [cell, NodeKey::plain(Place::Family(Arc::new(family))), NodeKey::plain(Place::Row(Arc::new(row)))] {
         absent_notice(fs, &key, notices);
     }
 }
@@ -86,10 +82,11 @@ fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
     }
 }
 
-/// A name that is not held may be remembered as absent.
+/// A name may be remembered as absent: one that is not held, and one of what is held by who had it before it was gone.
 fn absent_notice(fs: &Fs, key: &NodeKey, notices: &mut Vec<Invalidation>) {
-    if fs.nodes.find(key).is_none() {
-        notices.extend(kernel::entry_notice(fs, key));
+    let Some(Invalidation::Entry { parent, name }) = kernel::entry_notice(fs, key) else { return };
+    if fs.nodes.find(key).is_none() || fs.absent.has(parent, &name) {
+        notices.push(Invalidation::Entry { parent, name });
     }
 }
 

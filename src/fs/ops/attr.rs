@@ -68,9 +68,7 @@ fn keep_absent(fs: &Fs, key: &NodeKey, (parent, name): (u64, &[u8]), seen: Momen
     if ttl.is_zero() {
         return ttl;
     }
-    if let Some((parent, name)) = fs.absent.add(parent, name) {
-        kernel::drop_name(fs, parent, name.into_vec());
-    }
+    kernel::remember_absent(fs, parent, name);
     if fs.changes.since(seen, key) { Duration::ZERO } else { ttl }
 }
 

@@ -10,7 +10,7 @@ use crate::fs::ops::rename_cell::{cell_name, no_such_target};
 use crate::fs::ops::{rename_cell, rename_table};
 use crate::fs::requests::writable;
 use crate::fs::session::moving;
-use crate::fs::shown::touch;
+use crate::fs::shown::{kernel, touch};
 use crate::model::{ColumnKey, Origin, TimeRange};
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -35,10 +35,15 @@ pub fn rename(fs: &Fs, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8
     if from.view != to.view {
         return Err(cross("the history and the tree are different; copy"));
     }
-    rename_key(fs, &from, &to, mode).map_err(not_taken)?;
+    // Order: before it is there, else the kernel is told to drop the name of what has just come. It looks up no name in
+    // these directories meanwhile.
+    fs.absent.remove(new_parent, new_name);
+    if let Err(e) = rename_key(fs, &from, &to, mode) {
+        kernel::remember_absent(fs, new_parent, new_name);
+        return Err(not_taken(e));
+    }
     touch::touch_directory(fs, parent);
     touch::touch_directory(fs, new_parent);
-    fs.absent.remove(new_parent, new_name);
     touch::touch(fs, &to);
     Ok(())
 }

@@ -26,3 +26,10 @@ pub fn entry_notice(fs: &Fs, key: &NodeKey) -> Option<Invalidation> {
     let parent = fs.nodes.find(&parent_of(key)?)?;
     Some(Invalidation::Entry { parent: parent.ino, name: name_of(&fs.tree, key) })
 }
+
+/// Remembers that the kernel may have a name as absent.
+pub fn remember_absent(fs: &Fs, parent: u64, name: &[u8]) {
+    if let Some((parent, name)) = fs.absent.add(parent, name) {
+        drop_name(fs, parent, name.into_vec());
+    }
+}

@@ -89,6 +89,45 @@ fn mount_forgets_that_a_name_was_absent() {
 }
 
 #[test]
+fn mount_forgets_that_a_name_was_absent_which_programs_hold() {
+    let fixture = Fixture::new();
+    let (backend, store) = (fixture.backend(), fixture.store());
+    let (row, family, cell) = (fixture.path("t/r"), fixture.path("t/r/f"), fixture.path("t/r/f/q"));
+    let held_at_each_level: [&[_]; 4] = [&[&cell], &[&family], &[&row], &[&row, &family, &cell]];
+    for held in held_at_each_level {
+        for absent in [&cell, &family, &row] {
+            put(backend.as_ref(), "r", "q", b"before");
+            assert_eq!(fs::read(&cell).unwrap(), b"before");
+            let holders: Vec<_> = held.iter().map(|path| fs::File::open(path).unwrap()).collect();
+            assert!(fixture.cellfs(&["deleteall", store.to_str().unwrap(), "t", "r"]).status.success());
+            assert!(!absent.exists(), "{held:?} held, {absent:?} deleted");
+            put(backend.as_ref(), "r", "q", b"after");
+            assert_eq!(fs::read(&cell).unwrap(), b"after", "{held:?} held, {absent:?} absent");
+            drop(holders);
+        }
+    }
+}
+
+#[test]
+fn mount_forgets_that_a_table_was_absent_which_programs_hold() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let (table, cell) = (fixture.path("made"), fixture.path("made/r/f/q"));
+    let well = |args: &[&str]| assert!(fixture.cellfs(args).status.success(), "{args:?}");
+    well(&["create", "--make", store, "made", "f"]);
+    well(&["put", store, "made", "r", "f:q", "v"]);
+    for held in [&table, &cell] {
+        let holder = fs::File::open(held).unwrap();
+        well(&["drop", store, "made"]);
+        assert!(!table.exists());
+        well(&["undrop", store, "made"]);
+        assert_eq!(fs::read(&cell).unwrap(), b"v", "{held:?} held");
+        drop(holder);
+    }
+}
+
+#[test]
 fn mount_sees_tables_come_and_go() {
     let fixture = Fixture::new();
     let store = fixture.store();
