@@ -41,8 +41,7 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             // What a backup copies has the modes that it is to have again.
             || key.snapshot.is_some() && key.view != View::History;
     let kept = match facts {
-        _ if key.place.is_dir() && !state.unlinked && Modes::holds(key) => fs.modes.get(key).into(),
-        _ if key.place.is_dir() => state.times().access.into(),
+        _ if key.place.is_dir() => of_directory(fs, key, state).into(),
         Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
         _ => kept(state),
     };
@@ -57,6 +56,16 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
         },
         uid: kept.uid().unwrap_or(base.uid),
         gid: kept.gid().unwrap_or(base.gid),
+    }
+}
+
+/// What was set on a directory. In the history, the past and snapshots too it keeps others from what is below it, as it
+/// does now, unless something else was set there.
+fn of_directory(fs: &Fs, key: &NodeKey, state: &NodeState) -> FileChange {
+    let own = if !state.unlinked && Modes::holds(key) { fs.modes.get(key) } else { state.times().access };
+    match key.view {
+        View::Plain if key.snapshot.is_none() => own,
+        _ => fs.modes.get(&NodeKey::plain(key.place.clone())).and(own),
     }
 }
 

@@ -239,6 +239,23 @@ fn mount_snapshots_and_the_past_show_modes_without_the_right_to_write() {
 }
 
 #[test]
+fn mount_a_directory_that_is_closed_to_others_is_so_in_the_past_too() {
+    let fixture = Fixture::new();
+    let file = fixture.family("r").join("q");
+    fs::write(&file, "v").unwrap();
+    let (store, version) = (fixture.store(), names(&suffixed(&file, "@")).remove(0));
+    assert!(fixture.cellfs(&["snapshot", "create", store.to_str().unwrap(), "before"]).status.success());
+    let row = |of: &str| mode(&fixture.mnt().join(of).join("default/t/r"));
+    set_mode(&fixture.path("t/r"), 0o700);
+    for (of, expected) in [(".snapshot/before", 0o500), (&format!(".at/{version}"), 0o500), (".history", 0o700)] {
+        assert_eq!(row(of), expected, "{of}");
+    }
+    assert_eq!(mode(&fixture.path(&format!("t/.at/{version}/r"))), 0o500);
+    set_mode(&fixture.mnt().join(".history/default/t/r"), 0o711);
+    assert_eq!([row(".history"), row("")], [0o711, 0o700], "what is set in the history is of it alone");
+}
+
+#[test]
 fn mount_a_backup_brings_back_the_modes_that_were_set() {
     let (fixture, target) = (Fixture::new(), Fixture::empty());
     // What its owner cannot read only root can back up.
