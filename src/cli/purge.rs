@@ -54,6 +54,9 @@ fn scopes(backend: &dyn Backend, place: &Place) -> Result<Vec<PurgeScope>> {
         Place::Root | Place::Namespace(_) => {
             let namespace = if let Place::Namespace(name) = place { Some(name.as_ref()) } else { None };
             let catalogue = backend.catalogue()?;
+            if let Some(name) = namespace.filter(|name| !catalogue.namespaces.contains_key(*name)) {
+                return Err(Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist")));
+            }
             let tables = catalogue.user_tables().map(|table| &table.name);
             let tables = tables.filter(|table| namespace.is_none_or(|name| *table.namespace == *name));
             tables.cloned().map(whole).collect()

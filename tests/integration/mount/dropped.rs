@@ -128,6 +128,8 @@ fn mount_purge_takes_what_is_deleted_and_nothing_else() {
     run(&fixture, &["purge", fixture.mnt().to_str().unwrap()]);
     assert_eq!(run(&fixture, &["scan", "--raw", &store(&fixture), "t"]).lines().count(), 1);
     assert!(refusal(&fixture, &["purge", "/proc"]).contains("in no mount of cellfs"));
+    let nowhere = fixture.mnt().join("nowhere");
+    assert!(refusal(&fixture, &["purge", nowhere.to_str().unwrap()]).contains("namespace nowhere does not exist"));
 }
 
 #[test]
