@@ -5,6 +5,7 @@
 mod careless;
 mod held;
 mod interrupted;
+mod mapped;
 mod overlay;
 mod partial;
 mod process;
@@ -74,6 +75,12 @@ pub trait EnvFile: Send + Sync {
         }
         Ok(())
     }
+    /// Room on the disk for the bytes behind the end of the file, `from` up to about `to`, in memory: for small records,
+    /// each of which is there after a kill as if it had been written. `None`: this filesystem does not promise as much.
+    /// After an error, and after `None`, the file may be longer.
+    fn window(&self, _from: u64, _to: u64) -> io::Result<Option<Box<dyn Window>>> {
+        Ok(None)
+    }
     /// Gives the room of `len` bytes back to the filesystem, which read as zeros from then on; the length stays.
     /// `Unsupported` where that cannot be.
     fn punch(&self, _offset: u64, _len: u64) -> io::Result<()> {
@@ -87,6 +94,15 @@ pub trait EnvFile: Send + Sync {
     fn is_named(&self) -> io::Result<bool> {
         Ok(true)
     }
+}
+
+/// See [`EnvFile::window`]. It ends before the file is cut.
+pub trait Window: Send {
+    /// Where it ends in the file; up to there the file has zeros behind what was put.
+    fn end(&self) -> u64;
+    /// Puts a record, its first four bytes last: where those are zeros, a kill came first. After an error any part of the
+    /// record may be there.
+    fn put(&mut self, record: &[u8], offset: u64) -> io::Result<()>;
 }
 
 /// Holds a lock until it is dropped.

@@ -14,7 +14,7 @@ use super::sync::RwLock;
 
 use super::real_lock::{ReadLock, RealLock};
 use super::spare::Spare;
-use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard};
+use super::{DiskSpace, Env, EnvFile, HeldDir, LockGuard, Window, mapped};
 use crate::model::Timestamp;
 
 /// Whether this process may use directories of other users: root alone has a use for it.
@@ -70,6 +70,10 @@ impl EnvFile for RealFile {
     fn allocate(&self, len: u64) -> io::Result<()> {
         let len = i64::try_from(len).map_err(io::Error::other)?;
         Ok(uninterrupted(|| nix::fcntl::posix_fallocate(&self.0, 0, len))?)
+    }
+
+    fn window(&self, from: u64, to: u64) -> io::Result<Option<Box<dyn Window>>> {
+        mapped::window(&self.0, from, to)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {

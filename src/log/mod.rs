@@ -7,6 +7,7 @@ mod form;
 mod nothing;
 mod past;
 mod replay;
+mod room;
 mod tail;
 mod turns;
 mod whole;

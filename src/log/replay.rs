@@ -37,7 +37,7 @@ pub struct Damage {
     pub nameless: bool,
     /// The first byte that the disk does not give.
     pub unreadable: Option<u64>,
-    /// The file ends within it, as it does where a write was not done to its end.
+    /// The file ends within it, or its first bytes are missing behind all records, as where a write was not done to its end.
     pub is_cut: bool,
 }
 
@@ -130,7 +130,8 @@ impl<'a> Walk<'a> {
         }
         let rest = self.bytes.all().get(next.min(end)..end).unwrap_or_default();
         let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
-        let is_cut = self.bytes.all().len() - at < RECORD_HEADER;
+        let is_short = self.bytes.all().len() - at < RECORD_HEADER;
+        let is_cut = is_short || damage.resume.is_none() && self.bytes.is_headless(at);
         Some(Damage { nameless: cells.is_empty() || !is_all, cells, is_cut, ..damage })
     }
 

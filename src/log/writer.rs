@@ -14,6 +14,7 @@ use super::form::file::{FileHeader, HEADER, path_of};
 use super::form::record::Place;
 use super::nothing::Nothing;
 use super::past::{Becomes, retire};
+use super::room::Room;
 use super::turns::Turns;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};
@@ -23,11 +24,15 @@ use crate::{Error, ErrorKind, Result};
 
 /// Bytes of the write buffer that stay allocated between batches.
 const BUFFER: usize = 1 << 20;
+/// Room is taken ahead where the disk has so much.
+const PLENTY: u64 = 1 << 30;
 
 struct Active {
     number: u64,
     file: Arc<dyn EnvFile>,
+    /// Where the next record goes.
     offset: u64,
+    room: Room,
     next_seq: u64,
     /// The number of the last record, in this file or an older one.
     last_record: SeqNo,
@@ -97,6 +102,7 @@ impl Log {
             number: header.number,
             file,
             offset: end,
+            room: Room::default(),
             next_seq: last.0 + 1,
             last_record,
             dirty: Vec::new(),
@@ -250,6 +256,7 @@ impl Log {
         }
         let complete = active.number;
         active.complete.push((complete, last));
+        active.room.end();
         (active.number, active.file, active.offset) = (number, Arc::clone(&file), HEADER);
         if self.synced() == last {
             active.dirty.clear();
@@ -266,7 +273,8 @@ impl Log {
         let (seq, place) =
             (SeqNo(active.next_seq), Place { store: &self.store, file: active.number, offset: active.offset });
         put_record(&mut active.buffer, place, (seq, self.synced_record()), |take| batch.each(take))?;
-        if let Err(e) = active.file.write_at(&active.buffer, active.offset) {
+        let is_plenty = || self.env.disk_space(&self.dir).is_ok_and(|space| space.usable >= PLENTY);
+        if let Err(e) = active.room.write(&*active.file, (&active.buffer, active.offset), &is_plenty) {
             return Err(self.undo(active, &e));
         }
         if active.dirty.last().is_none_or(|(number, _)| *number != active.number) {
@@ -284,7 +292,8 @@ impl Log {
     }
 
     /// After a failed append: the file ends at its last whole record again, or nothing more is taken.
-    fn undo(&self, active: &Active, source: &std::io::Error) -> Error {
+    fn undo(&self, active: &mut Active, source: &std::io::Error) -> Error {
+        active.room.end();
         let path = path_of(&self.dir, active.number);
         if let Err(e) = active.file.set_len(active.offset) {
             self.set_poison(format!("cut {} back after a failed write: {e}; restart the store", path.display()));

@@ -3,6 +3,10 @@
 use crate::env::sync;
 
 use super::{EnvFile, LockGuard, PathBuf, Pending, SimEnv, io, overwrite};
+use crate::env::Window;
+
+/// Bytes of a window: few, so that a file has many of them, and records that do not fit.
+const WINDOW: u64 = 1024;
 
 pub(super) struct SimFile {
     pub(super) env: SimEnv,
@@ -14,6 +18,57 @@ pub(super) struct SimLock {
     pub(super) env: SimEnv,
     pub(super) path: PathBuf,
     pub(super) life: u64,
+}
+
+impl SimFile {
+    /// Writes bytes, the first `head` of them last.
+    fn write(&self, data: &[u8], mut offset: u64, head: usize) -> io::Result<()> {
+        sync::point();
+        log::trace!("file {}: write {} bytes at {offset}", self.node, data.len());
+        let mut state = self.env.state.lock();
+        let mut data = data.to_vec();
+        let mut result = state.step(self.life);
+        let room = state.room();
+        let len = state.nodes[self.node].live.len() as u64;
+        let end = offset + data.len() as u64;
+        if result.is_ok() && end.saturating_sub(len) > room {
+            result = Err(io::Error::from_raw_os_error(libc::ENOSPC));
+            data.truncate((data.len() as u64).saturating_sub(end - len - room) as usize);
+        } else if result.is_err() {
+            // A failed write may have written a part, shorter or longer, but never all.
+            data.truncate(data.len() * (state.calls % 4) as usize / 4);
+            data.drain(..head.min(data.len()));
+            offset += head as u64;
+        }
+        if self.life == state.life {
+            if state.is_in_struck_log(self.node) {
+                state.faults.log_written();
+            }
+            for offset in state.faults.write(self.node, offset, len) {
+                let node = &mut state.nodes[self.node];
+                node.fill(offset, offset + data.len() as u64);
+                overwrite(&mut node.live, offset as usize, &data);
+                node.pending.push(Pending::Write(offset, data.clone()));
+            }
+        }
+        result
+    }
+}
+
+/// See [`EnvFile::window`].
+struct SimWindow {
+    file: SimFile,
+    end: u64,
+}
+
+impl Window for SimWindow {
+    fn end(&self) -> u64 {
+        self.end
+    }
+
+    fn put(&mut self, record: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write(record, offset, 4)
+    }
 }
 
 impl LockGuard for SimLock {}
@@ -46,33 +101,7 @@ impl EnvFile for SimFile {
     }
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
-        sync::point();
-        log::trace!("file {}: write {} bytes at {offset}", self.node, data.len());
-        let mut state = self.env.state.lock();
-        let mut data = data.to_vec();
-        let mut result = state.step(self.life);
-        let room = state.room();
-        let len = state.nodes[self.node].live.len() as u64;
-        let end = offset + data.len() as u64;
-        if result.is_ok() && end.saturating_sub(len) > room {
-            result = Err(io::Error::from_raw_os_error(libc::ENOSPC));
-            data.truncate((data.len() as u64).saturating_sub(end - len - room) as usize);
-        } else if result.is_err() {
-            // A failed write may have written a part, shorter or longer, but never all.
-            data.truncate(data.len() * (state.calls % 4) as usize / 4);
-        }
-        if self.life == state.life {
-            if state.is_in_struck_log(self.node) {
-                state.faults.log_written();
-            }
-            for offset in state.faults.write(self.node, offset, len) {
-                let node = &mut state.nodes[self.node];
-                node.fill(offset, offset + data.len() as u64);
-                overwrite(&mut node.live, offset as usize, &data);
-                node.pending.push(Pending::Write(offset, data.clone()));
-            }
-        }
-        result
+        self.write(data, offset, 0)
     }
 
     fn is_named(&self) -> io::Result<bool> {
@@ -128,6 +157,22 @@ impl EnvFile for SimFile {
         node.live = vec![0; len as usize];
         node.pending.push(Pending::Len(len));
         Ok(())
+    }
+
+    fn window(&self, from: u64, to: u64) -> io::Result<Option<Box<dyn Window>>> {
+        let end = to.min(from + WINDOW);
+        sync::point();
+        let mut state = self.env.state.lock();
+        state.step(self.life)?;
+        if state.room() < end - from {
+            return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+        }
+        let node = &mut state.nodes[self.node];
+        node.live.resize(end as usize, 0);
+        node.pending.push(Pending::Len(end));
+        drop(state);
+        let file = Self { env: self.env.clone(), node: self.node, life: self.life };
+        Ok(Some(Box::new(SimWindow { file, end })))
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<()> {

@@ -52,6 +52,13 @@ impl Bytes {
         self.0.refused_in(0..usize::MAX)
     }
 
+    /// Whether a record that begins here lacks what is written last of it.
+    pub(in crate::log) fn is_headless(&self, at: usize) -> bool {
+        let head = at..at + MAGIC.len();
+        self.all().get(head.clone()).is_some_and(|head| head.iter().all(|byte| *byte == 0))
+            && self.refused_in(head).is_none()
+    }
+
     /// Whether nothing was ever written from an offset on.
     pub(in crate::log) fn is_blank(&self, from: usize) -> bool {
         let rest = self.all().get(from..).unwrap_or_default();

@@ -38,6 +38,14 @@ fn log_of(image: &Image) -> String {
     image.names().into_iter().filter(is_begun).max().unwrap()
 }
 
+/// Where the records of the log end; behind them is room that was taken ahead.
+fn end_of_records(image: &Image) -> usize {
+    let bytes = image.bytes(&log_of(image));
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    assert!(end < bytes.len());
+    end
+}
+
 /// What each column shows after an open, and after another.
 fn shown(env: &SimEnv) -> Vec<Vec<Result<Vec<u8>, ErrorKind>>> {
     let look = |store: &Store, name: &str| {
@@ -61,7 +69,7 @@ fn no_flipped_bit_of_what_was_not_synced_shows_an_older_value() {
         shown(&image.machine()).iter().flatten().zip(NEW.iter().cycle()).all(|(got, new)| got.as_deref() == Ok(new))
     );
     let (mut whole, mut refused) = (0, 0);
-    for at in 0..image.bytes(&log).len() {
+    for at in 0..end_of_records(&image) {
         let mut damaged = image.clone();
         damaged.file(&log)[at] ^= 1 << (at % 8);
         let env = damaged.machine();
@@ -96,19 +104,31 @@ fn a_record_that_was_being_written_is_left_out_without_a_word() {
     let image = killed();
     let log = log_of(&image);
     let last = image.bytes(&log).windows(4).rposition(|four| four == b"cRec").unwrap();
-    for len in last..image.bytes(&log).len() {
+    let end = end_of_records(&image);
+    for len in last..end {
         let mut cut = image.clone();
         cut.file(&log).truncate(len);
-        let env = cut.machine();
-        let shared: Arc<dyn Env> = Arc::new(env.clone());
-        let checked = crate::store::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
-        assert_eq!(checked.damages, 0, "cut to {len}");
-        let store = open(&env);
-        assert_eq!(value(&store, "r", "b").unwrap(), NEW[1], "cut to {len}");
-        assert_eq!(value(&store, "r", "c").unwrap(), b"older", "cut to {len}");
-        assert_eq!(store.status().unwrap().last_error, None, "cut to {len}");
-        assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0, "cut to {len}");
+        leaves_the_last_out(&cut, &format!("cut to {len}"));
+        // In room that was taken ahead its first bytes come last, and of the others any part may be there.
+        for missing in [last..last + 4, last..len.max(last + 4), len.max(last + 4)..end] {
+            let mut part = image.clone();
+            part.file(&log)[last..last + 4].fill(0);
+            part.file(&log)[missing.clone()].fill(0);
+            leaves_the_last_out(&part, &format!("without {missing:?}"));
+        }
     }
+}
+
+fn leaves_the_last_out(image: &Image, what: &str) {
+    let env = image.machine();
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let checked = crate::store::check::check(&shared, "/store".as_ref(), &mut |_| Ok(())).unwrap();
+    assert_eq!(checked.damages, 0, "{what}");
+    let store = open(&env);
+    assert_eq!(value(&store, "r", "b").unwrap(), NEW[1], "{what}");
+    assert_eq!(value(&store, "r", "c").unwrap(), b"older", "{what}");
+    assert_eq!(store.status().unwrap().last_error, None, "{what}");
+    assert_eq!(store.check(&mut |_| Ok(())).unwrap().damages, 0, "{what}");
 }
 
 #[test]

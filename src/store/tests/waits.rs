@@ -168,7 +168,8 @@ fn what_is_refused_on_a_full_disk_is_refused_soon() {
     simulated(|env, store| {
         env.set_space(Some(0));
         let began = Instant::now();
-        let cell = put_cell("b", &[7; 200], Time::AfterNewest);
+        // It does not fit into the room that was taken ahead.
+        let cell = put_cell("b", &[7; 2000], Time::AfterNewest);
         let refused = mutate(store, "r", Mutation::Put(vec![cell]), Durability::SyncWal);
         assert_eq!(refused.unwrap_err().kind, ErrorKind::NoSpace);
         assert!(began.elapsed() < 15 * SECOND, "it waited {:?}", began.elapsed());
