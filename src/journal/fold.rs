@@ -130,7 +130,8 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<std::re
         folded.end = at as u64;
     }
     // What follows may have been acknowledged, and no copy says what it is.
-    if let [Some(offset), Some(_)] = read.each_ref().map(|read| read.refused_in(at..usize::MAX)) {
+    let unreadable = read.each_ref().map(|read| read.refused_in(at..usize::MAX));
+    if let [Some(offset), Some(_)] = unreadable {
         let text = format!("{}, offset {offset}: neither it nor its copy can be read", paths[0].display());
         return Err(Error::new(ErrorKind::Io, text));
     }
@@ -138,7 +139,9 @@ fn fold(env: &dyn Env, dir: &Path, store: &StoreId, file: u64) -> Result<std::re
     let Some(mut folded) = folded else { return Ok(Err(behind)) };
     folded.is_twofold &= both.iter().all(|bytes| bytes.len() == at);
     folded.problems.splice(..0, unread);
-    folded.shown = folded.state.edit.max(behind.unwrap_or(0));
+    // One has begun another edit, which the other may have lost.
+    let is_begun = unreadable.iter().any(Option::is_some);
+    folded.shown = (folded.state.edit + u64::from(is_begun)).max(behind.unwrap_or(0));
     Ok(Ok(folded))
 }
 

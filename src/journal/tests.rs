@@ -308,6 +308,27 @@ fn edits_behind_one_that_both_files_have_lost_show_that_it_was_there() {
     assert!(env.exists(&path("edits.damaged")).unwrap() && env.exists(&path("copy.damaged")).unwrap());
 }
 
+#[test]
+fn an_edit_that_one_file_has_lost_and_that_cannot_be_read_in_the_other_shows_that_it_was_there() {
+    for (lacks, unreadable) in [("edits", "copy"), ("copy", "edits")] {
+        let env = SimEnv::new();
+        let mut opened = open(&env);
+        let path = |name: &str| Path::new(DIR).join(format!("00000001.{name}"));
+        let len = |env: &SimEnv| env.read_file(&path("edits")).unwrap().len();
+        let mut before = len(&env);
+        for n in 1..60 {
+            before = len(&env);
+            opened.state = opened.journal.commit(&opened.state, &covered(n)).unwrap();
+        }
+        let last = opened.state.edit;
+        drop(opened);
+        env.damage(&path(lacks), |bytes| bytes.truncate(before)).unwrap();
+        env.spoil(&path(unreadable), before as u64).unwrap();
+        let again = open(&env);
+        assert_eq!((again.state.covered, again.shown), (SeqNo(58), last), "{lacks}");
+    }
+}
+
 /// Else an older one, whose removal a power cut took back, counts without a word.
 #[test]
 fn edits_of_a_file_whose_beginnings_are_both_damaged_show_that_they_were_there() {

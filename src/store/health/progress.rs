@@ -2,7 +2,7 @@
 //!
 //! The file `progress` has two places, at 0 and at 512, that are written in turn, so that a torn write leaves the other.
 //! Each has 28 bytes: its turn u64, number u64 of the last edit, sequence number u64 up to which the log is on the disk,
-//! CRC-32C u32 of all; little-endian. It is written after either and not synced: after a power cut it may say less than
+//! CRC-32C u32 of all; little-endian. It is written after either and seldom synced: after a power cut it may say less than
 //! was, never more.
 
 use std::path::Path;
@@ -103,6 +103,12 @@ impl Progress {
     /// The log is on the disk up to a number.
     pub fn note_synced(&self, seq: SeqNo) {
         self.note(|now| now.synced = now.synced.max(seq));
+    }
+
+    /// What was noted is on the disk when this returns.
+    pub fn sync(&self) -> Result<()> {
+        let synced = self.file.as_ref().map_or(Ok(()), |file| file.sync());
+        synced.map_err(|e| Error::io("sync the progress of the store", &e))
     }
 
     /// What the journal has lost stays known, whatever is added to what is left of it.

@@ -105,8 +105,10 @@ fn build(engine: &Engine, table: &TableSchema, index: &IndexSchema) -> Result<()
     // Order: those that write by a catalogue without the index are done before anything is read.
     drop(engine.turns.declare());
     put_entries(engine, table, index)?;
-    // Order: a catalogue that believes in entries is not on the disk before them.
+    // Order: a catalogue that believes in entries is not on the disk before them, nor before it is known there that the
+    // log had them: if it is damaged, they are no torn end.
     rescue::sync_log(engine)?;
+    engine.progress.sync()?;
     let state = if index.unique { judge(engine, table, index)? } else { IndexState::Complete };
     let mut events = vec![Event::Table { table: table.name.clone(), origin: Origin(0) }];
     if let IndexState::Twofold(text) = &state {

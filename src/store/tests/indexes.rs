@@ -255,6 +255,34 @@ fn an_index_is_built_beside_writers_and_after_a_crash() {
     }
 }
 
+/// A catalogue that believes in them is on the disk: what is damaged before them is no torn end of the log.
+#[test]
+fn entries_of_a_complete_index_are_not_cut_off_with_a_damaged_record_before_them() {
+    use crate::env::Env;
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    put(&store, "a", "q", b"1");
+    store.flush(None).unwrap();
+    put(&store, "b", "other", b"1");
+    declare(&store, Some(index("f:q"))).unwrap();
+    crate::store::jobs::build::build_indexes(&store.engine).unwrap();
+    assert_eq!(state(&store), IndexState::Complete);
+    env.crash(CrashMode::LoseUnsynced);
+    drop(store);
+    let logs = crate::log::list(&env, "/store/log".as_ref()).unwrap();
+    let damage = |bytes: &mut Vec<u8>| {
+        let at = bytes.windows(4).position(|four| four == b"cRec").unwrap();
+        bytes[at..at + 32].fill(0);
+    };
+    env.damage(&crate::log::path_of("/store/log".as_ref(), *logs.last().unwrap()), damage).unwrap();
+    assert!(env.exists("/store/progress".as_ref()).unwrap());
+    let store = open(&env);
+    let scan = Scan { by: Some(super::secondary::equal(b"1")), ..Scan::all(table()) };
+    let found: crate::Result<Vec<_>> = store.scan(&scan).and_then(Iterator::collect);
+    assert!(found.as_ref().is_err_and(|e| e.kind == ErrorKind::Corrupt) || found.is_ok_and(|rows| rows.len() == 1));
+}
+
 #[test]
 fn entries_that_nothing_needs_go_with_a_major_compaction() {
     let env = SimEnv::new();

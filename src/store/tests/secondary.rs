@@ -52,7 +52,7 @@ pub fn rows_by(backend: &dyn Backend, value: &[u8]) -> Vec<String> {
     rows.collect()
 }
 
-fn equal(value: &[u8]) -> By {
+pub fn equal(value: &[u8]) -> By {
     By { index: "i".into(), equals: vec![value.to_vec()], ..By::default() }
 }
 
