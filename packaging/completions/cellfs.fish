@@ -200,7 +200,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand config" -l json -d 'Print 
 complete -c cellfs -n "__fish_cellfs_using_subcommand config" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand config" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand config" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l ttl -d 'Time to live of the cell, milliseconds, 1 at least' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-value -d 'Only if the column holds this value now' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand put" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
@@ -236,7 +236,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l json -d 'Pri
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand deleteall" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l ttl -d 'Time to live of the cell, milliseconds, 1 at least' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l if-value -d 'Only if the column holds this value now' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
@@ -245,7 +245,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l json -d 'Print JS
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -s h -l help -d 'Print help'
 complete -c cellfs -n "__fish_cellfs_using_subcommand incr" -s V -l version -d 'Print version'
-complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l ttl -d 'Time to live of the cell, milliseconds' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l ttl -d 'Time to live of the cell, milliseconds, 1 at least' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l if-value -d 'Only if the column holds this value now' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l if-column -d 'FAMILY:QUALIFIER of the row that the condition is about; the column that is changed if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand append" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use crate::backend::Backend;
 use crate::model::{
     DeleteKind, DeleteMarker, FileAttributes, Mutation, Origin, PutCell, RowMutations, TableName, Time, Timestamp,
-    Tombstone, Value, check_value_len,
+    Tombstone, Value, check_value_len, parse_cell_ttl,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -32,7 +32,7 @@ struct Line {
     #[serde(rename = "type")]
     tombstone: Option<String>,
     /// Milliseconds.
-    ttl: Option<u64>,
+    ttl: Option<serde_json::Number>,
 }
 
 /// Text, or bytes that are none.
@@ -80,7 +80,9 @@ impl Line {
         check_value_len(&family, &qualifier, value.len() as u64, limit).map_err(|e| e.message)?;
         let (len, file) = (value.len(), FileAttributes::default());
         let value = Value::Bytes(value);
-        let put = PutCell { family, qualifier, time, value, ttl_ms: self.ttl, file, ended_at: None };
+        let ttl = self.ttl.map(|ttl| parse_cell_ttl(&ttl.to_string())).transpose();
+        let ttl_ms = ttl.map_err(|e| e.message)?;
+        let put = PutCell { family, qualifier, time, value, ttl_ms, file, ended_at: None };
         Ok((row, Mutation::Put(vec![put]), len))
     }
 }

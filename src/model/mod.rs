@@ -15,6 +15,7 @@ pub use asked::mutation::{
 };
 pub use asked::piece::{Cells, FoundCell, Piece, Results, TakePiece, VALUE_PIECE};
 pub use asked::query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};
+pub use asked::ttl::parse_cell_ttl;
 pub use cells::cell::{
     Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueBytes, ValueRef,
 };

@@ -1,6 +1,6 @@
 //! What a record says, and what is wrong with one.
 
-use crate::model::{DeleteMarker, FileChange, FileTime, PutCell, RowKey, Timestamp, check_row};
+use crate::model::{DeleteMarker, FileChange, FileTime, PutCell, RowKey, Timestamp, check_row, parse_cell_ttl};
 
 /// Why a record cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +101,11 @@ impl Terms {
             Ok(at) if (0..=Timestamp::MAX.0).contains(&at) => Ok(Timestamp(at)),
             _ => Err(Fault::new(column, wanted())),
         }
+    }
+
+    /// A TTL as it is written.
+    pub fn ttl(text: &str, column: u64) -> Result<u64, Fault> {
+        parse_cell_ttl(text).map_err(|e| Fault::new(column, e.message))
     }
 }
 

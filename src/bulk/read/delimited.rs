@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-use super::change::{Change, Changes, Fault, Terms, shown};
+use super::change::{Change, Changes, Fault, Terms};
 use crate::bulk::delimited::{Dialect, KEY};
 use crate::model::{FileChange, PutCell, Qualifier, RowKey, Time, column_name};
 use crate::{Error, ErrorKind, Result};
@@ -105,10 +105,7 @@ impl Columns {
                     file = FileChange::default();
                 }
                 Field::Ttl if text().is_empty() => {}
-                Field::Ttl => {
-                    let wanted = || Fault::new(number, format!("`{}` is no TTL in milliseconds", shown(&text())));
-                    ttl_ms = Some(text().parse().map_err(|_| wanted())?);
-                }
+                Field::Ttl => ttl_ms = Some(Terms::ttl(&text(), number)?),
                 Field::Cell(..) => {}
             }
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::change::cell_ttl;
 use super::{ByArgs, ByKeyArgs, ConditionArgs, KeyArgs, TableArgs};
 
 #[derive(Args)]
@@ -24,8 +25,8 @@ pub struct PutArgs {
     pub value: Option<OsString>,
     /// Milliseconds since 1970; now (but after the newest version) if it is left out
     pub timestamp: Option<i64>,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
+    /// Time to live of the cell, milliseconds, 1 at least
+    #[arg(long, allow_negative_numbers = true, value_parser = cell_ttl)]
     pub ttl: Option<u64>,
     #[command(flatten)]
     pub key: KeyArgs,

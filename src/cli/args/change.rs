@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::KeyArgs;
+use crate::model::parse_cell_ttl;
 
 #[derive(Args)]
 pub struct IncrArgs {
@@ -22,8 +23,8 @@ pub struct IncrArgs {
     /// What is added
     #[arg(default_value_t = 1, allow_negative_numbers = true)]
     pub amount: i64,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
+    /// Time to live of the cell, milliseconds, 1 at least
+    #[arg(long, allow_negative_numbers = true, value_parser = cell_ttl)]
     pub ttl: Option<u64>,
     #[command(flatten)]
     pub key: KeyArgs,
@@ -46,13 +47,17 @@ pub struct AppendArgs {
     /// What is appended; - reads standard input. Behind -- it may begin with -
     #[arg(allow_negative_numbers = true)]
     pub value: OsString,
-    /// Time to live of the cell, milliseconds
-    #[arg(long)]
+    /// Time to live of the cell, milliseconds, 1 at least
+    #[arg(long, allow_negative_numbers = true, value_parser = cell_ttl)]
     pub ttl: Option<u64>,
     #[command(flatten)]
     pub key: KeyArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
+}
+
+pub(super) fn cell_ttl(text: &str) -> Result<u64, String> {
+    parse_cell_ttl(text).map_err(|e| e.message)
 }
 
 /// What must hold of the row when the change is made; both happen in one step.

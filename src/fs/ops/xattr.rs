@@ -7,7 +7,7 @@ use crate::fs::requests::writable;
 use crate::fs::session::commit;
 use crate::fs::session::told;
 use crate::fs::shown::kernel;
-use crate::model::{AttributeChange, Origin};
+use crate::model::{AttributeChange, Origin, parse_cell_ttl};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
@@ -86,9 +86,7 @@ pub fn setxattr(fs: &Fs, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> 
         }
         _ => {}
     }
-    let ttl = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|ms| *ms > 0);
-    let text = format!("{TTL} is a number of milliseconds above 0");
-    let ttl = ttl.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, text))?;
+    let ttl = parse_cell_ttl(&String::from_utf8_lossy(value)).map_err(|e| e.context(TTL))?;
     set_ttl(fs, ino, Some(ttl))
 }
 

@@ -5,3 +5,4 @@ pub(super) mod draft;
 pub(super) mod mutation;
 pub(super) mod piece;
 pub(super) mod query;
+pub(super) mod ttl;

@@ -7,7 +7,7 @@ use crate::model::declared::region::set_splits;
 use crate::model::{
     Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange, Increment,
     Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
-    Value as Bytes, to_string_binary,
+    Value as Bytes, parse_cell_ttl, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::eval::convert::counter;
@@ -54,8 +54,7 @@ fn cell_ttl(arguments: &Arguments, places: &[usize]) -> Outcome<Option<u64>> {
         no_visibility(&options)?;
         match options.get("TTL") {
             None => {}
-            Some(Value::Integer(ms)) if *ms > 0 => ttl = u64::try_from(*ms).ok(),
-            Some(other) => return refuse(format!("TTL is a positive number of milliseconds, not {}", other.inspect())),
+            Some(ms) => ttl = Some(parse_cell_ttl(&ms.inspect()).or_else(|e| refuse(e.message))?),
         }
     }
     Ok(ttl)

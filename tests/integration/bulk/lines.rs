@@ -254,3 +254,31 @@ fn bulk_files_that_are_there_are_not_lost_to_lines_that_are_not_taken() {
     assert!(!said.contains("--resume"), "{said}");
     assert_eq!(names(&stored), ["bad.csv", "good.csv", "notes.txt", "store"]);
 }
+
+/// Of a cell that nobody would ever see the way out is said, whichever way it comes.
+#[test]
+fn bulk_a_cell_that_would_not_live_is_refused_on_every_way_in() {
+    let stored = Stored::new();
+    for ttl in ["0", "-5"] {
+        let line = format!(r#"{{"row":"r","family":"f","qualifier":"a","value":"v","ttl":{ttl}}}"#);
+        stored.write("cells.jsonl", &line);
+        stored.write("cells.csv", format!("HBASE_ROW_KEY,f:a,HBASE_CELL_TTL\nr,1,{ttl}\n"));
+        let said = |output: std::process::Output| {
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+        };
+        let shell = format!("put 't', 'r', 'f:a', 'v', {{TTL => {ttl}}}");
+        for told in [
+            stored.refused(&["put", "STORE", "t", "r", "f:a", "v", "--ttl", ttl], 2),
+            stored.refused(&["incr", "STORE", "t", "r", "f:a", "--ttl", ttl], 2),
+            stored.refused(&["append", "STORE", "t", "r", "f:a", "v", "--ttl", ttl], 2),
+            stored.refused(&["import", "STORE", "t", "cells.jsonl"], 2),
+            stored.refused(&["import", "STORE", "t", "cells.csv"], 2),
+            said(stored.fed(&["--json", "put", "STORE", "t", "-"], line.as_bytes())),
+            said(stored.run(&["shell", "-q", "STORE", "-e", &shell])),
+        ] {
+            assert!(told.contains(&format!("`{ttl}`")), "{told}");
+            assert!(told.contains("leave it out") && told.contains("delete"), "{told}");
+        }
+    }
+    assert_eq!(stored.refused(&["scan", "STORE", "t", "--raw"], 1), "", "nothing is there");
+}

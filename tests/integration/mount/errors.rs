@@ -179,6 +179,14 @@ fn mount_sets_a_ttl_as_setxattr_is_told() {
                   print(tried(os.XATTR_REPLACE), tried(os.XATTR_CREATE), tried(os.XATTR_CREATE), tried(os.XATTR_REPLACE))";
     let output = Command::new("python3").arg("-c").arg(script).arg(&cell).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "ENODATA None EEXIST None\n", "{output:?}");
+    let script = "import os, sys\n\
+                  for ttl in b'0', b'-5', b'soon', b'\\xff':\n    \
+                      try: os.setxattr(sys.argv[1], 'user.cellfs.ttl', ttl)\n    \
+                      except OSError as e: print(e.errno, end=' ')";
+    let output = Command::new("python3").arg("-c").arg(script).arg(&cell).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{} ", libc::EINVAL).repeat(4), "{output:?}");
+    let refusals = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(refusals.contains("`-5`") && refusals.contains("leave it out"), "{refusals}");
 }
 
 #[test]

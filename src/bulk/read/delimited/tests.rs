@@ -82,6 +82,9 @@ fn lines_that_import_tsv_calls_bad_are_bad_and_say_where() {
         assert_eq!(fault.column, Some(column), "{line}: {fault:?}");
         assert!(fault.reason.contains(reason), "{line}: {fault:?}");
     }
+    let mut dated = lines(Dialect::Csv, "HBASE_ROW_KEY,f:a,HBASE_CELL_TTL");
+    let fault = read(&mut dated, "r,1,0").unwrap_err();
+    assert!(fault.column == Some(3) && fault.reason.contains("`0` is no TTL"), "{fault:?}");
     let long = format!("r,{},5", "v".repeat(1001));
     assert_eq!(read(&mut csv, &long).unwrap_err().column, Some(2));
     let mut last = lines(Dialect::Tsv, "f:a,HBASE_ROW_KEY");
