@@ -314,7 +314,10 @@ fn count_each(backend: &dyn Backend, mut scan: Scan) -> Result<u64> {
 }
 
 pub fn count(args: CountArgs, json: bool) -> Result<Answer> {
-    let (backend, table) = open(&args.of.store, &args.of.table)?;
+    let (backend, table) = match &args.table {
+        Some(table) => open(&args.store, table)?,
+        None => given::table_at(&args.store)?,
+    };
     let mut scan = Scan::all(table);
     if let Some(prefix) = &args.prefix {
         scan = scan.with_prefix(&given::bytes(prefix));

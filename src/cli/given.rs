@@ -91,6 +91,17 @@ impl Subject {
     }
 }
 
+/// The table that a path in a mount is, where no name of one follows.
+pub(super) fn table_at(path: &Path) -> Result<(Arc<dyn Backend>, TableName)> {
+    match Subject::of(path, &[])?.0 {
+        Subject { backend, table, row: None, .. } => Ok((backend, table)),
+        _ => Err(wrong(
+            "give the path of a table, whose rows are counted: in a mount the file .count in a row's directory has the \
+             number of its cells",
+        )),
+    }
+}
+
 pub(super) fn wrong(text: &str) -> Error {
     Error::new(ErrorKind::IllegalArgument, text)
 }

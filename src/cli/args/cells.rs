@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::change::cell_ttl;
-use super::{ByArgs, ByKeyArgs, ConditionArgs, KeyArgs, TableArgs};
+use super::{ByArgs, ByKeyArgs, ConditionArgs, KeyArgs};
 
 #[derive(Args)]
 pub struct PutArgs {
@@ -147,8 +147,11 @@ pub struct ScanArgs {
 
 #[derive(Args)]
 pub struct CountArgs {
-    #[command(flatten)]
-    pub of: TableArgs,
+    /// Store directory, mount point or cluster address; or the path of a table in a mount, in the place of STORE and
+    /// TABLE
+    pub store: PathBuf,
+    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
+    pub table: Option<String>,
     /// Only rows that start with this
     #[arg(long, allow_hyphen_values = true)]
     pub prefix: Option<OsString>,

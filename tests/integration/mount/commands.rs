@@ -100,6 +100,32 @@ fn mount_paths_stand_for_table_row_and_column() {
 }
 
 #[test]
+fn mount_a_path_of_a_table_is_counted() {
+    let fixture = Fixture::new();
+    let path = |path: &str| fixture.path(path).into_os_string().into_string().unwrap();
+    for row in ["a", "b", "b2"] {
+        run(&fixture, &["put", &path("t"), row, "f:q", "v"]);
+    }
+    assert_eq!(run(&fixture, &["count", &path("t")]), "3\n");
+    assert_eq!(run(&fixture, &["count", &path("t"), "--prefix", "b"]), "2\n");
+    // A namespace is a part of the store, whose table follows.
+    assert_eq!(run(&fixture, &["count", fixture.store().to_str().unwrap(), "t"]), "3\n");
+    assert_eq!(run(&fixture, &["count", fixture.path("t").parent().unwrap().to_str().unwrap(), "t"]), "3\n");
+    let refused = |args: &[&str]| {
+        let output = fixture.cellfs(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = refused(&["count", &path("t/a")]);
+    assert!(told.contains("the path of a table") && told.contains(".count"), "{told}");
+    let told = refused(&["count", fixture.path("t").parent().unwrap().to_str().unwrap()]);
+    assert!(told.contains("the path of a table"), "{told}");
+    let told = refused(&["count", fixture.store().to_str().unwrap()]);
+    assert!(told.contains("a table is missing"), "{told}");
+    assert!(refused(&["count", &path("t/.first/2")]).contains("scan path"));
+}
+
+#[test]
 fn mount_attributes_without_effect_say_so() {
     let fixture = Fixture::new();
     let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
