@@ -24,8 +24,9 @@ use super::interrupted::uninterrupted;
 const TRUSTED: [FsType; 3] = [EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC];
 /// Windows begin and end at multiples of so many bytes: at pages, whatever size those have.
 const UNIT: u64 = 64 << 10;
-/// First bytes of a record, which are written last.
+/// First bytes of a record, which are written last, and those that are written before all others, with them.
 const HEAD: usize = 4;
+const FRONT: usize = 32;
 
 /// See the module.
 pub(super) struct MappedWindow {
@@ -64,12 +65,12 @@ impl Window for MappedWindow {
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it is not in the window");
         let at = offset.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()).ok_or_else(outside)?;
         let place = self.map.get_mut(at..).and_then(|rest| rest.get_mut(..record.len())).ok_or_else(outside)?;
-        let head = HEAD.min(record.len());
-        place[head..].copy_from_slice(&record[head..]);
+        let (head, front) = (HEAD.min(record.len()), FRONT.min(record.len()));
         // Order: a kill leaves what was stored before.
-        compiler_fence(Ordering::SeqCst);
-        place[..head].copy_from_slice(&record[..head]);
-        compiler_fence(Ordering::SeqCst);
+        for part in [head..front, front..record.len(), 0..head] {
+            place[part.clone()].copy_from_slice(&record[part]);
+            compiler_fence(Ordering::SeqCst);
+        }
         if self.guard.is_broken.load(Ordering::SeqCst) {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }

@@ -100,8 +100,8 @@ pub trait EnvFile: Send + Sync {
 pub trait Window: Send {
     /// Where it ends in the file; up to there the file has zeros behind what was put.
     fn end(&self) -> u64;
-    /// Puts a record, its first four bytes last: where those are zeros, a kill came first. After an error any part of the
-    /// record may be there.
+    /// Puts a record: what its first 32 bytes have behind four, then what follows them, then those four. Where they are
+    /// zeros, a kill came first. After an error any part of the record may be there.
     fn put(&mut self, record: &[u8], offset: u64) -> io::Result<()>;
 }
 

@@ -37,7 +37,7 @@ pub struct Damage {
     pub nameless: bool,
     /// The first byte that the disk does not give.
     pub unreadable: Option<u64>,
-    /// The file ends within it, or its first bytes are missing behind all records, as where a write was not done to its end.
+    /// The file ends within it, or only its first bytes are missing, as where it was not written to its end.
     pub is_cut: bool,
 }
 
@@ -131,8 +131,16 @@ impl<'a> Walk<'a> {
         let rest = self.bytes.all().get(next.min(end)..end).unwrap_or_default();
         let is_all = if damage.resume.is_some() { next == end } else { rest.iter().all(|byte| *byte == 0) };
         let is_short = self.bytes.all().len() - at < RECORD_HEADER;
-        let is_cut = is_short || damage.resume.is_none() && self.bytes.is_headless(at);
+        let is_cut = is_short || damage.resume.is_none() && self.is_unfinished(at);
         Some(Damage { nameless: cells.is_empty() || !is_all, cells, is_cut, ..damage })
+    }
+
+    /// Whether a record was being put here, of which the first bytes come last (see [`crate::env::Window`]): the others of
+    /// its header are bound to this place, or nothing had come behind them.
+    fn is_unfinished(&self, at: usize) -> bool {
+        let Some(bytes) = self.bytes.all().get(at..).filter(|_| self.bytes.lacks_magic(at)) else { return false };
+        let with_magic = [MAGIC, bytes.get(MAGIC.len()..RECORD_HEADER).unwrap_or_default()].concat();
+        RecordHeader::decode(&with_magic, self.place(at)).is_some() || self.bytes.is_blank(at + RECORD_HEADER)
     }
 
     /// The cells of a record, and whether some cannot be named.

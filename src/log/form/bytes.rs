@@ -52,11 +52,11 @@ impl Bytes {
         self.0.refused_in(0..usize::MAX)
     }
 
-    /// Whether a record that begins here lacks what is written last of it.
-    pub(in crate::log) fn is_headless(&self, at: usize) -> bool {
+    /// Whether the first bytes of a record that may begin here were never written.
+    pub(in crate::log) fn lacks_magic(&self, at: usize) -> bool {
         let head = at..at + MAGIC.len();
-        self.all().get(head.clone()).is_some_and(|head| head.iter().all(|byte| *byte == 0))
-            && self.refused_in(head).is_none()
+        let is_blank = self.all().get(head.clone()).is_some_and(|head| head.iter().all(|byte| *byte == 0));
+        is_blank && self.refused_in(head).is_none()
     }
 
     /// Whether nothing was ever written from an offset on.
