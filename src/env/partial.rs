@@ -11,6 +11,8 @@ use super::{Env, EnvFile, is_unreadable};
 
 /// Bytes that are asked for at once, one size after the other; the last is a sector.
 const PIECES: [usize; 3] = [1 << 20, 4096, 512];
+/// How often a file is read once more that became shorter in the middle.
+const TRIES: usize = 10;
 /// What stands for a byte that cannot be read: no zero, which is how room looks that nobody has written to.
 const FILLER: u8 = 0xFF;
 
@@ -31,7 +33,7 @@ impl From<Vec<u8>> for Partial {
 impl Partial {
     /// Of a (small) file. An error where the disk answers nothing any more: then it has not lost what is on it.
     pub fn read(env: &dyn Env, path: &Path) -> io::Result<Self> {
-        match env.read_file(path) {
+        match read_whole(env, path) {
             Err(e) if is_unreadable(&e) => {}
             read => return read.map(Self::from),
         }
@@ -69,6 +71,17 @@ impl Partial {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         self.bytes.truncate(len);
         self.refused.retain(|range| range.start < len);
+    }
+}
+
+/// Of a log that is written to, room that was taken ahead may go meanwhile.
+fn read_whole(env: &dyn Env, path: &Path) -> io::Result<Vec<u8>> {
+    let mut tries = 0..TRIES;
+    loop {
+        match env.read_file(path) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof && tries.next().is_some() => {}
+            read => return read,
+        }
     }
 }
 

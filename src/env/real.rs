@@ -351,7 +351,8 @@ impl Env for RealEnv {
     fn boot(&self, dir: &Path) -> Option<String> {
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let directory = fs::metadata(&*self.directory(dir).ok()?).ok()?;
-        Some(format!("{} {} {}", id.trim(), directory.dev(), directory.ino()))
+        let mounted = super::space::mounted(directory.dev());
+        Some(format!("{} {} {}{mounted}", id.trim(), directory.dev(), directory.ino()))
     }
 
     fn disk_space(&self, path: &Path) -> io::Result<DiskSpace> {

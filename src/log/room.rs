@@ -36,7 +36,7 @@ impl Room {
         if let Some(window) = self.window.as_mut().filter(|window| end <= window.end()) {
             return window.put(record, offset);
         }
-        let is_longer = self.window.take().is_some_and(|window| window.end() > offset);
+        let is_longer = self.window.take().is_some() && is_longer(file, offset)?;
         if record.len() > SMALL || offset < self.none_before || !is_plenty() {
             return self.write_alone(file, (record, offset), is_longer);
         }
@@ -62,8 +62,25 @@ impl Room {
         file.write_at(record, offset)
     }
 
-    /// Ends the window, before the file is cut or another one is written to.
+    /// Ends the window, before another file is written to.
     pub fn end(&mut self) {
         *self = Self::default();
     }
+
+    /// Ends the window and the file, which has records up to `offset`.
+    pub fn end_at(&mut self, file: &dyn EnvFile, offset: u64) -> io::Result<()> {
+        self.end();
+        if is_longer(file, offset)? { file.set_len(offset) } else { Ok(()) }
+    }
 }
+
+/// Whether a file has something behind its records. One that somebody else has cut is not made longer again.
+fn is_longer(file: &dyn EnvFile, offset: u64) -> io::Result<bool> {
+    match file.len()? {
+        len if len < offset => Err(io::Error::other(CUT)),
+        len => Ok(len > offset),
+    }
+}
+
+/// What is said of a file of the log that is shorter than what was written to it.
+pub(super) const CUT: &str = "it was cut short";

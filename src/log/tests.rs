@@ -81,6 +81,36 @@ fn a_file_that_is_covered_during_a_sync_is_not_missed() {
 }
 
 #[test]
+fn what_somebody_cuts_off_is_missed_by_the_next_sync() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    let tags = Tags::default();
+    append(&log, &[cell(b"r", b"v", &tags)]).unwrap();
+    log.sync_to(log.written(), &|| Ok(())).unwrap();
+    append(&log, &[cell(b"r", b"w", &tags)]).unwrap();
+    let end = bytes_of(&env, 1).iter().rposition(|byte| *byte != 0).unwrap();
+    env.damage(&path_of(Path::new(DIR), 1), |bytes| bytes.truncate(end)).unwrap();
+    // It does not become longer by what does not fit into a window.
+    append(&log, &[cell(b"r", &[1; 2000], &tags)]).unwrap_err();
+    log.sync_to(log.written(), &|| Ok(())).unwrap_err();
+    assert!(log.poison().is_some_and(|text| text.contains("it was cut short")));
+}
+
+#[test]
+fn room_that_was_taken_ahead_is_given_back() {
+    let env = SimEnv::new();
+    let log = begun(&env);
+    append(&log, &[cell(b"r", b"v", &Tags::default())]).unwrap();
+    let len = |env: &SimEnv| bytes_of(env, 1).len() as u64;
+    let end = log.written_files()[0].end.unwrap();
+    assert!(len(&env) > end);
+    log.trim();
+    assert_eq!(len(&env), end);
+    append(&log, &[cell(b"r", b"w", &Tags::default())]).unwrap();
+    assert_eq!(walked(bytes_of(&env, 1), 1).0.len(), 2);
+}
+
+#[test]
 fn records_come_back_over_several_files() {
     let env = SimEnv::new();
     let log = begun(&env);

@@ -14,7 +14,7 @@ use super::form::file::{FileHeader, HEADER, path_of};
 use super::form::record::Place;
 use super::nothing::Nothing;
 use super::past::{Becomes, retire};
-use super::room::Room;
+use super::room::{CUT, Room};
 use super::turns::Turns;
 use super::whole::{Whole, put_record};
 use crate::env::{Env, EnvFile};
@@ -239,6 +239,16 @@ impl Log {
         }
     }
 
+    /// Gives room back that was taken ahead; with no more to come, or little.
+    pub fn trim(&self) {
+        let mut active = self.active.lock();
+        let Active { room, file, offset, .. } = &mut *active;
+        if let Err(e) = room.end_at(&**file, *offset) {
+            // Zeros behind the records do no harm; a file that was cut short is told by the sync that follows.
+            log::debug!("cut {}: {e}", path_of(&self.dir, active.number).display());
+        }
+    }
+
     /// Goes on in the file that was made ahead, if there is one, and calls `with` meanwhile: what was written before is
     /// in files that are complete now.
     pub fn roll<T>(&self, edit: u64, with: impl FnOnce(SeqNo) -> T) -> Result<Option<T>> {
@@ -293,9 +303,8 @@ impl Log {
 
     /// After a failed append: the file ends at its last whole record again, or nothing more is taken.
     fn undo(&self, active: &mut Active, source: &std::io::Error) -> Error {
-        active.room.end();
         let path = path_of(&self.dir, active.number);
-        if let Err(e) = active.file.set_len(active.offset) {
+        if let Err(e) = active.room.end_at(&*active.file, active.offset) {
             self.set_poison(format!("cut {} back after a failed write: {e}; restart the store", path.display()));
         }
         Error::io(format!("write {}", path.display()), source)
@@ -313,9 +322,9 @@ impl Log {
 
     fn sync_written(&self, first: &dyn Fn() -> Result<()>) -> Result<()> {
         self.check_poison()?;
-        let (dirty, last, record) = {
+        let (dirty, end, last, record) = {
             let active = self.active.lock();
-            (active.dirty.clone(), self.written(), active.last_record)
+            (active.dirty.clone(), active.offset, self.written(), active.last_record)
         };
         // Order: after the last number that is claimed was taken, before its record is on the disk.
         if let Err(e) = first() {
@@ -336,6 +345,12 @@ impl Log {
             && self.active.lock().number == *number
         {
             return Err(self.sync_failed(*number, &std::io::Error::other("it was removed")));
+        }
+        // So is what was cut off.
+        if let Some((number, file)) = dirty.last()
+            && file.len().is_ok_and(|len| len < end)
+        {
+            return Err(self.sync_failed(*number, &std::io::Error::other(CUT)));
         }
         if let Some((newest, _)) = dirty.last() {
             let mut active = self.active.lock();

@@ -223,6 +223,7 @@ impl Store {
             self.flush_at_end();
             self.seal_at_end()?;
             self.engine.log.drop_spare();
+            self.engine.log.trim();
         }
         rescue::sync_log(&self.engine)
     }
