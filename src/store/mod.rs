@@ -261,6 +261,7 @@ impl Drop for Store {
         }
         if self.engine.log.poison().is_none() && !std::thread::panicking() {
             self.flush_at_end();
+            self.engine.log.trim();
         }
         // Without `close` nobody waits for the answer.
         if let Err(e) = rescue::sync_log(&self.engine) {

@@ -46,6 +46,27 @@ fn end_of_records(image: &Image) -> usize {
     end
 }
 
+/// As after each command on a store that is not mounted.
+#[test]
+fn a_store_that_ends_in_order_leaves_no_room_behind_its_log() {
+    for is_closed in [false, true] {
+        let env = SimEnv::new();
+        let store = open(&env.process());
+        create(&store, &[]);
+        put(&store, "r", "a", b"1");
+        let log = log_of(&Image::of(&env));
+        let len = || env.read_file(log.as_ref()).unwrap().len() as u64;
+        let written = store.engine.log.written_files().last().unwrap().end.unwrap();
+        assert!(len() > written);
+        if is_closed {
+            store.close().unwrap()
+        } else {
+            drop(store)
+        }
+        assert_eq!(len(), written, "{is_closed}");
+    }
+}
+
 /// What each column shows after an open, and after another.
 fn shown(env: &SimEnv) -> Vec<Vec<Result<Vec<u8>, ErrorKind>>> {
     let look = |store: &Store, name: &str| {
