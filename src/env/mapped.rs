@@ -17,15 +17,14 @@ use nix::fcntl::FallocateFlags;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::sys::statfs::{EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC, XFS_SUPER_MAGIC, fstatfs};
 
-use super::Window;
 use super::interrupted::uninterrupted;
+use super::{WINDOW_HEAD, Window};
 
-/// Those on which room that was taken needs no more room when it is written to.
+/// Those on which room that was taken needs no more room when it is written to, unless a copy of the file shares it.
 const TRUSTED: [FsType; 3] = [EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC];
 /// Windows begin and end at multiples of so many bytes: at pages, whatever size those have.
 const UNIT: u64 = 64 << 10;
-/// First bytes of a record, which are written last, and those that are written before all others, with them.
-const HEAD: usize = 4;
+/// First bytes of a record, of which those behind the head are written before all others.
 const FRONT: usize = 32;
 
 /// See the module.
@@ -65,7 +64,7 @@ impl Window for MappedWindow {
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it is not in the window");
         let at = offset.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()).ok_or_else(outside)?;
         let place = self.map.get_mut(at..).and_then(|rest| rest.get_mut(..record.len())).ok_or_else(outside)?;
-        let (head, front) = (HEAD.min(record.len()), FRONT.min(record.len()));
+        let (head, front) = (WINDOW_HEAD.min(record.len()), FRONT.min(record.len()));
         // Order: a kill leaves what was stored before.
         for part in [head..front, front..record.len(), 0..head] {
             place[part.clone()].copy_from_slice(&record[part]);

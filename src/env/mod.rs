@@ -96,6 +96,9 @@ pub trait EnvFile: Send + Sync {
     }
 }
 
+/// First bytes of a record, which a window puts last.
+const WINDOW_HEAD: usize = 4;
+
 /// See [`EnvFile::window`]. It ends before the file is cut.
 pub trait Window: Send {
     /// Where it ends in the file; up to there the file has zeros behind what was put.

@@ -48,18 +48,6 @@ pub(super) fn of(dir: &Path) -> io::Result<DiskSpace> {
     })
 }
 
-/// What tells this mounting of a device from those before it, as ` NUMBER`: where it was unmounted meanwhile, or shut down
-/// before that, less may be on it than was written. Empty where the kernel does not tell: it does of ext4 and XFS.
-pub(super) fn mounted(device: u64) -> String {
-    use std::os::unix::fs::MetadataExt;
-    let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
-    let Ok(link) = fs::read_link(format!("/sys/dev/block/{major}:{minor}")) else { return String::new() };
-    let Some(name) = link.file_name() else { return String::new() };
-    let of = |kind: &str| fs::metadata(Path::new("/sys/fs").join(kind).join(name)).ok();
-    // A directory that is made when a filesystem is mounted has a number that no other had.
-    ["ext4", "xfs"].into_iter().find_map(of).map_or_else(String::new, |dir| format!(" {}", dir.ino()))
-}
-
 /// Whether this process is of the user that filesystems know as root: in a namespace of users it may be called so and be
 /// another.
 fn is_root() -> bool {

@@ -3,7 +3,7 @@
 use crate::env::sync;
 
 use super::{EnvFile, LockGuard, PathBuf, Pending, SimEnv, io, overwrite};
-use crate::env::Window;
+use crate::env::{WINDOW_HEAD, Window};
 
 /// Bytes of a window: few, so that a file has many of them, and records that do not fit.
 const WINDOW: u64 = 1024;
@@ -67,7 +67,7 @@ impl Window for SimWindow {
     }
 
     fn put(&mut self, record: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write(record, offset, 4)
+        self.file.write(record, offset, WINDOW_HEAD)
     }
 }
 

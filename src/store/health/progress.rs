@@ -107,8 +107,10 @@ impl Progress {
 
     /// What was noted is on the disk when this returns.
     pub fn sync(&self) -> Result<()> {
-        let synced = self.file.as_ref().map_or(Ok(()), |file| file.sync());
-        synced.map_err(|e| Error::io("sync the progress of the store", &e))
+        let Some(file) = &self.file else { return Ok(()) };
+        // Written once more: after a sync that failed the kernel has nothing to write.
+        let written = write(&**file, &mut self.now.lock());
+        written.and_then(|()| file.sync()).map_err(|e| Error::io("sync the progress of the store", &e))
     }
 
     /// What the journal has lost stays known, whatever is added to what is left of it.
@@ -118,8 +120,7 @@ impl Progress {
         now.edit = LOST_END;
         // At both places: one may be where the disk keeps nothing any more.
         for _ in 0..2 {
-            now.turn += 1;
-            file.write_at(&encode(*now), now.turn % 2 * OTHER)?;
+            write(&**file, &mut now)?;
         }
         file.sync()
     }
@@ -131,14 +132,18 @@ impl Progress {
         if *now == before {
             return;
         }
-        now.turn += 1;
-        let place = now.turn % 2 * OTHER;
-        let written = self.file.as_ref().map_or(Ok(()), |file| file.write_at(&encode(*now), place));
+        let written = self.file.as_ref().map_or(Ok(()), |file| write(&**file, &mut now));
         if let Err(e) = written {
             // What it says is true all the same, only less than it could be.
             self.said.warn(&format!("note the progress of the store: {e}"));
         }
     }
+}
+
+/// Writes what is known at the place whose turn it is.
+fn write(file: &dyn EnvFile, now: &mut Noted) -> std::io::Result<()> {
+    now.turn += 1;
+    file.write_at(&encode(*now), now.turn % 2 * OTHER)
 }
 
 fn make(env: &dyn Env, path: &Path) -> std::io::Result<Arc<dyn EnvFile>> {
