@@ -80,20 +80,32 @@ fn a_file_that_is_covered_during_a_sync_is_not_missed() {
     assert!(log.poison().is_some());
 }
 
-#[test]
-fn what_somebody_cuts_off_is_missed_by_the_next_sync() {
+/// A log with a record that somebody has cut off, and one before it.
+fn cut_by_somebody() -> (SimEnv, Log) {
     let env = SimEnv::new();
     let log = begun(&env);
-    let tags = Tags::default();
-    append(&log, &[cell(b"r", b"v", &tags)]).unwrap();
+    append(&log, &[cell(b"r", b"v", &Tags::default())]).unwrap();
     log.sync_to(log.written(), &|| Ok(())).unwrap();
-    append(&log, &[cell(b"r", b"w", &tags)]).unwrap();
-    let end = bytes_of(&env, 1).iter().rposition(|byte| *byte != 0).unwrap();
-    env.damage(&path_of(Path::new(DIR), 1), |bytes| bytes.truncate(end)).unwrap();
-    // It does not become longer by what does not fit into a window.
-    append(&log, &[cell(b"r", &[1; 2000], &tags)]).unwrap_err();
+    append(&log, &[cell(b"r", b"w", &Tags::default())]).unwrap();
+    let end = log.written_files()[0].end.unwrap();
+    env.damage(&path_of(Path::new(DIR), 1), |bytes| bytes.truncate(end as usize - 1)).unwrap();
+    (env, log)
+}
+
+#[test]
+fn what_somebody_cuts_off_is_missed_by_the_next_sync() {
+    let (_env, log) = cut_by_somebody();
     log.sync_to(log.written(), &|| Ok(())).unwrap_err();
     assert!(log.poison().is_some_and(|text| text.contains("it was cut short")));
+}
+
+#[test]
+fn a_file_that_somebody_has_cut_becomes_no_longer_by_what_fits_into_no_window() {
+    let (env, log) = cut_by_somebody();
+    let len = bytes_of(&env, 1).len();
+    append(&log, &[cell(b"r", &[1; 2000], &Tags::default())]).unwrap_err();
+    assert!(log.poison().is_some_and(|text| text.contains("it was cut short")));
+    assert_eq!(bytes_of(&env, 1).len(), len);
 }
 
 #[test]
