@@ -137,9 +137,9 @@ pub enum Command {
     /// Compact a table
     ///
     /// A mounted store does it by itself, at half speed. Families with NEW_VERSION_BEHAVIOR, as the shell makes them, are
-    /// merged six flushes of like size at a time, and as a whole once newer versions and tombstones hide three tenths of
-    /// their cells, or by age. Others are merged by number and size, as CONFIGURATION of the family, else of the table,
-    /// says: hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728. Either is compacted as a whole
+    /// merged four or more flushes of like size at a time, and as a whole once newer versions and tombstones hide three
+    /// tenths of their cells, or by age. Others are merged by number and size, as CONFIGURATION of the family, else of the
+    /// table, says: hbase.hstore.compaction.min 3, .max 10, .ratio 1.2, .min.size 134217728. Either is compacted as a whole
     /// after hbase.hregion.majorcompaction milliseconds (604800000, 0 = never), more or less by
     /// hbase.hregion.majorcompaction.jitter (0.5). COMPACTION_ENABLED false turns it off for a table. Segments in which
     /// everything has expired are deleted unread.

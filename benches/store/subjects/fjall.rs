@@ -20,7 +20,9 @@ fn count(pairs: impl Iterator<Item = Guard>) -> u64 {
 
 impl Fjall {
     pub fn open(dir: &Path) -> Self {
-        let database = Database::builder(dir).cache_size(32 << 20).open().expect("open");
+        // A worker for each processor, and two on one: one alone can wait for itself, when it tells of a memtable that it
+        // has set aside and nobody else takes what it was told.
+        let database = Database::builder(dir).cache_size(32 << 20).worker_threads(2).open().expect("open");
         let keyspace = database.keyspace("cells", KeyspaceCreateOptions::default).expect("make a keyspace");
         Self { database, keyspace }
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use rustc_hash::FxBuildHasher;
 
@@ -23,8 +24,10 @@ const JITTER: &str = "hbase.hregion.majorcompaction.jitter";
 /// Percent of a family's cells that are hidden for good at which a major compaction is due.
 const SUPERSEDED: u64 = 30;
 /// New-version families: so many runs of like size are merged,
-const ALIKE: usize = 6;
-/// and so many of any.
+const ALIKE: usize = 4;
+/// at most so many at once, each of which takes a block of memory,
+const WIDEST: usize = 64;
+/// and where there are so many of any size, half of them.
 const MOST: usize = 12;
 
 /// A run as the choice sees it.
@@ -169,10 +172,7 @@ pub fn choose(id: FamilyId, stats: &FamilyStats, rules: &FamilyRules, settings: 
         None => Choice::Nothing,
         // As in HBase, what takes all is a major compaction.
         Some((0, end)) if end == stats.layers.len() => Choice::Major,
-        Some((start, end)) => {
-            let after = if start == 0 { Generation(0) } else { stats.layers[start - 1].last };
-            Choice::Minor { after, upto: stats.layers[end - 1].last }
-        }
+        Some((start, end)) => minor_of(&stats.layers, start, end),
     }
 }
 
@@ -182,30 +182,29 @@ fn choose_by_size(stats: &FamilyStats) -> Choice {
         return Choice::Major;
     }
     let layers = &stats.layers;
-    let mut newer = 0;
-    let mut alike = 0;
-    for layer in layers.iter().rev() {
-        if alike >= 2 && layer.bytes * 10 > newer * 12 {
-            break;
-        }
-        newer += layer.bytes;
-        alike += 1;
+    let alike = (0..=layers.len()).rev().map(|end| alike_before(layers, end)).find(|range| range.len() >= ALIKE);
+    let too_many = || (layers.len() >= MOST).then(|| layers.len() - MOST / 2..layers.len());
+    match alike.or_else(too_many) {
+        None => Choice::Nothing,
+        Some(range) if range.len() == layers.len() => Choice::Major,
+        // Order: the oldest, so that none of like size stays behind what was merged of newer ones.
+        Some(range) => minor_of(layers, range.start, range.end.min(range.start + WIDEST)),
     }
-    let take = if alike >= ALIKE {
-        alike.min(MOST)
-    } else if layers.len() >= MOST {
-        MOST / 2
-    } else {
-        0
-    };
-    match take {
-        0 => Choice::Nothing,
-        take if take == layers.len() => Choice::Major,
-        take => {
-            let start = layers.len() - take;
-            Choice::Minor { after: layers[start - 1].last, upto: layers[layers.len() - 1].last }
-        }
+}
+
+/// The layers up to `end` of which each is about as large as all behind it, at most.
+fn alike_before(layers: &[Layer], end: usize) -> Range<usize> {
+    let (mut start, mut newer) = (end, 0);
+    while start > 0 && (end - start < 2 || layers[start - 1].bytes * 10 <= newer * 12) {
+        start -= 1;
+        newer += layers[start].bytes;
     }
+    start..end
+}
+
+fn minor_of(layers: &[Layer], start: usize, end: usize) -> Choice {
+    let after = if start == 0 { Generation(0) } else { layers[start - 1].last };
+    Choice::Minor { after, upto: layers[end - 1].last }
 }
 
 /// Whether the time for a major compaction has come.
@@ -289,7 +288,7 @@ mod tests {
         choose(FamilyId(1), stats, &FamilyRules::default(), settings, Timestamp(DAY))
     }
 
-    fn minor_of(after: u32, upto: u32) -> Choice {
+    fn merged(after: u32, upto: u32) -> Choice {
         Choice::Minor { after: Generation(after), upto: Generation(upto) }
     }
 
@@ -300,14 +299,14 @@ mod tests {
         assert_eq!(chosen(&stats(&[10, 10, 10]), &settings), Choice::Major);
         assert_eq!(chosen(&stats(&[]), &settings), Choice::Nothing);
         let many = stats(&[10; 12]);
-        assert_eq!(chosen(&many, &settings), minor_of(0, 10), "ten at most, the first of equal ones");
+        assert_eq!(chosen(&many, &settings), merged(0, 10), "ten at most, the first of equal ones");
         assert_eq!(chosen(&stats(&[10, 10]), &Settings { min: 2, ..settings }), Choice::Major);
     }
 
     #[test]
     fn a_large_layer_waits_for_others_of_its_size() {
         let settings = Settings { min_size: 0, ..Settings::default() };
-        assert_eq!(chosen(&stats(&[1000, 10, 10, 10]), &settings), minor_of(1, 4));
+        assert_eq!(chosen(&stats(&[1000, 10, 10, 10]), &settings), merged(1, 4));
         assert_eq!(chosen(&stats(&[1000, 100, 10, 1]), &settings), Choice::Nothing);
         assert_eq!(chosen(&stats(&[1000, 900, 800, 1]), &settings), Choice::Major);
         let free = Settings { ratio: 1000.0, ..settings };
@@ -380,9 +379,20 @@ mod tests {
     fn runs_of_like_size_are_merged() {
         let rules = FamilyRules { new_version_behavior: true, ..FamilyRules::default() };
         let choice = |sizes: &[u64]| choose(FamilyId(1), &stats(sizes), &rules, &Settings::default(), Timestamp(0));
-        assert_eq!(choice(&[10; 5]), Choice::Nothing);
-        assert_eq!(choice(&[10; 6]), Choice::Major);
-        assert_eq!(choice(&[1000, 10, 10, 10, 10, 10]), Choice::Nothing);
-        assert_eq!(choice(&[1000, 10, 10, 10, 10, 10, 10]), minor_of(1, 7));
+        assert_eq!(choice(&[10; 3]), Choice::Nothing);
+        assert_eq!(choice(&[10; 4]), Choice::Major);
+        assert_eq!(choice(&[1000, 10, 10, 10]), Choice::Nothing);
+        assert_eq!(choice(&[1000, 10, 10, 10, 10]), merged(1, 5));
+    }
+
+    /// Else what was flushed during a long merge stays behind it in small layers, which each read looks at.
+    #[test]
+    fn what_has_piled_up_is_merged_from_the_oldest_on() {
+        let rules = FamilyRules { new_version_behavior: true, ..FamilyRules::default() };
+        let choice = |sizes: &[u64]| choose(FamilyId(1), &stats(sizes), &rules, &Settings::default(), Timestamp(0));
+        let behind = |oldest: &[u64], count: usize| [oldest, &vec![10; count]].concat();
+        assert_eq!(choice(&behind(&[1000], 30)), merged(1, 31));
+        assert_eq!(choice(&behind(&[5000], 100)), merged(1, 1 + WIDEST as u32));
+        assert_eq!(choice(&[1000, 10, 10, 10, 10, 500, 10, 10]), merged(1, 7), "with a large one behind them");
     }
 }
