@@ -102,23 +102,26 @@ impl Blobs {
         Ok(())
     }
 
-    /// Whether every chunk of a value is whole that is not known to be on the disk: `synced` has the bytes of a file that
-    /// are. Damage before that is not told here.
-    pub fn is_whole(&self, root: &Root, synced: &dyn Fn(u64) -> u64) -> Result<bool> {
-        let mut whole = Ok(true);
-        let walked = self.each_chunk(root, &mut |blob, chunk| {
-            let place = self.0.files.place(blob, chunk);
-            if place.as_ref().is_ok_and(|place| u64::from(place.offset) + u64::from(place.total) <= synced(blob)) {
-                return Ok(());
-            }
-            place.and_then(|_| self.chunk(blob, chunk)).map(|_| ())
-        });
-        match walked {
-            Err(e) if e.kind == ErrorKind::Corrupt => whole = Ok(false),
-            Err(e) => whole = Err(e),
-            Ok(()) => {}
+    /// Whether every chunk of a value is whole, but those that were there once by `was_there` (file, number): what is
+    /// wrong with these is damage, which is not told here.
+    pub fn is_whole(&self, root: &Root, was_there: &dyn Fn(u64, u32) -> bool) -> Result<bool> {
+        match self.seek_missing(&root.refs, root.height, was_there) {
+            Err(e) if e.kind == ErrorKind::Corrupt => Ok(false),
+            looked => looked.map(|()| true),
         }
-        whole
+    }
+
+    fn seek_missing(&self, refs: &[Reference], height: u8, was_there: &dyn Fn(u64, u32) -> bool) -> Result<()> {
+        refs.iter().filter(|one| !one.is_hole()).try_for_each(|one| {
+            let was_there_once = was_there(one.blob, one.chunk);
+            if height == 0 {
+                return if was_there_once { Ok(()) } else { self.chunk(one.blob, one.chunk).map(|_| ()) };
+            }
+            match self.list(one) {
+                Err(e) if was_there_once && e.kind == ErrorKind::Corrupt => Ok(()),
+                list => self.seek_missing(&list?, height - 1, was_there),
+            }
+        })
     }
 }
 

@@ -84,6 +84,11 @@ impl Root {
         Ok(Self { len: len.ok_or_else(too_long)?, height, refs, tail, hold: Some(hold) })
     }
 
+    /// File and number of the chunks that it leads to itself; what is below a list was written before that.
+    pub fn chunks(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.refs.iter().filter(|one| !one.is_hole()).map(|one| (one.blob, one.chunk))
+    }
+
     /// Bytes that the references cover; the tail is behind them.
     pub(in crate::blob) fn body(&self) -> u64 {
         self.len - self.tail.len() as u64

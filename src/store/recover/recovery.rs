@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::chunks::Chunks;
 use super::files::{Files, Read, Written, greatest, greatest_whole, known_synced, read_files};
 use super::follow::{Known, Loss, Replay, follow};
-use crate::blob::{Blobs, Root};
 use crate::format::key;
 use crate::journal::State;
 use crate::log::{self as cells, Becomes, FileHeader, FoundCell, Log, LogCell, Record};
@@ -61,7 +61,7 @@ impl Old {
 pub fn recover(
     options: &StoreOptions,
     structure: &Arc<Structure>,
-    blobs: &Blobs,
+    chunks: Chunks<'_>,
     progress: &Progress,
     damages: &mut Damages,
 ) -> Result<Recovered> {
@@ -78,7 +78,7 @@ pub fn recover(
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
     let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, written });
-    end_at_missing_chunks(&mut replay, blobs, owed, damages);
+    chunks.end_at_missing(&mut replay, owed, damages);
     tell_lost(options, &mut replay, owed, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
     let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
@@ -113,26 +113,6 @@ pub fn recover(
     log.keep(unreadable);
     let doubt = lost::in_doubt(&**env, &options.path)?;
     Ok(Recovered { memtable, log, last: greatest, doubt })
-}
-
-/// A record whose chunks never came to the disk ends the log there, as a torn record does; up to `owed` it counts.
-fn end_at_missing_chunks(replay: &mut Replay, blobs: &Blobs, owed: SeqNo, damages: &mut Damages) {
-    let mut is_whole = |record: &Record| {
-        let roots = record.cells.iter().filter(|cell| cell.root.is_some());
-        roots.map(|cell| Root::decode(&cell.value)).all(|root| match root.map(|root| blobs.is_whole(&root, &|_| 0)) {
-            Some(Ok(whole)) => whole,
-            Some(Err(e)) => {
-                damages.add(&e.message);
-                true
-            }
-            None => false,
-        })
-    };
-    let first = replay.records.partition_point(|record| record.seq <= owed);
-    if let Some(at) = replay.records[first..].iter().position(|record| !is_whole(record)) {
-        replay.records.truncate(first + at);
-        replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
-    }
 }
 
 fn tell_lost(options: &StoreOptions, replay: &mut Replay, owed: SeqNo, damages: &mut Damages) -> Result<()> {

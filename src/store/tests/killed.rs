@@ -196,6 +196,43 @@ fn a_large_value_whose_chunks_are_damaged_hides_the_older_one() {
     assert_eq!(value(&store, "r", "b").unwrap(), b"small");
 }
 
+/// A rename refers to the chunks of a value again: what is wrong with them by then is damage, and behind it may be what
+/// was synced, though the note of that is gone.
+#[test]
+fn a_chunk_that_was_on_the_disk_once_ends_no_log() {
+    for is_sealed in [false, true] {
+        let env = SimEnv::new();
+        let mut store = open(&env.process());
+        create(&store, &[]);
+        put(&store, "r", "a", &large(1));
+        store.sync().unwrap();
+        if is_sealed {
+            store.flush(None).unwrap();
+            store.close().unwrap();
+            store = open(&env.process());
+        }
+        let noted = env.read_file("/store/progress".as_ref()).unwrap();
+        let rename = RenameCell::newest(column("r", "a"), column("r", "b"), RenameMode::Replace);
+        store.rename_cell(&rename).unwrap();
+        put(&store, "r", "c", b"last");
+        store.sync().unwrap();
+        env.crash(CrashMode::ProcessOnly);
+        drop(store);
+        let mut image = Image::of(&env);
+        *image.file("/store/progress") = noted;
+        let blob = image.names().into_iter().find(|name| name.ends_with(".blob")).unwrap();
+        image.file(&blob)[10_000] ^= 1;
+        let env = image.machine();
+        env.crash(CrashMode::LoseUnsynced);
+        let store = open(&env);
+        assert_eq!(value(&store, "r", "c").as_deref(), Some(&b"last"[..]), "{is_sealed}");
+        let moved = store.newest(&column("r", "b"), TimeRange::ALL);
+        let read = moved.and_then(|cell| store.read_value(&cell.unwrap(), 0, usize::MAX));
+        assert_eq!(read.map_err(|e| e.kind), Err(ErrorKind::Corrupt), "{is_sealed}");
+        assert_eq!(store.newest(&column("r", "a"), TimeRange::ALL).unwrap(), None, "{is_sealed}");
+    }
+}
+
 #[test]
 fn what_a_power_cut_has_torn_ends_the_log() {
     let mut image = killed();
