@@ -346,13 +346,12 @@ fn follow<S: CellSource>(asked: &Asked, reader: &mut FamilyReader<'_, S>, direct
 
 fn rules<'a>(read: &'a ReadSpec, family: &'a Family, now: Timestamp, filtered: bool) -> ReadRules<'a> {
     ReadRules {
-        family: &family.schema.rules,
-        now,
         time_range: family.time_range,
         max_versions: read.max_versions,
         columns: read.columns.get(&family.schema.name).and_then(Option::as_ref),
         view: if read.raw { View::Raw } else { View::Plain },
         filtered,
+        ..ReadRules::plain(&family.schema.rules, now)
     }
 }
 

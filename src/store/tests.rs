@@ -1,5 +1,6 @@
 //! Tests of the store as a whole, on a simulated machine.
 
+mod again;
 mod altering;
 mod as_of;
 mod bulk_load;

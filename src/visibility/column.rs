@@ -5,20 +5,14 @@ use std::collections::BTreeSet;
 use super::markers::covers;
 use super::{CellSource, FamilyReader, ReadRules, View, VisibleCell, last_alive};
 use crate::Result;
-use crate::model::{CellInfo, CellKind, FamilyRules, Qualifier, StoredCell, TimeRange, Timestamp, Tombstone};
+use crate::model::{CellInfo, CellKind, FamilyRules, Qualifier, SeqNo, StoredCell, TimeRange, Timestamp, Tombstone};
 
-/// The newest visible version of a column in a time range.
-pub fn newest(
-    source: impl CellSource,
-    family: &FamilyRules,
-    now: Timestamp,
-    time_range: TimeRange,
-    qualifier: &Qualifier,
-) -> Result<Option<CellInfo>> {
+/// The newest visible version of a column, by rules for all columns.
+pub fn newest(source: impl CellSource, rules: ReadRules<'_>, qualifier: &Qualifier) -> Result<Option<CellInfo>> {
     let columns = BTreeSet::from([qualifier.clone()]);
-    let rules = ReadRules { time_range, columns: Some(&columns), ..ReadRules::plain(family, now) };
+    let rules = ReadRules { columns: Some(&columns), ..rules };
     let visible = FamilyReader::new(source, rules).next()?;
-    Ok(visible.map(|v| version_info(v, family, now)))
+    Ok(visible.map(|v| version_info(v, rules.family, rules.now)))
 }
 
 /// Versions of a column in a time range, newest first; `view` decides whether kept ones are among them.
@@ -62,7 +56,8 @@ pub enum Past {
 }
 
 /// See [`Past`]. `source`: the cells of the column, and the row's tombstones of the family; others may be among them.
-pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier) -> Result<Past> {
+/// `settled_after`: see [`ReadRules`].
+pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier, settled_after: SeqNo) -> Result<Past> {
     let (mut erasers, mut version, mut past) = (Vec::<StoredCell>::new(), None, Past::One);
     while let Some(cell) = source.next()? {
         let is_of_family = cell.kind.is_family_tombstone();
@@ -89,6 +84,10 @@ pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier) -> Result<Pas
         let ends_column = matches!(cell.kind, CellKind::Tombstone(Tombstone::Family | Tombstone::Column));
         // Of one kind they come with falling timestamps: one that was written sooner ends nothing more.
         let ends_more = || erasers.iter().all(|other| other.kind != cell.kind || other.seq < cell.seq);
+        if cell.tags.erases && cell.kind == CellKind::Tombstone(Tombstone::Column) && cell.seq > settled_after {
+            // It has ended all that follows.
+            break;
+        }
         if cell.tags.erases && ends_column && ends_more() {
             erasers.push(cell);
         }

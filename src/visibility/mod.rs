@@ -24,7 +24,7 @@ pub use visible::VisibleCell;
 
 use std::collections::BTreeSet;
 
-use crate::model::{CellKind, FamilyRules, Qualifier, StoredCell, Tags, TimeRange, Timestamp};
+use crate::model::{CellKind, FamilyRules, Qualifier, SeqNo, StoredCell, Tags, TimeRange, Timestamp};
 
 /// What a read of one family asks for.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,9 @@ pub struct ReadRules<'a> {
     pub view: View,
     /// A filter runs on the answer; it may choose among VERSIONS cells (classic families).
     pub filtered: bool,
+    /// New-version families: no put lies behind a tombstone of its column with a greater number than this that was
+    /// written later than the tombstone.
+    pub settled_after: SeqNo,
 }
 
 /// Which of the stored cells a read is about.
@@ -64,6 +67,7 @@ impl<'a> ReadRules<'a> {
             columns: None,
             view: View::Plain,
             filtered: false,
+            settled_after: SeqNo(u64::MAX),
         }
     }
 

@@ -7,7 +7,7 @@ use super::markers::{ColumnJudge, Covering, Fate, Rank};
 use super::visible::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View, oldest};
 use crate::Result;
-use crate::model::{FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp};
+use crate::model::{CellKind, FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp, Tombstone};
 
 /// A deleted version that may be kept.
 struct Deleted {
@@ -181,7 +181,7 @@ impl<'a> NewVersionMatcher<'a> {
         self.enter(&cell);
         if !cell.kind.is_put() {
             self.judge.puts.add(&cell);
-            return Flow::Next;
+            return if self.ends_column(&cell) { Flow::NextColumn } else { Flow::Next };
         }
         if self.full || cell.timestamp.0 < self.rules.time_range.min || self.is_hopeless() {
             return Flow::NextColumn;
@@ -203,6 +203,13 @@ impl<'a> NewVersionMatcher<'a> {
             (self.count, self.live) = (0, 0);
             self.full = false;
         }
+    }
+
+    /// Whether a tombstone covers all that follows it in its column, of which nothing else is wanted.
+    fn ends_column(&self, tombstone: &StoredCell) -> bool {
+        !self.wants_kept
+            && tombstone.kind == CellKind::Tombstone(Tombstone::Column)
+            && tombstone.seq > self.rules.settled_after
     }
 
     /// VERSIONS live puts were seen: nothing older can be live.

@@ -1,14 +1,14 @@
 //! What is known of families' stored cells without looking.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
 use crate::env::sync::RwLock;
 use crate::format::key;
 use crate::log::LogCell;
-use crate::model::{FamilyId, Timestamp};
+use crate::model::{FamilyId, SeqNo, Timestamp};
 use crate::store::layout::runs::Layout;
 use crate::store::memory::memtable::Memtables;
 use crate::store::memory::recent::Recent;
@@ -26,6 +26,8 @@ pub struct FamilyTrack {
     pub family_tombstones: AtomicBool,
     /// Whether any cell with a TTL of its own may be stored.
     pub expiring: AtomicBool,
+    /// A tombstone of a column with a greater number was written after every put of the column that is not later.
+    pub unordered_upto: AtomicU64,
 }
 
 /// Of all families; bounded by their number.
@@ -51,9 +53,15 @@ impl Tracks {
         with(&self.of(family))
     }
 
-    /// A cell of the column is about to be seen.
-    pub fn note(&self, column: (FamilyId, &[u8], &[u8]), timestamp: Timestamp) {
-        self.recent.note(column, timestamp);
+    /// See [`ReadRules::settled_after`](crate::visibility::ReadRules); after the view was taken.
+    pub fn settled_after(&self, family: FamilyId) -> SeqNo {
+        SeqNo(self.with(family, |track| track.unordered_upto.load(Ordering::Acquire)))
+    }
+
+    /// Puts with numbers up to this one may lie behind tombstones of their column that were written before; before anyone
+    /// sees them.
+    pub fn note_unordered(&self, family: FamilyId, upto: SeqNo) {
+        self.with(family, |track| track.unordered_upto.fetch_max(upto.0, Ordering::AcqRel));
     }
 
     /// No stored cell of a column, and no stored tombstone that covers it, is later. Under the row's lock.
@@ -72,6 +80,8 @@ impl Tracks {
             track.opened_with.fetch_max(runs.greatest.0, Ordering::AcqRel);
             track.expiring.fetch_or(runs.expiring, Ordering::AcqRel);
             track.family_tombstones.fetch_or(runs.family_tombstones, Ordering::AcqRel);
+            let last = runs.runs.iter().flat_map(|run| run.facts()).map(|facts| facts.greatest_seq.0).max();
+            track.unordered_upto.fetch_max(last.unwrap_or(0), Ordering::AcqRel);
         }
     }
 
@@ -80,7 +90,8 @@ impl Tracks {
         for (id, table) in tables.all().flat_map(|table| table.families()) {
             let track = self.of(id);
             let noted: std::result::Result<(), ()> = table.all(|cell| {
-                let Some((timestamp, kind, _)) = key::decode_suffix(cell.key()) else { return Ok(()) };
+                let Some((timestamp, kind, seq)) = key::decode_suffix(cell.key()) else { return Ok(()) };
+                track.unordered_upto.fetch_max(seq.0, Ordering::AcqRel);
                 track.max_timestamp.fetch_max(timestamp.0, Ordering::AcqRel);
                 track.opened_with.fetch_max(timestamp.0, Ordering::AcqRel);
                 let expires = cell.tags().is_some_and(|tags| tags.ttl_ms.is_some());
@@ -92,9 +103,9 @@ impl Tracks {
         }
     }
 
-    /// A cell is about to be seen. Takes the sequence of reads of a family's track.
-    pub fn note_cell(&self, cell: &LogCell<'_>) {
-        self.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
+    /// A cell is about to be seen; whether none that was written to its column since the store was opened is as late.
+    pub fn note_cell(&self, cell: &LogCell<'_>) -> bool {
+        let before = self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
         self.with(cell.family, |track| {
             track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
             if cell.tags.ttl_ms.is_some() {
@@ -105,5 +116,6 @@ impl Tracks {
                 track.family_tombstones.store(true, Ordering::Release);
             }
         });
+        before < cell.timestamp
     }
 }

@@ -162,13 +162,14 @@ impl Gathered {
     }
 
     /// What is known of stored cells without looking.
-    fn note(&self, engine: &Engine) {
+    fn note(&self, engine: &Engine, seq: SeqNo) {
         for places in self.places.chunk_by(|one, other| one.family == other.family) {
             let times = places.iter().filter_map(|place| key::decode_suffix(self.key(place)));
             let Some(latest) = times.map(|(timestamp, ..)| timestamp.0).max() else { continue };
             let track = engine.tracks.of(self.families[places[0].family as usize].id);
             track.max_timestamp.fetch_max(latest, Ordering::AcqRel);
             track.opened_with.fetch_max(latest, Ordering::AcqRel);
+            track.unordered_upto.fetch_max(seq.0, Ordering::AcqRel);
         }
     }
 }
@@ -197,7 +198,7 @@ pub fn store_gathered(
         made.give_up(engine);
         return Ok(false);
     }
-    cells.note(engine);
+    cells.note(engine, seq);
     let committed = edits::commit(
         engine,
         |_| {

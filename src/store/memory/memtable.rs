@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use self::cell::{Keyed, Sought};
 pub use self::cell::{MemCell, count_before};
 use crate::env::sync::RwLock;
-use crate::format::key::{decode_suffix, row_prefix_len};
-use crate::model::{FamilyId, SeqNo};
+use crate::format::key::{SUFFIX, decode_suffix, prefix_end, row_prefix_len};
+use crate::model::{CellKind, FamilyId, SeqNo, Timestamp};
 
 /// Memory of a cell besides its key and value: its place in the set, and one allocation.
 const OVERHEAD: u64 = 88;
@@ -182,6 +182,24 @@ impl Memtables {
     /// All of them, newest first.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|frozen| &frozen.table))
+    }
+
+    /// Whether the latest cell that these have of the column of a put's key is a put of the same timestamp.
+    pub fn has_first(&self, family: FamilyId, put: &[u8]) -> bool {
+        let column = &put[..put.len() - SUFFIX];
+        let mut first: Option<(Timestamp, CellKind)> = None;
+        for table in self.of(family) {
+            table.page(column, Some(&prefix_end(column)), 1, &mut |cell| {
+                let found = decode_suffix(cell.key()).map(|(timestamp, kind, _)| (timestamp, kind));
+                // Of two of one timestamp that decides which covers the other.
+                if found.is_some_and(|found| {
+                    first.is_none_or(|first| found.0 > first.0 || found.0 == first.0 && !found.1.is_put())
+                }) {
+                    first = found;
+                }
+            });
+        }
+        decode_suffix(put).is_some_and(|(timestamp, ..)| first == Some((timestamp, CellKind::Put)))
     }
 
     /// The tables of a family, newest first.

@@ -28,9 +28,9 @@ impl Recent {
         &self.slots[hash as usize % SLOTS]
     }
 
-    /// A cell of the column is about to be seen.
-    pub fn note(&self, (family, row, qualifier): (FamilyId, &[u8], &[u8]), timestamp: Timestamp) {
-        self.slot(family, row, qualifier).fetch_max(timestamp.0, Ordering::AcqRel);
+    /// A cell of the column is about to be seen; as [`Recent::latest`], without it.
+    pub fn note(&self, (family, row, qualifier): (FamilyId, &[u8], &[u8]), timestamp: Timestamp) -> Timestamp {
+        Timestamp(self.slot(family, row, qualifier).fetch_max(timestamp.0, Ordering::AcqRel))
     }
 
     /// No cell of the column that was written since the store was opened is later.

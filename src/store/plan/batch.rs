@@ -129,7 +129,10 @@ impl Batch for Writing<'_, '_> {
         let parts = self.engine.views.now();
         for ready in &mut self.cells {
             ready.cell.set_seq(ready.kind, seq);
-            self.engine.tracks.note_cell(&ready.to_log());
+            let is_latest = self.engine.tracks.note_cell(&ready.to_log());
+            if !is_latest && ready.kind.is_put() && !parts.tables.has_first(ready.family.id, ready.cell.key()) {
+                self.engine.tracks.note_unordered(ready.family.id, seq);
+            }
             parts.tables.active.insert(ready.family.id, ready.cell.clone());
         }
         self.engine.views.reach(seq);

@@ -27,7 +27,8 @@ pub fn list_columns(
     let family = family(engine.table(&catalogue, table)?, name)?;
     let (view, now) = (engine.view(), engine.now());
     let (prefix, first) = (key::row_prefix(row), FEW.max(limit.min(MANY)));
-    let rules = ReadRules { time_range: range, ..ReadRules::plain(&family.rules, now) };
+    let settled_after = engine.tracks.settled_after(family.id);
+    let rules = ReadRules { time_range: range, settled_after, ..ReadRules::plain(&family.rules, now) };
     if point::is_plain(engine, family, range) {
         let from = match after {
             Some(after) => key::prefix_end(&key::column_prefix(&prefix, after)),

@@ -74,8 +74,10 @@ pub fn newest_in(
             return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
         }
     }
+    let settled_after = engine.tracks.settled_after(family.id);
+    let rules = ReadRules { time_range: range, settled_after, ..ReadRules::plain(&family.rules, now) };
     let mut cursor = Cursor::of_column(view, family.id, &prefix, &column)?;
-    visibility::newest(cursor.row(prefix), &family.rules, now, range, qualifier)
+    visibility::newest(cursor.row(prefix), rules, qualifier)
 }
 
 /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,

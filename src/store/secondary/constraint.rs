@@ -12,7 +12,7 @@ use crate::format::key;
 use crate::model::declared::constraint::shown_value;
 use crate::model::{
     CellInfo, ConstraintSchema, FamilyId, FamilySchema, IndexColumn, Qualifier, Rule, TableName, TableSchema,
-    TimeRange, Timestamp, to_string_binary,
+    Timestamp, to_string_binary,
 };
 use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
@@ -170,7 +170,7 @@ fn newest_by_rules(
     let prefix = key::row_prefix(row);
     let column = key::column_prefix(&prefix, qualifier);
     let mut cursor = Cursor::of_column(view, family.id, &prefix, &column)?;
-    visibility::newest(cursor.row(prefix), &family.rules, engine.now(), TimeRange::ALL, qualifier)
+    visibility::newest(cursor.row(prefix), ReadRules::plain(&family.rules, engine.now()), qualifier)
 }
 
 /// What reads will see once the batch is written: it stands in a memtable of its own, before all others.

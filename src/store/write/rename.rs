@@ -75,7 +75,8 @@ impl<'a> Place<'a> {
             true => column_alone(view, self.family.id, &row, &column)?,
             false => Cursor::of_column(view, self.family.id, &row, &column)?,
         };
-        Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier)? {
+        let settled_after = self.planner.engine.tracks.settled_after(self.family.id);
+        Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier, settled_after)? {
             Past::One => true,
             Past::OneSinceErased => !is_backup(&self.key.qualifier, &to.qualifier),
             Past::Other => false,

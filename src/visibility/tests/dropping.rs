@@ -81,7 +81,7 @@ fn what_was_erased_is_no_past() {
     let column = |timestamp, seq| erasing(tombstone(Tombstone::Column, "q", timestamp, seq));
     let past = |cells: Vec<StoredCell>| {
         let cells = sorted(cells);
-        past_of(SliceSource::new(&cells), &b"q".to_vec()).unwrap()
+        past_of(SliceSource::new(&cells), &b"q".to_vec(), SeqNo(u64::MAX)).unwrap()
     };
     assert_eq!(past(vec![]), Past::Other);
     assert_eq!(past(vec![put("q", 1, 1), put("p", 1, 2), put("r", 2, 3)]), Past::One);

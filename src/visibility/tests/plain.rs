@@ -128,8 +128,20 @@ fn a_replaced_put_does_not_count_above_a_tombstone_seen_later() {
 fn expiry_is_told() {
     let family = FamilyRules { ttl_ms: Some(50), ..classic(1) };
     let cells = vec![with_ttl(put("q", 95, 1), 9)];
-    let found = newest(SliceSource::new(&cells), &family, NOW, TimeRange::ALL, &b"q".to_vec()).unwrap();
+    let found = newest(SliceSource::new(&cells), ReadRules::plain(&family, NOW), &b"q".to_vec()).unwrap();
     assert_eq!(found.and_then(|v| v.expires_at), Some(Timestamp(105)));
+}
+
+/// Few are written behind a tombstone: up to the last of these none ends its column.
+fn settled_after(cells: &[StoredCell]) -> SeqNo {
+    let is_column = |cell: &&StoredCell| cell.kind == CellKind::Tombstone(Tombstone::Column);
+    let is_late = |put: &&StoredCell| {
+        cells.iter().filter(is_column).any(|tombstone| {
+            tombstone.qualifier == put.qualifier && tombstone.timestamp >= put.timestamp && tombstone.seq < put.seq
+        })
+    };
+    let late = cells.iter().filter(|cell| cell.kind.is_put()).filter(is_late);
+    late.map(|put| put.seq).max().unwrap_or(SeqNo(0))
 }
 
 /// Of the columns `q` and `r`, some restored, with few timestamps, so that they meet.
@@ -188,6 +200,29 @@ proptest! {
                 let of_column = shown.iter().find(|cell| cell.qualifier == first.qualifier);
                 prop_assert_eq!(of_column, Some(first));
             }
+        }
+    }
+
+    #[test]
+    fn a_tombstone_behind_which_nothing_was_written_later_ends_its_column(
+        cells in prop::collection::vec(any_cell(), 1..9),
+        family in any_family(),
+        max in prop::sample::select(vec![95, 100, i64::MAX]),
+        view in prop::sample::select(vec![View::Plain, View::WithKept]),
+        max_versions in 1..4u32,
+    ) {
+        let mut cells = sorted(cells);
+        cells.dedup_by_key(|cell| (cell.qualifier.clone(), cell.timestamp, cell.kind, cell.seq));
+        let settled_after = settled_after(&cells);
+        let rules = ReadRules { time_range: range(0, max), view, max_versions, ..ReadRules::plain(&family, NOW) };
+        let shown = |rules| {
+            let mut reader = FamilyReader::new(SliceSource::new(&cells), rules);
+            std::iter::from_fn(|| reader.next().unwrap()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(shown(ReadRules { settled_after, ..rules }), shown(rules));
+        for qualifier in [b"q".to_vec(), b"r".to_vec()] {
+            let past = |settled_after| past_of(SliceSource::new(&cells), &qualifier, settled_after).unwrap();
+            prop_assert_eq!(past(settled_after), past(SeqNo(u64::MAX)));
         }
     }
 }
