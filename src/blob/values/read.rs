@@ -102,26 +102,27 @@ impl Blobs {
         Ok(())
     }
 
-    /// Whether every chunk of a value is whole, but those that were there once by `was_there` (file, number): what is
-    /// wrong with these is damage, which is not told here.
-    pub fn is_whole(&self, root: &Root, was_there: &dyn Fn(u64, u32) -> bool) -> Result<bool> {
-        match self.seek_missing(&root.refs, root.height, was_there) {
-            Err(e) if e.kind == ErrorKind::Corrupt => Ok(false),
-            looked => looked.map(|()| true),
-        }
+    /// Whether every chunk of a value has come to the disk: the table of its file has it, which is made of whole ones, or
+    /// `was_there` (file, number) says so. What is wrong with it since is damage, which is not told here.
+    pub fn has_come(&self, root: &Root, was_there: &dyn Fn(u64, u32) -> bool) -> Result<bool> {
+        self.have_come(&root.refs, root.height, was_there)
     }
 
-    fn seek_missing(&self, refs: &[Reference], height: u8, was_there: &dyn Fn(u64, u32) -> bool) -> Result<()> {
-        refs.iter().filter(|one| !one.is_hole()).try_for_each(|one| {
-            let was_there_once = was_there(one.blob, one.chunk);
-            if height == 0 {
-                return if was_there_once { Ok(()) } else { self.chunk(one.blob, one.chunk).map(|_| ()) };
+    fn have_come(&self, refs: &[Reference], height: u8, was_there: &dyn Fn(u64, u32) -> bool) -> Result<bool> {
+        for one in refs.iter().filter(|one| !one.is_hole()) {
+            match self.0.files.place(one.blob, one.chunk) {
+                Err(e) if e.kind != ErrorKind::Corrupt => return Err(e),
+                Err(_) if !was_there(one.blob, one.chunk) => return Ok(false),
+                _ if height == 0 => continue,
+                _ => {}
             }
             match self.list(one) {
-                Err(e) if was_there_once && e.kind == ErrorKind::Corrupt => Ok(()),
-                list => self.seek_missing(&list?, height - 1, was_there),
+                Ok(refs) if !self.have_come(&refs, height - 1, was_there)? => return Ok(false),
+                Err(e) if e.kind != ErrorKind::Corrupt => return Err(e),
+                _ => {}
             }
-        })
+        }
+        Ok(true)
     }
 }
 

@@ -29,7 +29,6 @@ use crate::store::layout::runs::Layout;
 use crate::store::layout::structure::{Structure, numbers};
 use crate::store::memory::memtable::Memtables;
 use crate::store::options::{Background, StoreOptions};
-use crate::store::recover::chunks::Chunks;
 use crate::store::recover::recovery;
 use crate::store::recover::recovery::Recovered;
 use crate::store::recover::write_again::write_again;
@@ -88,9 +87,8 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
-    let chunks = Chunks { blobs: &blobs, before: &state.blobs };
     let recovered =
-        reserve::use_up(&*env, &dir, || recovery::recover(&options, &structure, chunks, &progress, &mut damages))?;
+        reserve::use_up(&*env, &dir, || recovery::recover(&options, &structure, &blobs, &progress, &mut damages))?;
     // Order: what a power cut has left of the log is read before.
     boot::note(&*env, &dir);
     let met = Arc::new(Met::new(&*env, &dir));

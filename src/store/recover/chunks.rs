@@ -1,49 +1,42 @@
 //! Where the log ends because the chunks of a large value never came to the disk.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::follow::Replay;
 use crate::blob::{Blobs, Root};
-use crate::journal::BlobRecord;
 use crate::log::Record;
 use crate::model::SeqNo;
 use crate::store::health::damage::Damages;
+use crate::store::layout::runs::Layout;
 
-/// The chunks that records refer to.
-#[derive(Clone, Copy)]
-pub struct Chunks<'a> {
-    pub blobs: &'a Blobs,
-    /// The files as the journal had them, before those that were open were sealed.
-    pub before: &'a BTreeMap<u64, BlobRecord>,
-}
-
-impl Chunks<'_> {
-    /// A record whose chunks never came to the disk ends the log there, as a torn record does; up to `owed` it counts.
-    ///
-    /// A chunk that was on the disk once is damaged, and ends nothing: a rename refers to it again, and what follows that
-    /// may have been synced.
-    pub fn end_at_missing(&self, replay: &mut Replay, owed: SeqNo, damages: &mut Damages) {
-        let first = replay.records.partition_point(|record| record.seq <= owed);
-        let (known, later) = replay.records.split_at(first);
-        let greatest = greatest_chunks(known);
-        let is_sealed = |blob: &u64| self.before.get(blob).is_some_and(|record| record.sealed.is_some());
-        let was_there =
-            |blob: u64, chunk: u32| is_sealed(&blob) || greatest.get(&blob).is_some_and(|upto| chunk <= *upto);
-        if let Some(at) = later.iter().position(|record| !self.are_whole(record, &was_there, damages)) {
-            replay.records.truncate(first + at);
-            replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
-        }
-    }
-
-    fn are_whole(&self, record: &Record, was_there: &dyn Fn(u64, u32) -> bool, damages: &mut Damages) -> bool {
-        roots(record).all(|root| match root.map(|root| self.blobs.is_whole(&root, was_there)) {
-            Some(Ok(whole)) => whole,
+/// A record whose chunks never came to the disk ends the log there, as a torn record does; up to `owed` it counts.
+///
+/// A chunk that has come and cannot be read is damaged, and ends nothing: a rename refers to it again, and what follows
+/// that may have been synced. Of a file that was not sealed this is known where records up to `owed`, or extents, refer to
+/// it or to a later chunk.
+pub fn end_at_missing(replay: &mut Replay, (layout, blobs): (&Layout, &Blobs), owed: SeqNo, damages: &mut Damages) {
+    let first = replay.records.partition_point(|record| record.seq <= owed);
+    let (known, later) = replay.records.split_at(first);
+    let (of_records, of_extents) = (greatest_of_records(known), OnceCell::new());
+    let was_there = |blob: u64, chunk: u32| {
+        let reaches = |greatest: &Greatest| greatest.get(&blob).is_some_and(|upto| chunk <= *upto);
+        // Seldom asked, and read from each extent.
+        reaches(&of_records) || reaches(of_extents.get_or_init(|| greatest_of_extents(layout)))
+    };
+    let mut have_come = |record: &Record| {
+        roots(record).all(|root| match root.map(|root| blobs.has_come(&root, &was_there)) {
+            Some(Ok(has_come)) => has_come,
             Some(Err(e)) => {
                 damages.add(&e.message);
                 true
             }
             None => false,
         })
+    };
+    if let Some(at) = later.iter().position(|record| !have_come(record)) {
+        replay.records.truncate(first + at);
+        replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
     }
 }
 
@@ -52,13 +45,25 @@ fn roots(record: &Record) -> impl Iterator<Item = Option<Root>> {
     record.cells.iter().filter(|cell| cell.root.is_some()).map(|cell| Root::decode(&cell.value))
 }
 
-/// The greatest number of a chunk in each file that records refer to: chunks are synced before the log, in the order in
-/// which they were written.
-fn greatest_chunks(records: &[Record]) -> BTreeMap<u64, u32> {
-    let mut greatest = BTreeMap::new();
+/// The greatest number of a chunk in each file that something on the disk refers to: chunks are synced before the log and
+/// before extents, in the order in which they were written.
+type Greatest = BTreeMap<u64, u32>;
+
+fn greatest_of_records(records: &[Record]) -> Greatest {
     let roots = records.iter().flat_map(roots).flatten();
-    for (blob, chunk) in roots.flat_map(|root| root.chunks().collect::<Vec<_>>()) {
-        greatest.entry(blob).and_modify(|upto: &mut u32| *upto = chunk.max(*upto)).or_insert(chunk);
+    greatest(roots.flat_map(|root| root.chunks().collect::<Vec<_>>()))
+}
+
+/// Those that cannot be read know of none.
+fn greatest_of_extents(layout: &Layout) -> Greatest {
+    let chunks = layout.extents().filter_map(|extent| extent.readable().and_then(|extent| extent.chunks()).ok());
+    greatest(chunks.flatten().filter_map(|(blob, chunks)| chunks.iter().max().map(|chunk| (blob, chunk))))
+}
+
+fn greatest(chunks: impl Iterator<Item = (u64, u32)>) -> Greatest {
+    let mut greatest = Greatest::new();
+    for (blob, chunk) in chunks {
+        greatest.entry(blob).and_modify(|upto| *upto = chunk.max(*upto)).or_insert(chunk);
     }
     greatest
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::chunks::Chunks;
+use super::chunks;
 use super::files::{Files, Read, Written, greatest, greatest_whole, known_synced, read_files};
 use super::follow::{Known, Loss, Replay, follow};
+use crate::blob::Blobs;
 use crate::format::key;
 use crate::journal::State;
 use crate::log::{self as cells, Becomes, FileHeader, FoundCell, Log, LogCell, Record};
@@ -61,7 +62,7 @@ impl Old {
 pub fn recover(
     options: &StoreOptions,
     structure: &Arc<Structure>,
-    chunks: Chunks<'_>,
+    blobs: &Blobs,
     progress: &Progress,
     damages: &mut Damages,
 ) -> Result<Recovered> {
@@ -78,7 +79,7 @@ pub fn recover(
     let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
     let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
     let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, written });
-    chunks.end_at_missing(&mut replay, owed, damages);
+    chunks::end_at_missing(&mut replay, (&structure.layout(), blobs), owed, damages);
     tell_lost(options, &mut replay, owed, damages)?;
     // Order: what is written from now on has greater numbers than what may be lost.
     let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);

@@ -200,14 +200,16 @@ fn a_large_value_whose_chunks_are_damaged_hides_the_older_one() {
 /// was synced, though the note of that is gone.
 #[test]
 fn a_chunk_that_was_on_the_disk_once_ends_no_log() {
-    for is_sealed in [false, true] {
+    for (is_flushed, is_sealed) in [(false, false), (true, false), (true, true)] {
         let env = SimEnv::new();
         let mut store = open(&env.process());
         create(&store, &[]);
         put(&store, "r", "a", &large(1));
         store.sync().unwrap();
-        if is_sealed {
+        if is_flushed {
             store.flush(None).unwrap();
+        }
+        if is_sealed {
             store.close().unwrap();
             store = open(&env.process());
         }
@@ -225,11 +227,43 @@ fn a_chunk_that_was_on_the_disk_once_ends_no_log() {
         let env = image.machine();
         env.crash(CrashMode::LoseUnsynced);
         let store = open(&env);
-        assert_eq!(value(&store, "r", "c").as_deref(), Some(&b"last"[..]), "{is_sealed}");
+        assert_eq!(value(&store, "r", "c").as_deref(), Some(&b"last"[..]), "{is_flushed} {is_sealed}");
         let moved = store.newest(&column("r", "b"), TimeRange::ALL);
         let read = moved.and_then(|cell| store.read_value(&cell.unwrap(), 0, usize::MAX));
-        assert_eq!(read.map_err(|e| e.kind), Err(ErrorKind::Corrupt), "{is_sealed}");
-        assert_eq!(store.newest(&column("r", "a"), TimeRange::ALL).unwrap(), None, "{is_sealed}");
+        assert_eq!(read.map_err(|e| e.kind), Err(ErrorKind::Corrupt), "{is_flushed} {is_sealed}");
+        assert_eq!(store.newest(&column("r", "a"), TimeRange::ALL).unwrap(), None, "{is_flushed} {is_sealed}");
+    }
+}
+
+/// A start that does not end has sealed the file of large values without what never came.
+#[test]
+fn chunks_that_never_came_end_the_log_whatever_starts_have_failed_before() {
+    let env = SimEnv::new();
+    let store = open(&env.process());
+    create(&store, &[]);
+    let (older, newer) = (large(1), large(2));
+    put(&store, "r", "a", &older);
+    store.sync().unwrap();
+    let noted = env.read_file("/store/progress".as_ref()).unwrap();
+    let blob = Image::of(&env).names().into_iter().find(|name| name.ends_with(".blob")).unwrap();
+    let came = env.read_file(blob.as_ref()).unwrap().len();
+    put(&store, "r", "a", &newer);
+    put(&store, "r", "b", b"behind");
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    let mut image = Image::of(&env);
+    *image.file("/store/progress") = noted;
+    image.file(&blob).truncate(came);
+    for call in 0..60 {
+        let env = image.machine();
+        env.crash(CrashMode::LoseUnsynced);
+        env.fail_call(call, FailMode::Forever, libc::EIO);
+        drop(Store::open(options(&env.process())));
+        env.heal();
+        env.crash(CrashMode::ProcessOnly);
+        let store = open(&env);
+        assert!(value(&store, "r", "a").is_some_and(|read| read == older), "after call {call}");
+        assert_eq!(value(&store, "r", "b"), None, "after call {call}");
     }
 }
 
