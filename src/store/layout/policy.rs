@@ -25,10 +25,12 @@ const JITTER: &str = "hbase.hregion.majorcompaction.jitter";
 const SUPERSEDED: u64 = 30;
 /// New-version families: so many runs of like size are merged,
 const ALIKE: usize = 4;
-/// at most so many at once, each of which takes a block of memory,
+/// at most so many at once, as each takes memory to be read,
 const WIDEST: usize = 64;
-/// and where there are so many of any size, half of them.
+/// and where there are so many of any size, the newest half, which is the smallest.
 const MOST: usize = 12;
+/// The newest are taken for of like size whatever they are: a small one in front is no reason to wait.
+const NEWEST: usize = 2;
 
 /// A run as the choice sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,16 +188,16 @@ fn choose_by_size(stats: &FamilyStats) -> Choice {
     let too_many = || (layers.len() >= MOST).then(|| layers.len() - MOST / 2..layers.len());
     match alike.or_else(too_many) {
         None => Choice::Nothing,
-        Some(range) if range.len() == layers.len() => Choice::Major,
-        // Order: the oldest, so that none of like size stays behind what was merged of newer ones.
+        Some(range) if range.len() == layers.len() && range.len() <= WIDEST => Choice::Major,
+        // The oldest, so that none of like size stays behind what was merged of newer ones.
         Some(range) => minor_of(layers, range.start, range.end.min(range.start + WIDEST)),
     }
 }
 
-/// The layers up to `end` of which each is about as large as all behind it, at most.
+/// The layers up to `end` of which each, but for the newest, is about as large as all behind it, at most.
 fn alike_before(layers: &[Layer], end: usize) -> Range<usize> {
     let (mut start, mut newer) = (end, 0);
-    while start > 0 && (end - start < 2 || layers[start - 1].bytes * 10 <= newer * 12) {
+    while start > 0 && (end - start < NEWEST || layers[start - 1].bytes * 10 <= newer * 12) {
         start -= 1;
         newer += layers[start].bytes;
     }
@@ -393,6 +395,10 @@ mod tests {
         let behind = |oldest: &[u64], count: usize| [oldest, &vec![10; count]].concat();
         assert_eq!(choice(&behind(&[1000], 30)), merged(1, 31));
         assert_eq!(choice(&behind(&[5000], 100)), merged(1, 1 + WIDEST as u32));
+        assert_eq!(choice(&[10; 100]), merged(0, WIDEST as u32));
+        assert_eq!(choice(&[1 << 20, 1 << 18, 1 << 16, 1 << 14, 1 << 12, 1 << 10, 256, 64, 16, 4, 1]), Choice::Nothing);
+        let tower: Vec<u64> = (0..12).rev().map(|n| 4 << (2 * n)).collect();
+        assert_eq!(choice(&tower), merged(6, 12), "twelve of any size");
         assert_eq!(choice(&[1000, 10, 10, 10, 10, 500, 10, 10]), merged(1, 7), "with a large one behind them");
     }
 }
