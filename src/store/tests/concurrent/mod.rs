@@ -129,7 +129,7 @@ impl Run {
             let closed = store.close();
             let excused = self.world.failing.load(Ordering::Relaxed) || self.world.damaged.load(Ordering::Relaxed);
             assert!(excused || closed.is_ok(), "closed: {closed:?}");
-            self.world.stopped(closed.is_err() || self.setting.disk.spoils(), None);
+            self.world.stopped(closed.is_err() || self.setting.disk.spoils(), self.untold(false));
         } else {
             drop(store);
         }
@@ -174,12 +174,17 @@ impl Run {
         // Order: no point in between, so that nobody hears an answer of a machine that has stopped.
         self.world.stop.store(true, Ordering::Relaxed);
         let is_power_cut = matches!(end, End::PowerCut(_));
-        // What a kill leaves of the log is told by what stands in the one file that says how far it had come.
-        let may_be_untold = is_power_cut || self.world.env.is_spoilt("/store/progress".as_ref());
-        let untold = may_be_untold.then(|| self.world.untold()).flatten();
+        let untold = self.untold(is_power_cut);
         self.world.env.crash(mode);
         // On a disk that spoils writes, what was never synced is missed by nobody.
         self.world.stopped(is_power_cut || self.setting.disk.spoils(), untold);
+    }
+
+    /// See [`World::untold`]. What is left of the log without a power cut is told by the one file that says how far it had
+    /// come.
+    fn untold(&self, is_power_cut: bool) -> Option<events::Tick> {
+        let may_be_untold = is_power_cut || self.world.env.is_spoilt("/store/progress".as_ref());
+        may_be_untold.then(|| self.world.untold()).flatten()
     }
 
     /// Every column, while nothing else is done.
