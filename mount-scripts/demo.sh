@@ -37,8 +37,9 @@ sample() {
   while [ -e "$until" ]; do
     row=$mnt/default/metrics/$(uname -n)-$(date +%s)
     mkdir -p "$row/stat" "$row/meminfo"
-    while read -r key value; do printf %s "$value" >"$row/stat/$key"; done </proc/stat
-    while IFS=': ' read -r key value; do printf %s "$value" >"$row/meminfo/$key"; done </proc/meminfo
+    # Read as a whole first: both change while they are read.
+    while read -r key value; do printf %s "$value" >"$row/stat/$key"; done <<<"$(cat /proc/stat)"
+    while IFS=': ' read -r key value; do printf %s "$value" >"$row/meminfo/$key"; done <<<"$(cat /proc/meminfo)"
     sleep 1
   done
 }
@@ -86,7 +87,7 @@ told() {
   cat <<EOS
 
 The store demo/store $1 mounted at demo/mnt: go on with ls, cat, cp, rm there.
-    target/release/cellfs --help      what the command line can do
+    ${cellfs#"$PWD"/} --help      what the command line can do
     make demo-stop                    unmount it (the store stays in demo/store)
 EOS
 }
