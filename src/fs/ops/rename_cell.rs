@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::backend::{Leaves, RenameCell, RenameMode};
+use crate::backend::{Event, Leaves, RenameCell, RenameMode};
 use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
+use crate::fs::cache::invalidations::Message;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::moving::follow;
@@ -51,12 +52,25 @@ pub fn rename_cell(
         node.state().end_idle_session();
     }
     done?;
+    if target.1.is_some() {
+        tell_of_newest(fs, &target.0);
+    }
     fs.tree.uncommitted.remove_cell(&source.0);
     fs.tree.uncommitted.remove_cell(&target.0);
     if from.view == View::Plain {
         fs.tree.uncommitted.dirs.add_family_of(&source.0)?;
     }
     Ok(())
+}
+
+/// Of a rename to a version's name the kernel knows that name alone: what the column's own leads to may be another.
+fn tell_of_newest(fs: &Fs, column: &Arc<ColumnKey>) {
+    if let Some(node) = fs.nodes.find(&NodeKey::plain(Place::Cell(Arc::clone(column)))) {
+        node.mark_stale();
+        node.note_change(fs.tree.backend.now());
+    }
+    let column = column.as_ref().clone();
+    fs.invalidations.send(Message::Changed(Event::Column { column, origin: Origin::default() }));
 }
 
 fn exchange_cells(

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
@@ -29,6 +30,29 @@ fn mount_rename_moves_the_newest_version_across_families_rows_and_tables() {
     assert_eq!(fs::read_to_string(&to).unwrap(), "two");
     assert_eq!(history(&to), ["before", "two"]);
     assert_eq!(history(&from), ["one", "two"], "the old name keeps its history");
+}
+
+/// Of which the kernel has the bytes, or that it is not there.
+#[test]
+fn mount_a_rename_to_a_version_shows_under_the_own_name_of_the_column() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let new = family.join("new");
+    for (name, old) in [("had", Some("old")), ("absent", None)] {
+        let path = family.join(name);
+        if let Some(old) = old {
+            fs::write(&path, old).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).ok().as_deref(), old);
+        fs::write(&new, "new").unwrap();
+        fs::rename(&new, family.join(format!("{name}@9000000000000"))).unwrap();
+        // The kernel hears of it behind the answer.
+        let until = Instant::now() + Duration::from_secs(10);
+        while fs::read_to_string(&path).ok().as_deref() != Some("new") {
+            assert!(Instant::now() < until, "{name}: {:?}", fs::read_to_string(&path));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 /// In a directory of more than one answer's names: the first answer tells all of each entry, later ones names and numbers.
