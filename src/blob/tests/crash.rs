@@ -41,6 +41,7 @@ fn cut_power(seed: u64, careless: bool) -> usize {
         let has_come = blobs.has_come(&root, &|_, _| false).unwrap();
         let reads = blobs.read(&root, 0, bytes.len());
         if n < synced {
+            assert!(has_come || careless, "synced value {n} after power cut {seed}");
             damaged += usize::from(!reads.is_ok_and(|read| read == bytes));
         } else if has_come && !careless {
             // A record with such a root stays; one with another ends the log.
