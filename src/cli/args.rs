@@ -123,8 +123,9 @@ pub enum Command {
     ///
     /// It reads what export writes and what scan --json prints; csv and tsv as HBase's ImportTsv does. Lines go to the
     /// store in batches, each of which is there as a whole or not at all; behind the first MiB, into tables without indexes
-    /// and checks, past the log in sorted files, which `watch` tells nothing of unless it follows already. What says no timestamp gets one for all of the
-    /// import. How far it has come is kept in a file beside FILE, which goes when all is done. Exit status: 0 all is
+    /// and checks, past the log in sorted files, which `watch` tells nothing of unless it follows already. What says no
+    /// timestamp gets one for all of the import. How far it has come is kept in a file beside FILE, which goes when all is
+    /// done: after Ctrl-C or a kill --resume goes on there, and without it the import begins anew. Exit status: 0 all is
     /// imported, 1 lines were left out as --on-error says, 2 it has stopped.
     Import(ImportArgs),
     Copy(CopyArgs),

@@ -93,6 +93,16 @@ fn summary(Tally { rows, cells, bad, comes_back }: Tally, unended: Option<u64>, 
 /// How far the import came that `--resume` goes on with; the source is read up to there.
 fn resumed(args: &ImportArgs, backend: &dyn Backend, table: &TableName, source: &mut Source) -> Result<Option<Keeper>> {
     match source {
+        Source::File(_, name, _) if !args.resume => {
+            if place_of(name, table).exists() {
+                let shown = name.display();
+                super::complain(&format!(
+                    "an import of {shown} into {table} was stopped: this one begins anew, and what is imported already \
+                     gets another version; --resume goes on where that one was"
+                ));
+            }
+            Ok(None)
+        }
         _ if !args.resume => Ok(None),
         Source::File(file, name, _) => {
             let mut keeper = Keeper::load(place_of(name, table), name)?;

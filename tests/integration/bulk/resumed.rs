@@ -70,6 +70,19 @@ fn bulk_an_import_that_was_killed_goes_on_and_nothing_is_twice_or_missing() {
     assert!(stored.done(&["check", "STORE"]).contains("0"), "the store is sound");
 }
 
+#[test]
+fn bulk_who_begins_an_import_anew_that_was_stopped_is_told() {
+    let stored = Stored::new();
+    stored.write("some.csv", "HBASE_ROW_KEY,f:a\nr1,1\nr2,2\n");
+    let import = ["import", "STORE", "t", "some.csv"];
+    let said = || String::from_utf8(stored.run(&import).stderr).unwrap();
+    assert_eq!(said(), "");
+    // As one that was killed has left it.
+    stored.write("some.csv.default.t.cellfs-import", "{}");
+    assert!(said().contains("begins anew") && !stored.path("some.csv.default.t.cellfs-import").exists());
+    assert_eq!(said(), "");
+}
+
 /// A Parquet file of groups of rows: keys, a number that one row lacks, and a text.
 fn parquet(stored: &Stored, rows: usize, lacks: usize) {
     stored.done(&["create", "STORE", "from", "f"]);
