@@ -16,9 +16,9 @@ use super::answer::{
     negotiate, open_flags,
 };
 use super::apart::Waits;
-use super::convert::{file_attr, file_time, file_type, fopen_flags, mode_bits, xattr_mode};
+use super::convert::{file_attr, file_time, file_type, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
-use crate::fs::ops::files::{close, create, io, open};
+use crate::fs::ops::files::{close, create, io};
 use crate::fs::ops::{attr, directory, listing, remove, rename, setattr, xattr};
 use crate::fs::requests::refused;
 use crate::fs::{Fs, Operation, SetAttr, Xattr};
@@ -131,12 +131,7 @@ impl Filesystem for Adaptor {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(caller(request), Operation::Open, |fs| open::open(fs, ino.0, open_flags(flags.0))) {
-            Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
-            // The kernel looks the name up again: who makes what is not there makes it then.
-            Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
-            Err(errno) => reply.error(errno),
-        }
+        self.open_apart(caller(request), ino, flags, reply);
     }
 
     fn create(
@@ -196,7 +191,7 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.answer_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| close::flush(fs, handle.0));
+        self.flush_apart(caller(request), handle, reply);
     }
 
     fn release(
@@ -220,7 +215,7 @@ impl Filesystem for Adaptor {
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         match self.run(caller(request), Operation::OpenDir, |fs| listing::opendir(fs, ino.0, caller(request))) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
-            // As for open: what is looked up again may be another.
+            // As for open(2): what is looked up again may be another.
             Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
             Err(errno) => reply.error(errno),
         }

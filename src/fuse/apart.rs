@@ -1,12 +1,14 @@
-//! What may wait for room on a full disk, for the disk's sync or for what is made, apart from the threads that answer everything else.
+//! What may wait for room on a full disk, for the disk's sync, for what is made or for the kernel, apart from the threads
+//! that answer everything else.
 
 use std::sync::Arc;
 
-use fuser::{Errno, FileHandle, INodeNo, ReplyEmpty, ReplyEntry, ReplyWrite, Request};
+use fuser::{Errno, FileHandle, INodeNo, OpenFlags, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request};
 
-use super::answer::{Adaptor, answer_empty, answer_entry, caller};
+use super::answer::{Adaptor, answer_empty, answer_entry, caller, open_flags};
+use super::convert::fopen_flags;
 use crate::Result;
-use crate::fs::ops::files::{asked, io};
+use crate::fs::ops::files::{asked, close, io, open};
 use crate::fs::ops::list_ahead;
 use crate::fs::{Caller, EntryReply, Fs, Operation};
 
@@ -25,6 +27,9 @@ pub enum Waits {
     ToBeMade(FileHandle),
     /// As the last change by this open file does, if there is one.
     AtEndOf(FileHandle),
+    /// For the kernel to take notices: it takes that of a name once nobody changes the directory, and who does waits for
+    /// an answer.
+    ForNotices,
 }
 
 impl Adaptor {
@@ -49,6 +54,7 @@ impl Adaptor {
             Waits::Always => true,
             Waits::AsChange => change(),
             Waits::In(directory) => !asked::holds_cells(&self.fs, directory.0) || change(),
+            Waits::ForNotices => asked::has_notices(&self.fs),
             Waits::ToBeMade(handle) => asked::is_made_by_reads(&self.fs, handle.0),
             Waits::AtEndOf(handle) if !asked::commits_at_release(&self.fs, handle.0) => false,
             Waits::By(handle) | Waits::AtEndOf(handle) => asked::is_text(&self.fs, handle.0) || change(),
@@ -92,6 +98,29 @@ impl Adaptor {
     ) {
         let caller = caller(request);
         self.apart(when, move |adaptor| answer_entry(reply, adaptor.run(caller, what, operation)));
+    }
+
+    /// As [`Adaptor::apart`], for a close(2), which is answered when the kernel has taken the notices of it.
+    pub fn flush_apart(&self, caller: Caller, handle: FileHandle, reply: ReplyEmpty) {
+        self.apart(Waits::By(handle), move |adaptor| {
+            let done = adaptor.run(caller, Operation::Flush, |fs| close::flush(fs, handle.0));
+            adaptor.apart(Waits::ForNotices, move |adaptor| {
+                close::settle(&adaptor.fs);
+                answer_empty(reply, done);
+            });
+        });
+    }
+
+    /// As [`Adaptor::apart`], for an open(2).
+    pub fn open_apart(&self, caller: Caller, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        self.apart(Waits::ForNotices, move |adaptor| {
+            match adaptor.run(caller, Operation::Open, |fs| open::open(fs, ino.0, open_flags(flags.0))) {
+                Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
+                // The kernel looks the name up again: who makes what is not there makes it then.
+                Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     /// As [`Adaptor::apart`], for bytes that are copied only if it waits.

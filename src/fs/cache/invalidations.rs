@@ -58,9 +58,17 @@ impl Invalidations {
         self.pending.fetch_sub(1, Ordering::Release);
     }
 
+    /// Whether the kernel has not taken all that was queued.
+    pub fn are_pending(&self) -> bool {
+        self.pending.load(Ordering::Acquire) > 0
+    }
+
     /// As [`Invalidations::drain`]; costs nothing where nothing is queued.
+    ///
+    /// Not for a thread that answers all requests: the kernel may take a notice only once others were answered, as it
+    /// locks the directory of a name.
     pub fn settle(&self, timeout: Duration) {
-        if self.pending.load(Ordering::Acquire) > 0 && !self.drain(timeout) {
+        if self.are_pending() && !self.drain(timeout) {
             log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
         }
     }

@@ -25,7 +25,8 @@ use crate::{Error, ErrorKind, Result};
 /// For how long after a change elsewhere files are opened without pages.
 const RECENT_MS: u64 = 1000;
 /// How long an open(2) waits for the kernel to take notices: the kernel may keep the pages and the size of a version
-/// that is old already. Short, as few threads answer all opens; most notices are taken within microseconds.
+/// that is old already. Most are taken within microseconds; whoever keeps a directory's lock, waiting for room on a full
+/// disk, shall not keep all opens.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Returns when the kernel knows of what was changed before.

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::fixture::{Fixture, errno};
@@ -36,6 +37,35 @@ fn families_that_are_made_at_once_keep_their_cells() {
             assert!(table.join(format!(".schema/g{n}")).is_dir(), "round {round}");
         }
     }
+}
+
+/// The kernel takes a notice of a name when nobody changes the directory; who does may be waiting for an answer.
+#[test]
+fn mount_a_version_that_is_written_shows_at_once_while_others_change_the_directory() {
+    let fixture = Fixture::with_options("threads=1");
+    let family = fixture.family("r");
+    let (done, path) = (AtomicBool::new(false), family.join("q"));
+    thread::scope(|scope| {
+        for n in 0..3 {
+            let (done, other) = (&done, family.join(format!("other{n}")));
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    fs::write(&other, "x").unwrap();
+                    fs::remove_file(&other).unwrap();
+                }
+            });
+        }
+        for round in 0..200 {
+            fs::write(&path, "before").unwrap();
+            fs::remove_file(&path).unwrap();
+            assert!(!path.exists());
+            fs::write(family.join(format!("q@{}", 9_000 + round)), format!("{round}")).unwrap();
+            let read = fs::read_to_string(&path);
+            done.store(read.is_err() || round == 199, Ordering::Relaxed);
+            assert_eq!(read.unwrap(), format!("{round}"));
+            fs::remove_file(&path).unwrap();
+        }
+    });
 }
 
 #[test]

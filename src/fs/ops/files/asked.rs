@@ -1,9 +1,14 @@
-//! What is asked of files before a request: whether it may take long.
+//! What is asked before a request: whether it may take long.
 
 use crate::fs::base::Fs;
 use crate::fs::handles::table;
 use crate::fs::kinds::attribute;
 use crate::tree::place::Place;
+
+/// Whether the kernel has notices to take.
+pub fn has_notices(fs: &Fs) -> bool {
+    fs.invalidations.are_pending()
+}
 
 /// Whether a directory is a family's of a row: what is changed in it are cells alone.
 pub fn holds_cells(fs: &Fs, ino: u64) -> bool {

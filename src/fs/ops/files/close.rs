@@ -15,17 +15,9 @@ use crate::{ErrorKind, Result};
 
 /// A close(2): commits if the handle has written since its last commit.
 ///
-/// A handle that only created or truncated commits at release: shells send FLUSH before WRITE.
-///
-/// Returns when the kernel knows of what this has changed elsewhere (`.json`, a version of a cell): the next
-/// look at a size or a page of it is no old one.
+/// A handle that only created or truncated commits at release: shells send FLUSH before WRITE. Answered after
+/// [`settle`].
 pub fn flush(fs: &Fs, number: u64) -> Result<()> {
-    let done = flush_handle(fs, number);
-    fs.invalidations.settle(NOTICE_PATIENCE);
-    done
-}
-
-fn flush_handle(fs: &Fs, number: u64) -> Result<()> {
     let handle = fs.handles.get(number)?;
     subject::is(handle.node());
     match handle {
@@ -64,6 +56,12 @@ fn flush_handle(fs: &Fs, number: u64) -> Result<()> {
     }
 }
 
+/// Returns when the kernel knows of what a close has changed elsewhere (`.json`, a version of a cell): the next look at a
+/// size or a page of it is no old one.
+pub fn settle(fs: &Fs) {
+    fs.invalidations.settle(NOTICE_PATIENCE);
+}
+
 /// fsync(2): commits, and returns when everything committed is on the disk.
 pub fn fsync(fs: &Fs, number: u64) -> Result<()> {
     match fs.handles.get(number)? {
@@ -74,7 +72,7 @@ pub fn fsync(fs: &Fs, number: u64) -> Result<()> {
         Handle::Text(text) => text::apply_text(fs, &text)?,
         Handle::Dir(_) => {}
     }
-    fs.invalidations.settle(NOTICE_PATIENCE);
+    settle(fs);
     fs.tree.backend.sync()
 }
 
