@@ -22,7 +22,7 @@ use crate::store::read::point;
 use crate::store::secondary::constraint::Judged;
 use crate::store::space::backlog;
 use crate::store::write::apply;
-use crate::visibility::{self, Past};
+use crate::visibility::{self, Past, ReadRules, VisibleCell, shows_by_itself};
 use crate::{Error, ErrorKind, Result};
 
 /// One name of a rename.
@@ -36,6 +36,24 @@ impl<'a> Place<'a> {
     fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
         let view = &self.planner.view;
         point::newest_in(self.planner.engine, view, self.family, self.planner.row, &self.key.qualifier, range)
+    }
+
+    /// The newest version, and the cells of its column from there on, if these alone decide about it.
+    fn newest_and_past(&self) -> Result<Option<(CellInfo, Option<Cursor>)>> {
+        let (planner, family) = (&self.planner, self.family);
+        let view: &ReadView = &planner.view;
+        let is_plain = !self.key.qualifier.is_empty() && point::is_plain(planner.engine, family, TimeRange::ALL);
+        if is_plain && view.doubt.is_none() {
+            let row = key::row_prefix(planner.row);
+            let cursor = column_alone(view, family.id, &row, &key::column_prefix(&row, &self.key.qualifier))?;
+            let Some(cell) = cursor.stored(row.len()) else { return Ok(None) };
+            let rules = ReadRules::plain(&family.rules, planner.now);
+            if shows_by_itself(&rules, (cell.timestamp, cell.kind), &cell.tags) {
+                let info = visibility::version_info(VisibleCell::live(cell), &family.rules, planner.now);
+                return Ok(Some((info, Some(cursor))));
+            }
+        }
+        Ok(self.newest(TimeRange::ALL)?.map(|newest| (newest, None)))
     }
 
     /// The version of a time, live or kept.
@@ -55,25 +73,32 @@ impl<'a> Place<'a> {
         Ok(Planned { family: self.family, qualifier, timestamp, kind: CellKind::Put, tags, value })
     }
 
-    /// The tombstone that the old name gets; it erases a column that has only this version, which goes to `to`.
-    fn bury(&self, version: Option<Timestamp>, leaves: Leaves, to: &ColumnKey) -> Result<Planned<'a>> {
+    /// Refuses a name that has the version, or any if none is given.
+    fn check_free(&self, version: Option<Timestamp>) -> Result<()> {
+        if self.newest(version.map_or(TimeRange::ALL, TimeRange::at))?.is_some() {
+            let text = format!("{} exists", self.key.qualifier.escape_ascii());
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        Ok(())
+    }
+
+    /// The tombstone that the old name gets, of a version alone if one is given.
+    fn bury(&self, version: Option<Timestamp>, erases: bool) -> Result<Planned<'a>> {
         let qualifier = self.key.qualifier.clone();
         if let Some(timestamp) = version {
             return Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Version, false));
         }
-        let erases = leaves == Leaves::Nothing && self.is_temporary(to)?;
         let timestamp = self.planner.put_time(self.family, &qualifier, Time::AfterNewest)?;
         Ok(self.planner.tombstone(self.family, qualifier, timestamp, Tombstone::Column, erases))
     }
 
-    /// Whether nothing is to be left of the column, whose one version goes to another name.
-    fn is_temporary(&self, to: &ColumnKey) -> Result<bool> {
+    /// Whether nothing is to be left of the column, whose one version goes to another name; `past`: its cells, if they are
+    /// at hand.
+    fn is_temporary(&self, past: Option<Cursor>, to: &ColumnKey) -> Result<bool> {
         let row = key::row_prefix(self.planner.row);
-        let column = key::column_prefix(&row, &self.key.qualifier);
-        let view = &self.planner.view;
-        let mut cursor = match is_alone(self.planner.engine, view, self.family.id) {
-            true => column_alone(view, self.family.id, &row, &column)?,
-            false => Cursor::of_column(view, self.family.id, &row, &column)?,
+        let mut cursor = match past {
+            Some(past) => past,
+            None => self.column(&row)?,
         };
         let settled_after = self.planner.engine.tracks.settled_after(self.family.id);
         Ok(match visibility::past_of(cursor.row(row), &self.key.qualifier, settled_after)? {
@@ -81,6 +106,16 @@ impl<'a> Place<'a> {
             Past::OneSinceErased => !is_backup(&self.key.qualifier, &to.qualifier),
             Past::Other => false,
         })
+    }
+
+    /// The cells that decide about the column; others may be among them.
+    fn column(&self, row: &[u8]) -> Result<Cursor> {
+        let (view, family) = (&self.planner.view, self.family.id);
+        let column = key::column_prefix(row, &self.key.qualifier);
+        match is_alone(self.planner.engine, view, family) {
+            true => column_alone(view, family, row, &column),
+            false => Cursor::of_column(view, family, row, &column),
+        }
     }
 }
 
@@ -137,8 +172,11 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
     let locks = engine.row_locks.lock_two((from_table, &rename.from.row), (to_table, &rename.to.row));
     let from = place(engine, from_table, &rename.from)?;
     let to = place(engine, to_table, &rename.to)?;
-    let range = rename.from_version.map_or(TimeRange::ALL, TimeRange::at);
-    let source = from.newest(range)?.ok_or_else(|| not_found(&rename.from))?;
+    let source = match rename.from_version {
+        Some(version) => from.newest(TimeRange::at(version))?.map(|source| (source, None)),
+        None => from.newest_and_past()?,
+    };
+    let (source, past) = source.ok_or_else(|| not_found(&rename.from))?;
     if rename.from == rename.to && rename.to_version == Some(source.timestamp) {
         return Ok(source);
     }
@@ -147,15 +185,13 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
     let moved_version = rename.from_version.or(within);
     let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
     let target = to.put(&source, time)?;
+    if rename.mode == RenameMode::NoReplace {
+        to.check_free(rename.to_version)?;
+    }
     let other = match rename.mode {
-        RenameMode::Replace => from.bury(moved_version, rename.leaves, &rename.to)?,
-        RenameMode::NoReplace => {
-            let range = rename.to_version.map_or(TimeRange::ALL, TimeRange::at);
-            if to.newest(range)?.is_some() {
-                let text = format!("{} exists", rename.to.qualifier.escape_ascii());
-                return Err(Error::new(ErrorKind::AlreadyExists, text));
-            }
-            from.bury(moved_version, rename.leaves, &rename.to)?
+        RenameMode::Replace | RenameMode::NoReplace => {
+            let leaves_nothing = moved_version.is_none() && rename.leaves == Leaves::Nothing;
+            from.bury(moved_version, leaves_nothing && from.is_temporary(past, &rename.to)?)?
         }
         RenameMode::Exchange => {
             let back = to.newest(TimeRange::ALL)?.ok_or_else(|| not_found(&rename.to))?;
