@@ -44,10 +44,10 @@ pub enum Versions {
 /// Moving the newest version of a column to another name, in one atomic step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenameCell {
-    pub from: ColumnKey,
+    pub from: Arc<ColumnKey>,
     /// `Some`: that version only; its tombstone is a Version tombstone.
     pub from_version: Option<Timestamp>,
-    pub to: ColumnKey,
+    pub to: Arc<ColumnKey>,
     /// `Some`: with this explicit timestamp.
     pub to_version: Option<Timestamp>,
     pub mode: RenameMode,
@@ -57,8 +57,8 @@ pub struct RenameCell {
 
 impl RenameCell {
     /// The newest version takes the new name, by nobody's file.
-    pub fn newest(from: ColumnKey, to: ColumnKey, mode: RenameMode) -> Self {
-        let leaves = Leaves::default();
+    pub fn newest(from: impl Into<Arc<ColumnKey>>, to: impl Into<Arc<ColumnKey>>, mode: RenameMode) -> Self {
+        let (from, to, leaves) = (from.into(), to.into(), Leaves::default());
         Self { from, from_version: None, to, to_version: None, mode, leaves, origin: Origin(0) }
     }
 }

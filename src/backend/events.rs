@@ -9,7 +9,7 @@ use crate::model::{ColumnKey, Origin, RowKey, TableName};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// One column has other versions than before.
-    Column { column: ColumnKey, origin: Origin },
+    Column { column: Arc<ColumnKey>, origin: Origin },
     /// Many columns of a row, or of one family of it, have.
     Row { table: TableName, row: RowKey, family: Option<String>, origin: Origin },
     /// A table, or what its families show, is other than before (schema, drop, truncation).

@@ -95,7 +95,7 @@ mod tests {
         let key = NodeKey::plain(Place::Cell(Arc::new(column.clone())));
         let before = changes.now();
         assert!(!changes.since(before, &key));
-        changes.note(&Event::Column { column, origin: Origin(0) });
+        changes.note(&Event::Column { column: column.into(), origin: Origin(0) });
         assert!(changes.since(before, &key) && !changes.since(changes.now(), &key));
         let between = changes.now();
         changes.note(&Event::Table { table, origin: Origin(0) });

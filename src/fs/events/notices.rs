@@ -51,7 +51,7 @@ fn returned_notices(fs: &Fs, changed: impl Fn(&Place) -> bool, notices: &mut Vec
 }
 
 /// The file itself if the kernel holds it, and the names on the way that it may have as absent.
-fn column_notices(fs: &Fs, column: &ColumnKey, origin: Origin, notices: &mut Vec<Invalidation>) {
+fn column_notices(fs: &Fs, column: &Arc<ColumnKey>, origin: Origin, notices: &mut Vec<Invalidation>) {
     let cell = cell_key(column);
     if let Some(node) = fs.nodes.find(&cell) {
         // A rename has brought the node that its request named here meanwhile.
@@ -96,8 +96,8 @@ pub fn note_changed<'n>(fs: &Fs, nodes: impl Iterator<Item = &'n Arc<Node>>) {
     nodes.for_each(|node| node.note_change(now));
 }
 
-pub fn cell_key(column: &ColumnKey) -> NodeKey {
-    NodeKey::plain(Place::Cell(Arc::new(column.clone())))
+pub fn cell_key(column: &Arc<ColumnKey>) -> NodeKey {
+    NodeKey::plain(Place::Cell(Arc::clone(column)))
 }
 
 fn in_row(place: &Place, row: &RowPlace, family: Option<&str>) -> bool {

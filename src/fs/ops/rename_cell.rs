@@ -69,8 +69,8 @@ fn tell_of_newest(fs: &Fs, column: &Arc<ColumnKey>) {
         node.mark_stale();
         node.note_change(fs.tree.backend.now());
     }
-    let column = column.as_ref().clone();
-    fs.invalidations.send(Message::Changed(Event::Column { column, origin: Origin::default() }));
+    let change = Event::Column { column: Arc::clone(column), origin: Origin::default() };
+    fs.invalidations.send(Message::Changed(change));
 }
 
 fn exchange_cells(
@@ -200,9 +200,9 @@ fn swap_nodes(fs: &Fs, from: &NodeKey, to: &NodeKey) {
 
 fn rename_of((source, target): (&CellName, &CellName), mode: RenameMode, leaves: Leaves, origin: Origin) -> RenameCell {
     RenameCell {
-        from: source.0.as_ref().clone(),
+        from: Arc::clone(&source.0),
         from_version: source.1,
-        to: target.0.as_ref().clone(),
+        to: Arc::clone(&target.0),
         to_version: target.1,
         mode,
         leaves,

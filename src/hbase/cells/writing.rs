@@ -163,7 +163,7 @@ impl HBase {
             timestamp: timestamp.map(|timestamp| timestamp.0.cast_unsigned()),
             delete_type: None,
         };
-        plan.events.push(Event::Column { column: key, origin: target.origin });
+        plan.events.push(Event::Column { column: key.into(), origin: target.origin });
         let proto = target.proto(mutation_type::PUT, put.ttl_ms);
         add_value(plan, proto, &put.family, value);
         Ok(())
@@ -253,7 +253,7 @@ impl Target<'_> {
         let mut proto = MutationProto { time_range: range, ..self.proto(kind, ttl_ms) };
         for (family, qualifier, delta) in columns {
             self.check_family(family)?;
-            plan.events.push(Event::Column { column: self.key(family, qualifier), origin: self.origin });
+            plan.events.push(Event::Column { column: self.key(family, qualifier).into(), origin: self.origin });
             let value =
                 QualifierValue { qualifier: Some(qualifier.to_vec()), value: Some(delta), ..QualifierValue::default() };
             match proto.column_value.iter_mut().find(|column| column.family == family.as_bytes()) {
@@ -288,7 +288,9 @@ impl Target<'_> {
                     }],
                 });
                 plan.events.push(match qualifier {
-                    Some(qualifier) => Event::Column { column: self.key(family, qualifier), origin: self.origin },
+                    Some(qualifier) => {
+                        Event::Column { column: self.key(family, qualifier).into(), origin: self.origin }
+                    }
                     None => Event::Row {
                         table: self.table.name.clone(),
                         row: self.row.clone(),

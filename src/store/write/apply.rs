@@ -294,7 +294,7 @@ pub fn events_of(table: &TableSchema, row: &[u8], cells: &[Planned<'_>], origin:
         } else {
             let (family, qualifier) = (cell.family.name.clone(), cell.qualifier.clone());
             let column = ColumnKey { table: table.name.clone(), row: row.to_vec(), family, qualifier };
-            Event::Column { column, origin }
+            Event::Column { column: column.into(), origin }
         };
         if !events.contains(&event) {
             events.push(event);

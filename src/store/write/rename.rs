@@ -1,9 +1,10 @@
 //! Changes that share a version's bytes: renames, exchanges, attributes.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::apply::events_of;
-use crate::backend::{Leaves, RenameCell, RenameMode};
+use crate::backend::{Event, Leaves, RenameCell, RenameMode};
 use crate::format::key;
 use crate::model::{
     AttributeChange, CellInfo, CellKind, ColumnKey, FamilyId, FamilySchema, FileChange, Origin, TableSchema, Tags,
@@ -154,8 +155,8 @@ fn is_alone(engine: &Engine, view: &ReadView, family: FamilyId) -> bool {
     view.doubt.is_none() && !engine.tracks.of(family).family_tombstones.load(Ordering::Acquire)
 }
 
-fn place<'a>(engine: &'a Engine, table: &'a TableSchema, key: &'a ColumnKey) -> Result<Place<'a>> {
-    let (view, now) = (Lazily::of(engine), engine.now());
+fn place<'a>(engine: &'a Engine, table: &'a TableSchema, key: &'a ColumnKey, now: Timestamp) -> Result<Place<'a>> {
+    let view = Lazily::of(engine);
     let planner = Planner { engine, view, table, row: &key.row, now, least: Timestamp::ZERO };
     Ok(Place { planner, family: family(table, &key.family)?, key })
 }
@@ -170,8 +171,9 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
     let from_table = apply::writable(engine.table(&catalogue, &rename.from.table)?)?;
     let to_table = apply::writable(engine.table(&catalogue, &rename.to.table)?)?;
     let locks = engine.row_locks.lock_two((from_table, &rename.from.row), (to_table, &rename.to.row));
-    let from = place(engine, from_table, &rename.from)?;
-    let to = place(engine, to_table, &rename.to)?;
+    let now = engine.now();
+    let from = place(engine, from_table, &rename.from, now)?;
+    let to = place(engine, to_table, &rename.to, now)?;
     let source = match rename.from_version {
         Some(version) => from.newest(TimeRange::at(version))?.map(|source| (source, None)),
         None => from.newest_and_past()?,
@@ -199,14 +201,15 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
         }
     };
     let first_ttl = planned::first_ttl(engine, to_table, std::slice::from_ref(&target));
-    let mut events = events_of(to_table, &rename.to.row, std::slice::from_ref(&target), rename.origin);
+    let changed = |column: &Arc<ColumnKey>| Event::Column { column: Arc::clone(column), origin: rename.origin };
+    let mut events = vec![changed(&rename.to)];
     events.extend(first_ttl);
-    events.extend(events_of(from_table, &rename.from.row, std::slice::from_ref(&other), rename.origin));
+    events.extend((rename.from != rename.to).then(|| changed(&rename.from)));
     let cells = vec![
         RowCell { table: to_table, row: &rename.to.row, cell: target },
         RowCell { table: from_table, row: &rename.from.row, cell: other },
     ];
-    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Puts, Some(from.planner.now))?;
+    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Puts, Some(now))?;
     drop((locks, declared));
     apply::settle(engine, seq, apply::durability(engine, to_table).max(apply::durability(engine, from_table)))?;
     engine.subscribers.announce(&events);
@@ -227,7 +230,7 @@ pub fn set_attributes(
     let catalogue = engine.catalogue.load();
     let table = apply::writable(engine.table(&catalogue, &column.table)?)?;
     let lock = engine.row_locks.lock(table, &column.row);
-    let place = place(engine, table, column)?;
+    let place = place(engine, table, column, engine.now())?;
     let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
     let mut file = change.file;
     file.mtime = file.mtime.filter(|time| *time != stored.mtime());

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(known(99, 200), Some(None), "newer than the newest");
         assert_eq!(known(4, 200), None, "older ones were not looked at");
         assert_eq!(known(7, 1200), None, "too long ago");
-        judged.changed(&Event::Column { column: q.clone(), origin: Origin(0) });
+        judged.changed(&Event::Column { column: q.clone().into(), origin: Origin(0) });
         assert_eq!(judged.known(&q, Timestamp(7), Timestamp(200)), None);
     }
 }
