@@ -31,7 +31,11 @@ impl AbsentNames {
     /// Remembers a name; the kernel must drop the one that is answered.
     pub fn add(&self, parent: u64, name: &[u8]) -> Option<Name> {
         let name = (parent, Box::from(name));
-        self.names.lock().push(name.clone(), ()).map(|(old, ())| old).filter(|old| *old != name)
+        let mut names = self.names.lock();
+        if names.get(&name).is_some() {
+            return None;
+        }
+        names.push(name, ()).map(|(old, ())| old)
     }
 
     /// Whether a name is remembered, which it stays: the kernel may be told of it as absent at this moment.

@@ -40,8 +40,10 @@ impl Maps {
 
     /// Gives a node an identity; the node that had it keeps its number without one.
     fn give(&mut self, node: &Arc<Node>, key: NodeKey, number: u64) -> Option<Arc<Node>> {
-        self.take_away(node);
-        let before = self.find(&key, number).cloned();
+        if node.has_identity() {
+            self.identities.forget(&node.key.read(), node.ino);
+        }
+        let before = self.find(&key, number).filter(|before| !Arc::ptr_eq(before, node)).cloned();
         if let Some(before) = &before {
             self.take_away(before);
         }
