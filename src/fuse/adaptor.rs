@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
 use fuser::{
-    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, IoctlFlags,
-    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr,
-    Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, Generation, INodeNo, IoctlFlags, KernelConfig,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow,
+    WriteFlags,
 };
 
 use super::answer::{
@@ -38,7 +38,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.look_up(parent.0, name.as_bytes(), caller(request), reply);
+        self.look_up_apart(caller(request), parent, name.as_bytes(), reply);
     }
 
     fn forget(&self, _request: &Request, ino: INodeNo, nlookup: u64) {
@@ -213,12 +213,7 @@ impl Filesystem for Adaptor {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(caller(request), Operation::OpenDir, |fs| listing::opendir(fs, ino.0, caller(request))) {
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
-            // As for open(2): what is looked up again may be another.
-            Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
-            Err(errno) => reply.error(errno),
-        }
+        self.open_directory_apart(caller(request), ino, reply);
     }
 
     fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use fuser::{Errno, FileHandle, INodeNo, OpenFlags, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request};
+use fuser::{
+    Errno, FileHandle, FopenFlags, INodeNo, OpenFlags, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
+};
 
 use super::answer::{Adaptor, answer_empty, answer_entry, caller, open_flags};
 use super::convert::fopen_flags;
 use crate::Result;
 use crate::fs::ops::files::{asked, close, io, open};
-use crate::fs::ops::list_ahead;
+use crate::fs::ops::{list_ahead, listing};
 use crate::fs::{Caller, EntryReply, Fs, Operation};
 
 /// When a request waits.
@@ -27,6 +29,9 @@ pub enum Waits {
     ToBeMade(FileHandle),
     /// As the last change by this open file does, if there is one.
     AtEndOf(FileHandle),
+    /// As a look into this directory does, which shows what is just being closed: that ends with messages that come
+    /// after the close(2), and are answered by those who answer everything.
+    Into(INodeNo),
     /// For the kernel to take notices: it takes that of a name once nobody changes the directory, and who does waits for
     /// an answer.
     ForNotices,
@@ -54,6 +59,7 @@ impl Adaptor {
             Waits::Always => true,
             Waits::AsChange => change(),
             Waits::In(directory) => !asked::holds_cells(&self.fs, directory.0) || change(),
+            Waits::Into(directory) => asked::waits_for_closing(&self.fs, directory.0, b""),
             Waits::ForNotices => asked::has_notices(&self.fs),
             Waits::ToBeMade(handle) => asked::is_made_by_reads(&self.fs, handle.0),
             Waits::AtEndOf(handle) if !asked::commits_at_release(&self.fs, handle.0) => false,
@@ -98,6 +104,27 @@ impl Adaptor {
     ) {
         let caller = caller(request);
         self.apart(when, move |adaptor| answer_entry(reply, adaptor.run(caller, what, operation)));
+    }
+
+    /// As [`Adaptor::apart`], for a name that is looked up, which is copied only if it waits.
+    pub fn look_up_apart(&self, caller: Caller, parent: INodeNo, name: &[u8], reply: ReplyEntry) {
+        if !asked::waits_for_closing(&self.fs, parent.0, name) {
+            return self.look_up(parent.0, name, caller, reply);
+        }
+        let name = name.to_vec();
+        self.apart(Waits::Always, move |adaptor| adaptor.look_up(parent.0, &name, caller, reply));
+    }
+
+    /// As [`Adaptor::apart`], for an opendir(3).
+    pub fn open_directory_apart(&self, caller: Caller, ino: INodeNo, reply: ReplyOpen) {
+        self.apart(Waits::Into(ino), move |adaptor| {
+            match adaptor.run(caller, Operation::OpenDir, |fs| listing::opendir(fs, ino.0, caller)) {
+                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+                // As for open(2): what is looked up again may be another.
+                Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     /// As [`Adaptor::apart`], for a close(2), which is answered when the kernel has taken the notices of it.

@@ -33,6 +33,12 @@ impl Closing {
         }
     }
 
+    /// Whether somebody may have to wait.
+    pub fn are_any(&self) -> bool {
+        let handles = self.handles.lock();
+        !handles.is_empty() && handles.values().any(|(_, at)| *at + PATIENCE > Instant::now())
+    }
+
     /// Waits until no column that `concerns` the caller is being closed.
     pub fn wait(&self, concerns: impl Fn(&ColumnKey) -> bool) {
         let mut handles = self.handles.lock();

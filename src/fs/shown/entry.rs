@@ -106,10 +106,14 @@ pub fn note_facts(fs: &Fs, node: &Node, state: &mut NodeState, facts: Option<Fac
 
 /// What shows history waits for files of it that are just being closed.
 pub fn await_closing(fs: &Fs, key: &NodeKey) {
-    let place = &key.place;
-    if matches!(place, Place::Versions(_) | Place::Version(..)) || key.view == View::History {
-        fs.closing.wait(|column| place.column().is_none_or(|of| **of == *column));
+    if shows_history(key) {
+        fs.closing.wait(|column| key.place.column().is_none_or(|of| **of == *column));
     }
+}
+
+/// Whether more than the newest version is to be seen there.
+pub fn shows_history(key: &NodeKey) -> bool {
+    matches!(key.place, Place::Versions(_) | Place::Version(..)) || key.view == View::History
 }
 
 /// An answer to a look-up: a directory's name is not kept past the expiry of the cell that makes it exist.

@@ -5,6 +5,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::fixture::{Fixture, errno};
 
@@ -66,6 +67,35 @@ fn mount_a_version_that_is_written_shows_at_once_while_others_change_the_directo
             fs::remove_file(&path).unwrap();
         }
     });
+}
+
+/// History waits a moment for the last message of a file that a shell has emptied.
+#[test]
+fn mount_a_look_into_history_that_waits_keeps_nobody_else() {
+    let fixture = Fixture::with_options("threads=1");
+    let family = fixture.family("r");
+    let (path, versions) = (family.join("q"), family.join("q@"));
+    fs::write(&path, "x").unwrap();
+    let answered_meanwhile = |round: &usize| {
+        let file = File::create(&path).unwrap();
+        // The close of a copy: its file goes on.
+        drop(file.try_clone().unwrap());
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                drop(fs::read_dir(&versions).unwrap());
+                done.store(true, Ordering::SeqCst);
+            });
+            thread::sleep(Duration::from_millis(5));
+            // Many, so that whoever was answered before the first of them is known to be done.
+            assert!(!(0..100).any(|n| family.join(format!("absent{round}-{n}")).exists()));
+            let is_first = !done.load(Ordering::SeqCst);
+            drop(file);
+            is_first
+        })
+    };
+    // Who is held up elsewhere proves nothing.
+    assert!((0..20).filter(answered_meanwhile).count() >= 10, "whoever asked something else has waited too");
 }
 
 #[test]

@@ -3,11 +3,19 @@
 use crate::fs::base::Fs;
 use crate::fs::handles::table;
 use crate::fs::kinds::attribute;
+use crate::fs::shown::entry;
 use crate::tree::place::Place;
 
 /// Whether the kernel has notices to take.
 pub fn has_notices(fs: &Fs) -> bool {
     fs.invalidations.are_pending()
+}
+
+/// Whether a look at a name of a directory, or into the directory without one, waits for files that are just being closed.
+/// It may be said of names that do not.
+pub fn waits_for_closing(fs: &Fs, dir: u64, name: &[u8]) -> bool {
+    let shows_history = || fs.nodes.get(dir).is_some_and(|dir| entry::shows_history(&dir.key()));
+    fs.closing.are_any() && (name.contains(&b'@') || name == b".history" || shows_history())
 }
 
 /// Whether a directory is a family's of a row: what is changed in it are cells alone.
