@@ -19,7 +19,7 @@ use super::apart::Waits;
 use super::convert::{file_attr, file_time, file_type, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
 use crate::fs::ops::files::{close, create, io};
-use crate::fs::ops::{attr, directory, listing, remove, rename, setattr, xattr};
+use crate::fs::ops::{directory, listing, remove, rename, setattr, xattr};
 use crate::fs::requests::refused;
 use crate::fs::{Fs, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
@@ -31,7 +31,9 @@ impl Filesystem for Adaptor {
     }
 
     fn destroy(&mut self) {
+        self.opens.finish();
         self.apart.finish();
+        self.closes.finish();
         if let Err(e) = close::commit_all(&self.fs) {
             log::error!("at unmount: {}", e.message);
         }
@@ -46,7 +48,7 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        answer_attr(reply, self.run(caller(request), Operation::GetAttr, |fs| attr::getattr(fs, ino.0)));
+        self.tell_attributes(caller(request), ino, reply);
     }
 
     fn setattr(
@@ -131,7 +133,7 @@ impl Filesystem for Adaptor {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.open_apart(caller(request), ino, flags, reply);
+        self.open_behind(caller(request), ino, flags, reply);
     }
 
     fn create(
@@ -146,7 +148,7 @@ impl Filesystem for Adaptor {
     ) {
         let (creator, flags) = (creator(request, mode, umask), open_flags(flags));
         let (caller, name) = (caller(request), name.as_bytes().to_vec());
-        self.apart(Waits::In(parent), move |adaptor| {
+        self.apart(self.to_make(parent, &name), move |adaptor| {
             let create = |fs: &Fs| create::create(fs, parent.0, &name, creator, flags);
             answer_created(reply, adaptor.run(caller, Operation::Create, create));
         });
@@ -191,7 +193,7 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.flush_apart(caller(request), handle, reply);
+        self.commit_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| close::flush(fs, handle.0));
     }
 
     fn release(
@@ -209,7 +211,7 @@ impl Filesystem for Adaptor {
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        self.answer_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| close::fsync(fs, handle.0));
+        self.commit_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| close::fsync(fs, handle.0));
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {

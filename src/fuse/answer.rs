@@ -5,15 +5,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{
-    Errno, FileHandle, Generation, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyCreate, ReplyEmpty,
-    ReplyEntry, ReplyStatfs, ReplyXattr, Request,
+    Errno, FileHandle, Generation, INodeNo, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyCreate,
+    ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr, Request,
 };
 
+use super::behind::Behind;
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
 use super::threads::Apart;
 use crate::backend::Status;
 use crate::fs::errno::errno;
 use crate::fs::ops::attr;
+use crate::fs::ops::files::asked;
+use crate::fs::ops::files::asked::{CLOSE_PATIENCE, OPEN_PATIENCE};
 use crate::fs::requests::{measured, refused};
 use crate::fs::{Attr, Caller, Creator, EntryReply, Fs, Lookup, Opened, Operation, Xattr};
 use crate::tree::names::escape::NAME_MAX;
@@ -40,6 +43,8 @@ pub struct Adaptor {
     pub fs: Arc<Fs>,
     /// Where requests wait.
     pub(super) apart: Apart,
+    pub(super) closes: Behind,
+    pub(super) opens: Behind,
 }
 
 /// Who asks.
@@ -54,7 +59,8 @@ pub fn creator(request: &Request, mode: u32, umask: u32) -> Creator {
 
 impl Adaptor {
     pub fn new(fs: &Arc<Fs>) -> Self {
-        Self { fs: Arc::clone(fs), apart: Apart::default() }
+        let (closes, opens) = (Behind::new(CLOSE_PATIENCE), Behind::new(OPEN_PATIENCE));
+        Self { fs: Arc::clone(fs), apart: Apart::default(), closes, opens }
     }
 
     /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
@@ -81,6 +87,14 @@ impl Adaptor {
             }
             Errno::from_i32(errno(&error))
         })
+    }
+
+    /// A file that is gone is looked up again by who has asked by its name: there may be another, or one may be made.
+    pub fn tell_attributes(&self, caller: Caller, ino: INodeNo, reply: ReplyAttr) {
+        match self.run(caller, Operation::GetAttr, |fs| attr::getattr(fs, ino.0)) {
+            Err(Errno::ENOENT) if asked::is_file(&self.fs, ino.0) => reply.error(Errno::ESTALE),
+            told => answer_attr(reply, told),
+        }
     }
 
     /// What is not there is told to the kernel as an entry where it may remember that, and counts as refused all the same.

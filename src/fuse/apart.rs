@@ -10,7 +10,7 @@ use fuser::{
 use super::answer::{Adaptor, answer_empty, answer_entry, caller, open_flags};
 use super::convert::fopen_flags;
 use crate::Result;
-use crate::fs::ops::files::{asked, close, io, open};
+use crate::fs::ops::files::{asked, io, open};
 use crate::fs::ops::{list_ahead, listing};
 use crate::fs::{Caller, EntryReply, Fs, Operation};
 
@@ -32,9 +32,6 @@ pub enum Waits {
     /// As a look into this directory does, which shows what is just being closed: that ends with messages that come
     /// after the close(2), and are answered by those who answer everything.
     Into(INodeNo),
-    /// For the kernel to take notices: it takes that of a name once nobody changes the directory, and who does waits for
-    /// an answer.
-    ForNotices,
 }
 
 impl Adaptor {
@@ -59,8 +56,7 @@ impl Adaptor {
             Waits::Always => true,
             Waits::AsChange => change(),
             Waits::In(directory) => !asked::holds_cells(&self.fs, directory.0) || change(),
-            Waits::Into(directory) => asked::waits_for_closing(&self.fs, directory.0, b""),
-            Waits::ForNotices => asked::has_notices(&self.fs),
+            Waits::Into(directory) => asked::directory_waits_for_closing(&self.fs, directory.0),
             Waits::ToBeMade(handle) => asked::is_made_by_reads(&self.fs, handle.0),
             Waits::AtEndOf(handle) if !asked::commits_at_release(&self.fs, handle.0) => false,
             Waits::By(handle) | Waits::AtEndOf(handle) => asked::is_text(&self.fs, handle.0) || change(),
@@ -106,9 +102,14 @@ impl Adaptor {
         self.apart(when, move |adaptor| answer_entry(reply, adaptor.run(caller, what, operation)));
     }
 
+    /// When a request waits that makes a file, which is looked up before.
+    pub fn to_make(&self, parent: INodeNo, name: &[u8]) -> Waits {
+        if asked::name_waits_for_closing(&self.fs, parent.0, name) { Waits::Always } else { Waits::In(parent) }
+    }
+
     /// As [`Adaptor::apart`], for a name that is looked up, which is copied only if it waits.
     pub fn look_up_apart(&self, caller: Caller, parent: INodeNo, name: &[u8], reply: ReplyEntry) {
-        if !asked::waits_for_closing(&self.fs, parent.0, name) {
+        if !asked::name_waits_for_closing(&self.fs, parent.0, name) {
             return self.look_up(parent.0, name, caller, reply);
         }
         let name = name.to_vec();
@@ -127,27 +128,38 @@ impl Adaptor {
         });
     }
 
-    /// As [`Adaptor::apart`], for a close(2), which is answered when the kernel has taken the notices of it.
-    pub fn flush_apart(&self, caller: Caller, handle: FileHandle, reply: ReplyEmpty) {
-        self.apart(Waits::By(handle), move |adaptor| {
-            let done = adaptor.run(caller, Operation::Flush, |fs| close::flush(fs, handle.0));
-            adaptor.apart(Waits::ForNotices, move |adaptor| {
-                close::settle(&adaptor.fs);
-                answer_empty(reply, done);
-            });
+    /// As [`Adaptor::apart`], for a close(2) or an fsync(2), which is answered when the kernel has taken the notices of it.
+    pub fn commit_apart(
+        &self,
+        when: Waits,
+        request: &Request,
+        what: Operation,
+        reply: ReplyEmpty,
+        operation: impl FnOnce(&Fs) -> Result<()> + Send + 'static,
+    ) {
+        let caller = caller(request);
+        self.apart(when, move |adaptor| {
+            let done = adaptor.run(caller, what, operation);
+            match asked::notices_taken(&adaptor.fs) {
+                None => answer_empty(reply, done),
+                Some(taken) => adaptor.closes.run(taken, Box::new(move || answer_empty(reply, done))),
+            }
         });
     }
 
-    /// As [`Adaptor::apart`], for an open(2).
-    pub fn open_apart(&self, caller: Caller, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.apart(Waits::ForNotices, move |adaptor| {
+    /// An open(2), when the kernel has taken the notices of what was changed before.
+    pub fn open_behind(&self, caller: Caller, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let open = move |adaptor: &Self| {
             match adaptor.run(caller, Operation::Open, |fs| open::open(fs, ino.0, open_flags(flags.0))) {
                 Ok(opened) => reply.opened(FileHandle(opened.handle), fopen_flags(opened)),
                 // The kernel looks the name up again: who makes what is not there makes it then.
                 Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
                 Err(errno) => reply.error(errno),
             }
-        });
+        };
+        let Some(taken) = asked::notices_taken(&self.fs) else { return open(self) };
+        let adaptor = self.clone();
+        self.opens.run(taken, Box::new(move || adaptor.apart(Waits::Always, open)));
     }
 
     /// As [`Adaptor::apart`], for bytes that are copied only if it waits.

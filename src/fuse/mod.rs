@@ -6,6 +6,7 @@ mod abort;
 mod adaptor;
 mod answer;
 mod apart;
+mod behind;
 mod convert;
 mod mount;
 mod notify;

@@ -63,28 +63,23 @@ impl Invalidations {
         self.pending.load(Ordering::Acquire) > 0
     }
 
-    /// As [`Invalidations::drain`]; costs nothing where nothing is queued.
-    ///
-    /// Not for a thread that answers all requests: the kernel may take a notice only once others were answered, as it
-    /// locks the directory of a name.
-    pub fn settle(&self, timeout: Duration) {
-        if self.are_pending() && !self.drain(timeout) {
-            log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
-        }
+    /// Tells when the kernel has taken what was queued before.
+    pub fn taken_all(&self) -> Receiver<()> {
+        let (done, waiter) = crossbeam_channel::bounded(1);
+        self.send(Message::Barrier(done));
+        waiter
     }
 
-    /// As [`Invalidations::settle`], where so much is queued that whoever goes on and on would fill the memory.
-    pub fn settle_many(&self, timeout: Duration) {
-        if self.pending.load(Ordering::Acquire) > MANY {
-            self.settle(timeout);
+    /// As [`Invalidations::drain`], where so much is queued that whoever goes on and on would fill the memory.
+    pub fn drain_many(&self, timeout: Duration) {
+        if self.pending.load(Ordering::Acquire) > MANY && !self.drain(timeout) {
+            log::debug!("the kernel has not taken the invalidations of a change within {timeout:?}");
         }
     }
 
     /// Waits until the kernel has taken what was queued before, at most `timeout`; false when it has not.
     pub fn drain(&self, timeout: Duration) -> bool {
-        let (done, waiter) = crossbeam_channel::bounded(1);
-        self.send(Message::Barrier(done));
-        waiter.recv_timeout(timeout).is_ok()
+        self.taken_all().recv_timeout(timeout).is_ok()
     }
 
     pub(in crate::fs) fn send(&self, message: Message) {

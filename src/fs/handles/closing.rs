@@ -33,18 +33,20 @@ impl Closing {
         }
     }
 
-    /// Whether somebody may have to wait.
+    /// Whether any column is being closed.
     pub fn are_any(&self) -> bool {
-        let handles = self.handles.lock();
-        !handles.is_empty() && handles.values().any(|(_, at)| *at + PATIENCE > Instant::now())
+        self.handles.lock().values().any(|(_, at)| *at + PATIENCE > Instant::now())
     }
 
-    /// Waits until no column that `concerns` the caller is being closed.
+    /// Waits until no column is being closed that `concerns` the caller and was so before: what comes meanwhile does not
+    /// make it wait longer.
     pub fn wait(&self, concerns: impl Fn(&ColumnKey) -> bool) {
         let mut handles = self.handles.lock();
+        let begun = Instant::now();
         loop {
             let now = Instant::now();
-            let deadlines = handles.values().filter(|(column, _)| concerns(column)).map(|(_, at)| *at + PATIENCE);
+            let before = handles.values().filter(|(column, at)| *at <= begun && concerns(column));
+            let deadlines = before.map(|(_, at)| *at + PATIENCE);
             let Some(deadline) = deadlines.filter(|deadline| *deadline > now).max() else { return };
             self.released.wait_until(&mut handles, deadline);
         }
@@ -71,5 +73,27 @@ mod tests {
         closing.flushed(2, column);
         closing.wait(|_| true);
         assert_eq!(closing.handles.lock().len(), 1, "what stays open is waited for once");
+    }
+
+    #[test]
+    fn what_is_closed_meanwhile_is_not_waited_for() {
+        let closing = Arc::new(Closing::default());
+        let table = TableName::parse("t").unwrap();
+        let column = Arc::new(ColumnKey { table, row: b"r".to_vec(), family: "f".into(), qualifier: b"q".to_vec() });
+        closing.flushed(0, Arc::clone(&column));
+        let (others, done) = (Arc::clone(&closing), Arc::new(std::sync::atomic::AtomicBool::new(false)));
+        let is_done = Arc::clone(&done);
+        let busy = std::thread::spawn(move || {
+            let until = Instant::now() + Duration::from_secs(20);
+            while !is_done.load(std::sync::atomic::Ordering::SeqCst) && Instant::now() < until {
+                others.flushed(1, Arc::clone(&column));
+                others.ended(1);
+                others.flushed(1, Arc::clone(&column));
+            }
+            Instant::now() < until
+        });
+        closing.wait(|_| true);
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(busy.join().unwrap(), "it waited as long as others came");
     }
 }

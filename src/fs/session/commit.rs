@@ -1,7 +1,6 @@
 //! Commits: the bytes of a handle become a version, or a tombstone.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::error::CLOSE_REFUSED;
 use crate::fs::base::Fs;
@@ -19,10 +18,6 @@ use crate::model::{
 };
 use crate::tree::place::Place;
 use crate::{Error, ErrorKind, Result};
-
-/// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
-/// waits for room.
-pub(in crate::fs) const NOTICE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The version that a commit makes.
 struct Target {

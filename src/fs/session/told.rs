@@ -24,16 +24,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// For how long after a change elsewhere files are opened without pages.
 const RECENT_MS: u64 = 1000;
-/// How long an open(2) waits for the kernel to take notices: the kernel may keep the pages and the size of a version
-/// that is old already. Most are taken within microseconds; whoever keeps a directory's lock, waiting for room on a full
-/// disk, shall not keep all opens.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Returns when the kernel knows of what was changed before.
-pub fn settle_for_open(fs: &Fs) {
-    fs.invalidations.settle(PATIENCE);
-}
-
 /// Whether a file that is only to be read is opened without pages.
 pub fn is_read_past_pages(fs: &Fs, node: &Node) -> bool {
     let now = fs.tree.backend.now();
@@ -66,6 +56,11 @@ pub fn told(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<Option<C
         Some(cell) if expiry::is_fresh(fs, cell) => Ok(Some(cell.clone())),
         _ => current(fs, node, state),
     }
+}
+
+/// Whether what the kernel was told of is not there any more, where something has changed since.
+pub fn is_gone(fs: &Fs, node: &Node) -> Result<bool> {
+    Ok(node.is_stale() && known::facts(fs, &node.key())?.is_none())
 }
 
 /// How long the last answer about a cell is to be believed still, where asking again means to ask a server: the kernel

@@ -107,7 +107,11 @@ pub fn note_facts(fs: &Fs, node: &Node, state: &mut NodeState, facts: Option<Fac
 /// What shows history waits for files of it that are just being closed.
 pub fn await_closing(fs: &Fs, key: &NodeKey) {
     if shows_history(key) {
-        fs.closing.wait(|column| key.place.column().is_none_or(|of| **of == *column));
+        let place = &key.place;
+        fs.closing.wait(|column| match place.column() {
+            Some(of) => **of == *column,
+            None => place.table().is_none_or(|table| *table == column.table),
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::fixture::{Fixture, errno};
+use super::fixture::{Fixture, errno, names, suffixed};
 
 const AT_ONCE: usize = 8;
 
@@ -65,6 +65,47 @@ fn mount_a_version_that_is_written_shows_at_once_while_others_change_the_directo
             done.store(read.is_err() || round == 199, Ordering::Relaxed);
             assert_eq!(read.unwrap(), format!("{round}"));
             fs::remove_file(&path).unwrap();
+        }
+    });
+}
+
+/// The kernel has the name and the bytes of what is gone with its only version, until it hears of it.
+#[test]
+fn mount_a_file_that_went_with_its_only_version_is_gone_at_once() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for round in 0..200 {
+        let path = family.join(format!("q{round}"));
+        fs::write(&path, "old").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        let versions = suffixed(&path, "@");
+        fs::remove_file(suffixed(&versions, &names(&versions)[0])).unwrap();
+        if round % 2 == 0 {
+            assert_eq!(errno(fs::read(&path)), libc::ENOENT, "round {round}");
+        } else {
+            fs::write(&path, "new").unwrap_or_else(|e| panic!("round {round}: {e}"));
+            assert_eq!(fs::read(&path).unwrap(), b"new", "round {round}");
+        }
+    }
+}
+
+/// As many closes as there are answered apart at most, and more: each waits for the kernel.
+#[test]
+fn mount_very_many_closes_at_once_keep_nobody_waiting() {
+    let fixture = Fixture::with_options("threads=1");
+    let family = fixture.family("r");
+    thread::scope(|scope| {
+        for n in 0..400 {
+            let family = &family;
+            scope.spawn(move || {
+                let path = family.join(format!("q{n}"));
+                for round in 1..6 {
+                    assert!(!path.exists());
+                    fs::write(family.join(format!("q{n}@{round}")), format!("{round}")).unwrap();
+                    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{round}"));
+                    fs::remove_file(&path).unwrap();
+                }
+            });
         }
     });
 }

@@ -1,26 +1,49 @@
 //! What is asked before a request: whether it may take long.
 
+use std::time::Duration;
+
+use crossbeam_channel::Receiver;
+
 use crate::fs::base::Fs;
 use crate::fs::handles::table;
 use crate::fs::kinds::attribute;
 use crate::fs::shown::entry;
 use crate::tree::place::Place;
 
-/// Whether the kernel has notices to take.
-pub fn has_notices(fs: &Fs) -> bool {
-    fs.invalidations.are_pending()
+/// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
+/// waits for room.
+pub const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+/// The same of an open(2): the kernel may keep the pages and the size of a version that is old already. Most notices are
+/// taken within microseconds.
+pub const OPEN_PATIENCE: Duration = Duration::from_millis(50);
+
+/// Tells when the kernel has taken the notices of what was changed; `None`: it has.
+pub fn notices_taken(fs: &Fs) -> Option<Receiver<()>> {
+    fs.invalidations.are_pending().then(|| fs.invalidations.taken_all())
 }
 
-/// Whether a look at a name of a directory, or into the directory without one, waits for files that are just being closed.
-/// It may be said of names that do not.
-pub fn waits_for_closing(fs: &Fs, dir: u64, name: &[u8]) -> bool {
-    let shows_history = || fs.nodes.get(dir).is_some_and(|dir| entry::shows_history(&dir.key()));
-    fs.closing.are_any() && (name.contains(&b'@') || name == b".history" || shows_history())
+/// Whether a name of a directory may be looked up only once files are released that were just closed.
+pub fn name_waits_for_closing(fs: &Fs, dir: u64, name: &[u8]) -> bool {
+    fs.closing.are_any() && (name.contains(&b'@') || name == b".history" || shows_history(fs, dir))
+}
+
+/// The same of a directory that is opened.
+pub fn directory_waits_for_closing(fs: &Fs, dir: u64) -> bool {
+    fs.closing.are_any() && shows_history(fs, dir)
+}
+
+fn shows_history(fs: &Fs, dir: u64) -> bool {
+    fs.nodes.get(dir).is_some_and(|dir| entry::shows_history(&dir.key()))
 }
 
 /// Whether a directory is a family's of a row: what is changed in it are cells alone.
 pub fn holds_cells(fs: &Fs, ino: u64) -> bool {
     fs.nodes.get(ino).is_some_and(|node| matches!(node.key().place, Place::Family(_)))
+}
+
+/// Whether a node is a file, there or not any more.
+pub fn is_file(fs: &Fs, ino: u64) -> bool {
+    fs.nodes.get(ino).is_some_and(|node| !node.key().place.is_dir())
 }
 
 /// Whether an open file is one of the catalogue's, or another that is generated.

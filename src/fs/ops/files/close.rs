@@ -9,14 +9,15 @@ use crate::fs::kinds::{history, judge, text};
 use crate::fs::nodes::node::NodeState;
 use crate::fs::ops::removing;
 use crate::fs::session::commit;
-use crate::fs::session::commit::{NOTICE_PATIENCE, not_stored};
+use crate::fs::session::commit::not_stored;
 use crate::model::Timestamp;
 use crate::{ErrorKind, Result};
 
 /// A close(2): commits if the handle has written since its last commit.
 ///
-/// A handle that only created or truncated commits at release: shells send FLUSH before WRITE. Answered after
-/// [`settle`].
+/// A handle that only created or truncated commits at release: shells send FLUSH before WRITE. Answered when
+/// the kernel knows of what this has changed elsewhere (`.json`, a version of a cell): the next look at a size or a page of
+/// it is no old one. As an fsync(2) is.
 pub fn flush(fs: &Fs, number: u64) -> Result<()> {
     let handle = fs.handles.get(number)?;
     subject::is(handle.node());
@@ -56,12 +57,6 @@ pub fn flush(fs: &Fs, number: u64) -> Result<()> {
     }
 }
 
-/// Returns when the kernel knows of what a close has changed elsewhere (`.json`, a version of a cell): the next look at a
-/// size or a page of it is no old one.
-pub fn settle(fs: &Fs) {
-    fs.invalidations.settle(NOTICE_PATIENCE);
-}
-
 /// fsync(2): commits, and returns when everything committed is on the disk.
 pub fn fsync(fs: &Fs, number: u64) -> Result<()> {
     match fs.handles.get(number)? {
@@ -72,7 +67,6 @@ pub fn fsync(fs: &Fs, number: u64) -> Result<()> {
         Handle::Text(text) => text::apply_text(fs, &text)?,
         Handle::Dir(_) => {}
     }
-    settle(fs);
     fs.tree.backend.sync()
 }
 

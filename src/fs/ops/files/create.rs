@@ -36,7 +36,9 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
             fs.forget(entry.attr.ino, 1);
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
         }
-        let opened = open::open(fs, entry.attr.ino, flags).inspect_err(|_| fs.forget(entry.attr.ino, 1))?;
+        let mut opened = open::open(fs, entry.attr.ino, flags).inspect_err(|_| fs.forget(entry.attr.ino, 1))?;
+        // The kernel takes no notice before this is answered.
+        opened.keep_cache &= !fs.invalidations.are_pending();
         return Ok((entry, opened));
     }
     if let Some(sentence) = dated::check_dated(fs, &dir, &key, name)? {

@@ -5,8 +5,8 @@ use crate::fs::counts::subject;
 use crate::fs::handles::table::Handle;
 use crate::fs::kinds::judge::{Limits, becomes_cells};
 use crate::fs::kinds::{attribute, judge, text};
+use crate::fs::ops::files::asked::CLOSE_PATIENCE;
 use crate::fs::requests::writable;
-use crate::fs::session::commit::NOTICE_PATIENCE;
 use crate::fs::session::told::gone;
 use crate::fs::session::{load, told, write};
 use crate::fs::shown::known::stale;
@@ -60,7 +60,7 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
             if let Some(intake) = &text.takes {
                 let taken = intake.write((!append).then_some(offset), data, room);
                 // What the kernel is told of it does not pile up; all of it is told at close.
-                fs.invalidations.settle_many(NOTICE_PATIENCE);
+                fs.invalidations.drain_many(CLOSE_PATIENCE);
                 return taken;
             }
             text.check_refused(offset)?;

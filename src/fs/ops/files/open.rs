@@ -17,7 +17,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// Opens an existing file.
 pub fn open(fs: &Fs, ino: u64, flags: OpenFlags) -> Result<Opened> {
-    told::settle_for_open(fs);
     let node = fs.node(ino)?;
     let key = node.key();
     let changes = flags.write || flags.truncate;
@@ -41,7 +40,7 @@ pub fn open(fs: &Fs, ino: u64, flags: OpenFlags) -> Result<Opened> {
             },
             _ if state.session.is_some() => true,
             _ if changes => told::current(fs, &node, &mut state)?.is_some(),
-            _ => told::told(fs, &node, &mut state)?.is_some(),
+            _ => told::told(fs, &node, &mut state)?.is_some() && !told::is_gone(fs, &node)?,
         }
     };
     if !exists {
