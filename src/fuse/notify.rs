@@ -25,12 +25,17 @@ pub fn run(fs: &Arc<Fs>, notifier: &Notifier, queue: &Invalidations) {
         };
         for message in messages {
             match message {
-                Message::Changed(event) => notices::notices(fs, &event).into_iter().for_each(&mut tell),
-                Message::Send(notice) => tell(notice),
+                Message::Changed(event) => {
+                    notices::notices(fs, &event).into_iter().for_each(&mut tell);
+                    queue.taken();
+                }
+                Message::Send(notice) => {
+                    tell(notice);
+                    queue.taken();
+                }
                 // The one who waits may have given up.
                 Message::Barrier(done) => drop(done.send(())),
             }
-            queue.taken();
         }
     }
 }

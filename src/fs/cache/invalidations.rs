@@ -32,7 +32,7 @@ pub enum Message {
 pub struct Invalidations {
     sender: Sender<Message>,
     receiver: Receiver<Message>,
-    /// Messages that were queued and not taken by the kernel yet.
+    /// Changes and invalidations that were queued and not taken by the kernel yet.
     pending: Arc<AtomicUsize>,
 }
 
@@ -47,7 +47,8 @@ impl Default for Invalidations {
 }
 
 impl Invalidations {
-    /// The next messages; blocks until there is one. `None` at the end. Each is [`Invalidations::taken`] at last.
+    /// The next messages; blocks until there is one. `None` at the end. Each but a barrier is [`Invalidations::taken`] at
+    /// last.
     pub fn receive(&self) -> Option<Vec<Message>> {
         let first = self.receiver.recv().ok()?;
         Some(std::iter::once(first).chain(self.receiver.try_iter().take(1023)).collect())
@@ -83,7 +84,10 @@ impl Invalidations {
     }
 
     pub(in crate::fs) fn send(&self, message: Message) {
-        self.pending.fetch_add(1, Ordering::Release);
+        // Who waits makes nobody wait.
+        if !matches!(message, Message::Barrier(_)) {
+            self.pending.fetch_add(1, Ordering::Release);
+        }
         // The receiver lives in `self` as well, so the channel is never closed.
         let _ = self.sender.send(message);
     }

@@ -24,6 +24,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// For how long after a change elsewhere files are opened without pages.
 const RECENT_MS: u64 = 1000;
+
 /// Whether a file that is only to be read is opened without pages.
 pub fn is_read_past_pages(fs: &Fs, node: &Node) -> bool {
     let now = fs.tree.backend.now();
