@@ -90,13 +90,13 @@ impl Filesystem for Adaptor {
     ) {
         let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
         let make = move |fs: &Fs| create::mknod(fs, parent.0, &name, creator);
-        self.enter_apart(Waits::In(parent), request, Operation::Mknod, reply, make);
+        self.run_apart(Waits::In(parent), request, Operation::Mknod, make, |_, made| answer_entry(reply, made));
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let (name, creator) = (name.as_bytes().to_vec(), creator(request, mode, umask));
         let make = move |fs: &Fs| directory::mkdir(fs, parent.0, &name, creator);
-        self.enter_apart(Waits::Always, request, Operation::Mkdir, reply, make);
+        self.run_apart(Waits::Always, request, Operation::Mkdir, make, |_, made| answer_entry(reply, made));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -193,7 +193,9 @@ impl Filesystem for Adaptor {
     }
 
     fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.commit_apart(Waits::By(handle), request, Operation::Flush, reply, move |fs| close::flush(fs, handle.0));
+        let flush = move |fs: &Fs| close::flush(fs, handle.0);
+        let answer = |adaptor: &Self, done| adaptor.answer_behind(reply, done);
+        self.run_apart(Waits::By(handle), request, Operation::Flush, flush, answer);
     }
 
     fn release(
@@ -211,7 +213,9 @@ impl Filesystem for Adaptor {
     }
 
     fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        self.commit_apart(Waits::Always, request, Operation::Fsync, reply, move |fs| close::fsync(fs, handle.0));
+        let fsync = move |fs: &Fs| close::fsync(fs, handle.0);
+        let answer = |adaptor: &Self, done| adaptor.answer_behind(reply, done);
+        self.run_apart(Waits::Always, request, Operation::Fsync, fsync, answer);
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {

@@ -7,12 +7,12 @@ use fuser::{
     Errno, FileHandle, FopenFlags, INodeNo, OpenFlags, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
 };
 
-use super::answer::{Adaptor, answer_empty, answer_entry, caller, open_flags};
+use super::answer::{Adaptor, answer_empty, caller, open_flags};
 use super::convert::fopen_flags;
 use crate::Result;
 use crate::fs::ops::files::{asked, io, open};
 use crate::fs::ops::{list_ahead, listing};
-use crate::fs::{Caller, EntryReply, Fs, Operation};
+use crate::fs::{Caller, Fs, Operation};
 
 /// When a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,20 @@ impl Adaptor {
         }));
     }
 
-    /// As [`Adaptor::apart`], for an operation that only succeeds or fails.
+    /// As [`Adaptor::apart`], of an operation; `answer` is given its outcome.
+    pub fn run_apart<T>(
+        &self,
+        when: Waits,
+        request: &Request,
+        what: Operation,
+        operation: impl FnOnce(&Fs) -> Result<T> + Send + 'static,
+        answer: impl FnOnce(&Self, Result<T, Errno>) + Send + 'static,
+    ) {
+        let caller = caller(request);
+        self.apart(when, move |adaptor| answer(adaptor, adaptor.run(caller, what, operation)));
+    }
+
+    /// As [`Adaptor::run_apart`], for an operation that only succeeds or fails.
     pub fn answer_apart(
         &self,
         when: Waits,
@@ -85,21 +98,15 @@ impl Adaptor {
         reply: ReplyEmpty,
         operation: impl FnOnce(&Fs) -> Result<()> + Send + 'static,
     ) {
-        let caller = caller(request);
-        self.apart(when, move |adaptor| answer_empty(reply, adaptor.run(caller, what, operation)));
+        self.run_apart(when, request, what, operation, |_, done| answer_empty(reply, done));
     }
 
-    /// As [`Adaptor::apart`], for an operation that makes something.
-    pub fn enter_apart(
-        &self,
-        when: Waits,
-        request: &Request,
-        what: Operation,
-        reply: ReplyEntry,
-        operation: impl FnOnce(&Fs) -> Result<EntryReply> + Send + 'static,
-    ) {
-        let caller = caller(request);
-        self.apart(when, move |adaptor| answer_entry(reply, adaptor.run(caller, what, operation)));
+    /// Answers when the kernel has taken the notices of what was done: of a close(2), or an fsync(2).
+    pub fn answer_behind(&self, reply: ReplyEmpty, done: Result<(), Errno>) {
+        match asked::notices_taken(&self.fs) {
+            None => answer_empty(reply, done),
+            Some(taken) => self.closes.run(taken, Box::new(move || answer_empty(reply, done))),
+        }
     }
 
     /// When a request waits that makes a file, which is looked up before.
@@ -124,25 +131,6 @@ impl Adaptor {
                 // As for open(2): what is looked up again may be another.
                 Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
                 Err(errno) => reply.error(errno),
-            }
-        });
-    }
-
-    /// As [`Adaptor::apart`], for a close(2) or an fsync(2), which is answered when the kernel has taken the notices of it.
-    pub fn commit_apart(
-        &self,
-        when: Waits,
-        request: &Request,
-        what: Operation,
-        reply: ReplyEmpty,
-        operation: impl FnOnce(&Fs) -> Result<()> + Send + 'static,
-    ) {
-        let caller = caller(request);
-        self.apart(when, move |adaptor| {
-            let done = adaptor.run(caller, what, operation);
-            match asked::notices_taken(&adaptor.fs) {
-                None => answer_empty(reply, done),
-                Some(taken) => adaptor.closes.run(taken, Box::new(move || answer_empty(reply, done))),
             }
         });
     }
