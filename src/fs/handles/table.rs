@@ -30,6 +30,7 @@ pub trait Streamed: Send + Sync {
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFlags {
+    pub read: bool,
     pub write: bool,
     pub append: bool,
     pub truncate: bool,
@@ -46,7 +47,8 @@ pub struct Opened {
     pub keep_cache: bool,
     /// Nothing can be left to commit at close.
     pub no_flush: bool,
-    /// The length is not known beforehand: no pages.
+    /// Reads and writes go past the kernel's pages: the length is not known beforehand, or nothing is read. With the first
+    /// write that goes through pages the kernel asks whether the file has capabilities.
     pub direct: bool,
 }
 

@@ -74,7 +74,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     let cached = if is_cell { fs.options.cache_time } else { Duration::ZERO };
     let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
     let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
-    Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
+    Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: !flags.read }))
 }
 
 fn create_text(fs: &Fs, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
