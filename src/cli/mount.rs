@@ -40,6 +40,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         settings: MountSettings {
             source: store.clone(),
             allow_other: false,
+            default_permissions: false,
             read_only: false,
             threads: if is_cluster { CLUSTER_THREADS } else { 2 },
             no_exec: false,
@@ -98,7 +99,12 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
         let text = format!("{shown} was mounted with the option ro; unmount it and mount it again to write");
         return Err(Error::new(ErrorKind::ReadOnlyStore, text));
     }
-    for option in change.kept.iter().filter(|option| !(*option == "allow_other" && mount.allow_other)) {
+    let has = |option: &str| match option {
+        "allow_other" => mount.allow_other,
+        "default_permissions" => mount.default_permissions,
+        _ => false,
+    };
+    for option in change.kept.iter().filter(|option| !has(option)) {
         let option = option.escape_debug();
         super::complain(&format!("a remount changes ro, rw, exec and noexec alone; `{option}` is left as it was"));
     }

@@ -14,7 +14,7 @@ use crate::tree::names::escape::{At, Bytes};
 use crate::{Error, ErrorKind, Result};
 
 /// Words for mount(8), systemd and the kernel that ask nothing of us, or what is so anyway.
-const WITHOUT_EFFECT: [&str; 28] = [
+const WITHOUT_EFFECT: [&str; 27] = [
     "rw",
     "defaults",
     "nosuid",
@@ -38,7 +38,6 @@ const WITHOUT_EFFECT: [&str; 28] = [
     "nouser",
     "owner",
     "group",
-    "default_permissions",
     "exec",
     "loud",
     "silent",
@@ -77,6 +76,7 @@ pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
             request.store.on_full_disk = OnFullDisk::Read;
         }
         ("allow_other", None) => request.settings.allow_other = true,
+        ("default_permissions", None) => request.settings.default_permissions = true,
         ("noexec", None) => request.settings.no_exec = true,
         ("other_owner", None) => admit_other_owners(),
         ("nonempty", None) => request.nonempty = true,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{
-    Errno, FileHandle, Generation, INodeNo, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr, ReplyCreate,
-    ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr, Request,
+    AccessFlags, Errno, FileHandle, Generation, INodeNo, InitFlags, KernelConfig, OpenAccMode, OpenFlags, ReplyAttr,
+    ReplyCreate, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr, Request,
 };
 
 use super::behind::Behind;
@@ -94,6 +94,17 @@ impl Adaptor {
         match self.run(caller, Operation::GetAttr, |fs| attr::getattr(fs, ino.0)) {
             Err(Errno::ENOENT) if asked::is_file(&self.fs, ino.0) => reply.error(Errno::ESTALE),
             told => answer_attr(reply, told),
+        }
+    }
+
+    /// The kernel asks only where it does not judge itself. That nobody may execute a file is no refusal worth a line.
+    pub fn tell_access(&self, caller: Caller, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        let execute = mask.contains(AccessFlags::X_OK);
+        match self.run(caller, Operation::Access, |fs| attr::may_access(fs, ino.0, execute)) {
+            Ok(true) => reply.ok(),
+            Ok(false) => reply.error(Errno::EACCES),
+            Err(Errno::ENOENT) if asked::is_file(&self.fs, ino.0) => reply.error(Errno::ESTALE),
+            Err(errno) => reply.error(errno),
         }
     }
 

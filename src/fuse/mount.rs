@@ -19,6 +19,8 @@ pub struct MountSettings {
     /// The source that `mount` and /proc/mounts show: the store's directory.
     pub source: PathBuf,
     pub allow_other: bool,
+    /// The kernel judges also where only root is let in, who may do everything.
+    pub default_permissions: bool,
     pub read_only: bool,
     pub threads: usize,
     pub no_exec: bool,
@@ -53,6 +55,12 @@ impl Mounted {
     }
 }
 
+/// Whether the kernel judges by modes and owners who may do what. It then asks for the attributes of a directory after each
+/// change in it, a third of the messages of a rename(2); root, where nobody else is let in, may do everything anyway.
+fn kernel_judges(settings: &MountSettings) -> bool {
+    settings.default_permissions || settings.allow_other || !nix::unistd::getuid().is_root()
+}
+
 /// Mounts by system call and does the handshake; `None` where the caller may not, and fusermount3 must.
 ///
 /// The type is then `fuse.cellfs`, by which tools and fstab know the mount.
@@ -63,13 +71,16 @@ fn mount_directly(fs: &Arc<Fs>, path: &Path, settings: &MountSettings) -> Result
         Err(e) => return Err(explain(path, &e)),
     };
     let mut data = format!(
-        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        "fd={},rootmode=40000,user_id={},group_id={}",
         device.as_raw_fd(),
         nix::unistd::getuid(),
         nix::unistd::getgid()
     );
     if settings.allow_other {
         data.push_str(",allow_other");
+    }
+    if kernel_judges(settings) {
+        data.push_str(",default_permissions");
     }
     let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOATIME;
     flags.set(MsFlags::MS_RDONLY, settings.read_only);

@@ -13,6 +13,8 @@ pub struct MountEntry {
     pub source: PathBuf,
     /// Users other than the owner are let in.
     pub allow_other: bool,
+    /// The kernel judges by modes and owners who may do what.
+    pub default_permissions: bool,
     /// Who has made it.
     pub user: Option<u32>,
     /// The number of its connection to the kernel.
@@ -63,12 +65,13 @@ fn parse_line(line: &[u8]) -> Option<MountEntry> {
     }
     let path = |field: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(field)));
     let mut options = fields.get(dash + 3)?.split(|b| *b == b',');
-    let allow_other = options.clone().any(|option| option == b"allow_other");
+    let [allow_other, default_permissions] =
+        ["allow_other", "default_permissions"].map(|word| options.clone().any(|option| option == word.as_bytes()));
     let user = options.find_map(|option| std::str::from_utf8(option.strip_prefix(b"user_id=")?).ok()?.parse().ok());
     let device = std::str::from_utf8(fields.get(2)?).ok()?;
     let connection = device.split_once(':').and_then(|(_, minor)| minor.parse().ok());
     let (mount_point, source) = (path(fields.get(4)?), path(fields.get(dash + 2)?));
-    Some(MountEntry { mount_point, source, allow_other, user, connection })
+    Some(MountEntry { mount_point, source, allow_other, default_permissions, user, connection })
 }
 
 /// Undoes the kernel's `\ooo`.
@@ -183,7 +186,14 @@ mod tests {
         let line =
             br"36 35 0:52 / /mnt/a\040b rw,nosuid shared:1 - fuse.cellfs /var/st\134ore rw,user_id=0,allow_other";
         let (mount_point, source) = ("/mnt/a b".into(), r"/var/st\ore".into());
-        let expected = MountEntry { mount_point, source, allow_other: true, user: Some(0), connection: Some(52) };
+        let expected = MountEntry {
+            mount_point,
+            source,
+            allow_other: true,
+            default_permissions: false,
+            user: Some(0),
+            connection: Some(52),
+        };
         assert_eq!(parse_line(line), Some(expected));
         assert_eq!(parse_line(b"36 35 8:1 / / rw - ext4 /dev/sda rw"), None);
         assert_eq!(parse_line(b""), None);

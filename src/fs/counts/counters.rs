@@ -32,6 +32,7 @@ macro_rules! operations {
 operations! {
     Lookup => "lookup",
     GetAttr => "getattr",
+    Access => "access",
     SetAttr => "setattr",
     Mknod => "mknod",
     Mkdir => "mkdir",

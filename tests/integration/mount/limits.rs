@@ -167,3 +167,60 @@ fn mount_lets_others_in_with_allow_other_only_and_within_the_modes() {
     fixture.mount("allow_other,uid=65534,gid=65534");
     assert!(as_nobody("touch", &[&fixture.path("t/r/f/own")]).status.success());
 }
+
+/// The mode of a file, and what a script with `$0` as the file prints.
+fn said_of(mode: u32, script: &str, file: &Path) -> String {
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+    let output = Command::new("bash").args(["-c", script]).arg(file).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn mount_grants_root_alone_what_root_may_do_anywhere() {
+    if !is_root() {
+        return;
+    }
+    for options in ["", "default_permissions"] {
+        let fixture = Fixture::with_options(options);
+        let shown = fs::read_to_string("/proc/mounts").unwrap();
+        let line = shown.lines().find(|line| line.contains(fixture.mnt().to_str().unwrap())).unwrap();
+        assert_eq!(line.contains("default_permissions"), !options.is_empty(), "{line}");
+        let file = fixture.family("r").join("script");
+        fs::write(&file, "echo run").unwrap();
+        let may = "for right in r w x; do test -$right $0 && echo -n $right; done";
+        assert_eq!(said_of(0o000, may, &file), "rw", "{options}");
+        assert_eq!(said_of(0o444, may, &file), "rw", "{options}");
+        assert_eq!(said_of(0o010, may, &file), "rwx", "{options}");
+        assert_eq!(said_of(0o644, "$0 2>/dev/null || echo $?", &file), "126\n", "{options}");
+        assert_eq!(said_of(0o755, "$0", &file), "run\n", "{options}");
+        let script = "cat $0 && echo -n ' more' >> $0 && bash $0 && cd ${0%/*} && basename $PWD";
+        assert_eq!(said_of(0o000, script, &file), "echo runrun more\nf\n", "{options}");
+    }
+}
+
+/// Reads a file as a server does that has put on a user's identity for files alone, and appends to it; errors by number.
+fn as_server_of_nobody(file: &Path) -> [Option<i32>; 2] {
+    let file = file.to_owned();
+    let server = std::thread::spawn(move || {
+        nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
+        let read = fs::read(&file).err().and_then(|e| e.raw_os_error());
+        let appended = fs::OpenOptions::new().append(true).open(&file);
+        [read, appended.err().and_then(|e| e.raw_os_error())]
+    });
+    server.join().unwrap()
+}
+
+#[test]
+fn mount_for_root_alone_lets_no_server_in_for_others() {
+    if !is_root() {
+        return;
+    }
+    let mut fixture = Fixture::new();
+    fs::set_permissions(fixture.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "value").unwrap();
+    assert_eq!(as_server_of_nobody(&cell), [Some(libc::EACCES); 2]);
+    fixture.unmount();
+    fixture.mount("allow_other");
+    assert_eq!(as_server_of_nobody(&cell), [None, Some(libc::EACCES)], "as the modes say");
+}
