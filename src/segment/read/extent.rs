@@ -27,6 +27,9 @@ use crate::segment::parts::trailer::Trailer;
 use crate::segment::write::area::plain_check;
 use crate::{ErrorKind, Result};
 
+/// Most bytes that are read in place of two parts.
+const TOGETHER: u64 = 32 << 10;
+
 /// A segment that is open.
 pub struct Segment {
     pub(in crate::segment) source: Arc<Source>,
@@ -176,7 +179,10 @@ impl Extent {
     }
 
     pub(in crate::segment) fn read_index(&self, group: &Group) -> Result<Index> {
-        let bytes = self.source.read_piece(Kind::Index, group.index)?;
+        self.decode_index(group, &self.source.read_piece(Kind::Index, group.index)?)
+    }
+
+    fn decode_index(&self, group: &Group, bytes: &Block) -> Result<Index> {
         let index = Index::decode(bytes.raw(), group.start, group.index.at);
         index.ok_or_else(|| self.source.damaged(group.index.at, "the index of a group does not make sense"))
     }
@@ -240,23 +246,41 @@ impl Extent {
         let before = if tombstones { filter::stored_len(group.lines) } else { 0 };
         let (behind, page_lines, line_at) = filter::page_of(filter::line_of(hash, lines), lines);
         let at = group.index.end() + before + behind;
-        let page = match self.cache.get(self.file(), at) {
-            Some(Held::Block(page)) => page,
-            _ => match self.source.read_piece(kind, Place { at, stored: page_lines * filter::LINE as u32 }) {
-                Ok(page) => {
-                    let page = Arc::new(page);
-                    self.cache.put(self.file(), at, Held::Block(page.clone()));
-                    page
-                }
-                Err(e) if e.kind == ErrorKind::Corrupt => {
-                    log::warn!("{e}");
-                    return Ok(true);
-                }
-                Err(e) => return Err(e),
-            },
+        let may_have = |page: &Block| {
+            let line = page.raw().get(line_at..line_at + filter::LINE);
+            line.is_none_or(|line| filter::may_have(line, hash))
         };
-        let line = page.raw().get(line_at..line_at + filter::LINE);
-        Ok(line.is_none_or(|line| filter::may_have(line, hash)))
+        if let Some(Held::Block(page)) = self.cache.get(self.file(), at) {
+            return Ok(may_have(&page));
+        }
+        let (page, index) = match self.read_filter(group, kind, Place { at, stored: page_lines * filter::LINE as u32 })
+        {
+            Err(e) if e.kind == ErrorKind::Corrupt => {
+                log::warn!("{e}");
+                return Ok(true);
+            }
+            read => read?,
+        };
+        let may_have = may_have(&page);
+        self.cache.put(self.file(), at, Held::Block(Arc::new(page)));
+        if let Some(index) = index.filter(|_| may_have) {
+            self.cache.put(self.file(), group.index.at, Held::Index(Arc::new(index)));
+        }
+        Ok(may_have)
+    }
+
+    /// A page of a group's filter, and by the same read the index, which stands before it and is asked next if the key may
+    /// be there, unless that is held.
+    fn read_filter(&self, group: &Group, kind: Kind, page: Place) -> Result<(Block, Option<Index>)> {
+        let is_near = page.end() - group.index.at <= TOGETHER;
+        if is_near
+            && self.cache.get(self.file(), group.index.at).is_none()
+            && let Ok((index, page)) = self.source.read_pieces((Kind::Index, group.index), (kind, page))
+        {
+            // Damage of the index is told by whoever needs it.
+            return Ok((page?, index.and_then(|index| self.decode_index(group, &index)).ok()));
+        }
+        Ok((self.source.read_piece(kind, page)?, None))
     }
 
     /// `len` bytes from `offset` on of a value that stands in the value area; less if it ends before.

@@ -83,6 +83,27 @@ impl Source {
         self.expand(place.at, header, bytes)
     }
 
+    /// Two parts by one read, the second behind the first; each of them may be damaged.
+    pub(in crate::segment) fn read_pieces(
+        &self,
+        (first, at): (Kind, Place),
+        (second, behind): (Kind, Place),
+    ) -> Result<(Result<Block>, Result<Block>)> {
+        let ends = at.checked_end().zip(behind.checked_end());
+        let Some((end, last)) = ends.filter(|(end, last)| *end <= behind.at && *last <= self.len) else {
+            return Err(self.damaged(at.at, "two of its parts do not stand one behind the other"));
+        };
+        let bytes = self.file.read_new((last - at.at) as usize, at.at);
+        let mut bytes = bytes.map_err(|e| self.unread(at.at, &e))?;
+        let rest = bytes.split_off((behind.at - at.at) as usize);
+        bytes.truncate((end - at.at) as usize);
+        let piece = |kind, place: Place, bytes: Vec<u8>| {
+            let header = self.check(kind, place, &bytes)?;
+            self.expand(place.at, header, bytes)
+        };
+        Ok((piece(first, at, bytes), piece(second, behind, rest)))
+    }
+
     /// Checks the bytes of a part, its header first.
     pub(in crate::segment) fn check(&self, kind: Kind, place: Place, bytes: &[u8]) -> Result<Header> {
         let header = Header::take(bytes).filter(|header| header.kind == kind && header.stored == place.stored);
