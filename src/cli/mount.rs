@@ -10,7 +10,7 @@ use crate::daemon::find::{dead, serving as sockets};
 use crate::daemon::mounts::locate;
 use crate::daemon::{MountRequest, left_behind, mount as start, store_left_at};
 use crate::fs::Options;
-use crate::fuse::{Detach, MountSettings, remount, unmount};
+use crate::fuse::{Detach, Idle, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
 
@@ -44,6 +44,8 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
             read_only: false,
             threads: if is_cluster { CLUSTER_THREADS } else { 2 },
             no_exec: false,
+            // A cluster is waited for.
+            idle: if is_cluster { Idle::Halt } else { Idle::Auto },
         },
         options: Options {
             uid: nix::unistd::geteuid().as_raw(),

@@ -8,6 +8,7 @@ use crate::daemon::MountRequest;
 use crate::daemon::mounts::locate::is_cluster;
 use crate::env::admit_other_owners;
 use crate::fs::Options;
+use crate::fuse::Idle;
 use crate::model::Durability;
 use crate::store::OnFullDisk;
 use crate::tree::names::escape::{At, Bytes};
@@ -107,6 +108,7 @@ fn apply_value(request: &mut MountRequest, option: &str, name: &str, text: &str)
         ("families", "auto") => options.families_auto = true,
         ("families", "declared") => options.families_auto = false,
         ("families", _) => return Err(wrong(option, "auto or declared")),
+        ("idle", _) => settings.idle = idle(option, text)?,
         ("durability", _) => store.durability = durability(option, text)?,
         ("uid", _) => {
             options.uid = user(option, text)?;
@@ -204,6 +206,15 @@ fn durability(option: &str, text: &str) -> Result<Durability> {
     let name = text.to_ascii_uppercase();
     let name = if name.ends_with("_WAL") { name } else { name + "_WAL" };
     Durability::parse(&name).ok_or_else(|| wrong(option, "skip, async, sync or fsync"))
+}
+
+fn idle(option: &str, text: &str) -> Result<Idle> {
+    match text {
+        "auto" => Ok(Idle::Auto),
+        "poll" => Ok(Idle::Poll),
+        "halt" => Ok(Idle::Halt),
+        _ => Err(wrong(option, "auto, poll or halt")),
+    }
 }
 
 fn user(option: &str, text: &str) -> Result<u32> {

@@ -11,6 +11,7 @@ use fuser::{
 
 use super::behind::Behind;
 use super::convert::{BLOCK_SIZE, absent_attr, file_attr, fopen_flags};
+use super::idling::{Idle, Idling};
 use super::threads::Apart;
 use crate::backend::Status;
 use crate::fs::errno::errno;
@@ -41,6 +42,7 @@ const CAPABILITIES: [InitFlags; 8] = [
 #[derive(Clone)]
 pub struct Adaptor {
     pub fs: Arc<Fs>,
+    idling: Arc<Idling>,
     /// Where requests wait.
     pub(super) apart: Apart,
     pub(super) closes: Behind,
@@ -58,9 +60,9 @@ pub fn creator(request: &Request, mode: u32, umask: u32) -> Creator {
 }
 
 impl Adaptor {
-    pub fn new(fs: &Arc<Fs>) -> Self {
+    pub fn new(fs: &Arc<Fs>, idle: Idle) -> Self {
         let (closes, opens) = (Behind::new(CLOSE_PATIENCE), Behind::new(OPEN_PATIENCE));
-        Self { fs: Arc::clone(fs), apart: Apart::default(), closes, opens }
+        Self { fs: Arc::clone(fs), idling: Idling::new(idle), apart: Apart::default(), closes, opens }
     }
 
     /// Runs one operation. Its error becomes an errno and, unless a name was only looked for, a line of
@@ -71,6 +73,7 @@ impl Adaptor {
         what: Operation,
         operation: impl FnOnce(&Fs) -> Result<T>,
     ) -> Result<T, Errno> {
+        self.idling.request();
         measured::count(&self.fs, caller, what);
         let started = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {

@@ -2,19 +2,18 @@
 //!
 //! The only room that knows `fuser`. A panic in a handler is caught: the request gets EIO, the thread lives on.
 
-mod abort;
 mod adaptor;
 mod answer;
 mod apart;
 mod behind;
 mod convert;
-mod mount;
+mod idling;
+mod mounting;
 mod notify;
-mod remount;
 mod threads;
-mod unmount;
 
-pub use abort::{abort, abort_by, abort_file};
-pub use mount::{MountSettings, Mounted};
-pub use remount::remount;
-pub use unmount::{Detach, unmount};
+pub use idling::Idle;
+pub use mounting::abort::{abort, abort_by, abort_file};
+pub use mounting::mount::{MountSettings, Mounted};
+pub use mounting::remount::remount;
+pub use mounting::unmount::{Detach, unmount};

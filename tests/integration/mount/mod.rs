@@ -15,6 +15,7 @@ mod expiry;
 mod feed;
 pub mod fixture;
 mod history_walks;
+mod idling;
 mod indexes;
 mod info;
 mod inline;

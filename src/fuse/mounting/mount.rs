@@ -9,8 +9,11 @@ use std::sync::Arc;
 use fuser::{Config, MountOption, Session, SessionACL};
 use nix::mount::MsFlags;
 
-use super::answer::Adaptor;
+use super::unmount::{Detach, unmount};
 use crate::fs::{Fs, Invalidations};
+use crate::fuse::answer::Adaptor;
+use crate::fuse::idling::Idle;
+use crate::fuse::notify;
 use crate::{Error, ErrorKind, Result};
 
 /// What `mount -o` can say about the session itself.
@@ -24,6 +27,7 @@ pub struct MountSettings {
     pub read_only: bool,
     pub threads: usize,
     pub no_exec: bool,
+    pub idle: Idle,
 }
 
 /// A mount whose kernel handshake is done and whose requests wait for [`Mounted::serve`].
@@ -38,7 +42,8 @@ impl Mounted {
     pub fn new(fs: Arc<Fs>, queue: Invalidations, path: &Path, settings: &MountSettings) -> Result<Self> {
         let session = match mount_directly(&fs, path, settings)? {
             Some(session) => session,
-            None => Session::new(Adaptor::new(&fs), path, &config(settings)).map_err(|e| explain(path, &e))?,
+            None => Session::new(Adaptor::new(&fs, settings.idle), path, &config(settings))
+                .map_err(|e| explain(path, &e))?,
         };
         Ok(Self { session, fs, queue })
     }
@@ -49,7 +54,7 @@ impl Mounted {
         let (fs, queue) = (self.fs, self.queue);
         let thread = std::thread::Builder::new().name("notifier".into());
         thread
-            .spawn(move || super::notify::run(&fs, &notifier, &queue))
+            .spawn(move || notify::run(&fs, &notifier, &queue))
             .map_err(|e| Error::io("start the notifier thread", &e))?;
         self.session.run().map_err(|e| Error::io("serve the mount", &e))
     }
@@ -91,10 +96,10 @@ fn mount_directly(fs: &Arc<Fs>, path: &Path, settings: &MountSettings) -> Result
         Err(e) => return Err(explain(path, &e.into())),
     }
     let config = config(settings);
-    let session = Session::from_fd(Adaptor::new(fs), device.into(), config.acl, config);
+    let session = Session::from_fd(Adaptor::new(fs, settings.idle), device.into(), config.acl, config);
     session.map(Some).map_err(|e| {
         // What failed is already an error; the half-made mount goes.
-        let _ = super::unmount(path, super::Detach::Now);
+        let _ = unmount(path, Detach::Now);
         explain(path, &e)
     })
 }
