@@ -47,8 +47,8 @@ pub struct Opened {
     pub keep_cache: bool,
     /// Nothing can be left to commit at close.
     pub no_flush: bool,
-    /// Reads and writes go past the kernel's pages: the length is not known beforehand, or nothing is read. With the first
-    /// write that goes through pages the kernel asks whether the file has capabilities.
+    /// Reads and writes go past the kernel's pages: the length is not known beforehand, or a file is made to be
+    /// written alone.
     pub direct: bool,
 }
 

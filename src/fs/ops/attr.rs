@@ -11,7 +11,7 @@ use crate::fs::nodes::node::Node;
 use crate::fs::nodes::numbers::ROOT_INO;
 use crate::fs::requests::refused;
 use crate::fs::session::told;
-use crate::fs::shown::attr::{Attr, EntryReply, Kind};
+use crate::fs::shown::attr::{Attr, EntryReply};
 use crate::fs::shown::entry::LOOKS;
 use crate::fs::shown::known::stale;
 use crate::fs::shown::{attr, entry, kernel, known};
@@ -83,10 +83,14 @@ pub fn getattr(fs: &Fs, ino: u64) -> Result<(Attr, Duration)> {
     answer.map(|(attr, _)| (attr, Duration::ZERO)).ok_or_else(|| Error::new(ErrorKind::Busy, "it changes all the time"))
 }
 
-/// Whether access(2) is granted to root, who may do all but execute what nobody may.
+/// Whether access(2) is granted to root, who may do all but execute a file that nobody may. A directory that is gone is
+/// one as long as somebody is in it.
 pub fn may_access(fs: &Fs, ino: u64, execute: bool) -> Result<bool> {
+    if fs.node(ino)?.key().place.is_dir() {
+        return Ok(true);
+    }
     let (attr, _) = getattr(fs, ino)?;
-    Ok(!execute || attr.kind == Kind::Directory || attr.mode & 0o111 != 0)
+    Ok(!execute || attr.mode & 0o111 != 0)
 }
 
 /// `None` if the store may have changed since.

@@ -224,3 +224,15 @@ fn mount_for_root_alone_lets_no_server_in_for_others() {
     fixture.mount("allow_other");
     assert_eq!(as_server_of_nobody(&cell), [None, Some(libc::EACCES)], "as the modes say");
 }
+
+#[test]
+fn mount_grants_root_the_directory_that_is_gone_with_its_table() {
+    if !is_root() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let (family, store) = (fixture.family("r"), fixture.store().display().to_string());
+    let script = format!("'{CELLFS}' drop '{store}' t >&2 && cd . && test -x . && echo in");
+    let output = Command::new("bash").args(["-c", &script]).current_dir(&family).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "in\n", "{output:?}");
+}

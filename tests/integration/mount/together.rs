@@ -204,3 +204,43 @@ fn a_program_that_runs_is_not_written_to() {
     assert_eq!(fs::read(&program).unwrap(), whole);
     fs::write(&program, "#!/bin/sh\n").unwrap();
 }
+
+/// One process stores into the first byte of each page of a mapping, another writes behind it and reads that again.
+const BESIDE_A_MAPPING: &str = "
+import mmap, os, sys, time
+path = sys.argv[1]
+with open(path, 'wb') as file:
+    file.write(bytes(16 * 4096))
+end = time.monotonic() + 2
+if not os.fork():
+    pages = mmap.mmap(os.open(path, os.O_RDWR), 0)
+    stored = 0
+    while time.monotonic() < end:
+        stored += 1
+        for page in range(16):
+            pages[page * 4096] = stored % 256
+    os._exit(0)
+writer, reader = os.open(path, os.O_WRONLY), os.open(path, os.O_RDONLY)
+written = [bytes(64)] * 16
+count = lost = 0
+while time.monotonic() < end:
+    page = count % 16
+    at = page * 4096 + 100
+    lost += os.pread(reader, 64, at) != written[page]
+    written[page] = os.urandom(64)
+    os.pwrite(writer, written[page], at)
+    lost += os.pread(reader, 64, at) != written[page]
+    count += 1
+os.wait()
+print(count > 16, lost)
+";
+
+#[test]
+fn mount_a_write_stays_beside_what_others_store_into_the_same_page() {
+    let fixture = Fixture::new();
+    let file = fixture.family("r").join("shared");
+    let Ok(output) = Command::new("python3").args(["-c", BESIDE_A_MAPPING]).arg(&file).output() else {
+        return println!("skipped: python3 is missing");
+    };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "True 0\n", "{output:?}");
+}

@@ -60,7 +60,7 @@ fn open_cell(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Resul
         empty(fs, &mut state, &file, None);
     }
     let handle = fs.handles.add(Handle::File(Arc::clone(&file)))?;
-    Ok(Opened { handle, keep_cache: plain, no_flush: !changes, direct: is_direct || !flags.read })
+    Ok(Opened { handle, keep_cache: plain, no_flush: !changes, direct: is_direct })
 }
 
 /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
