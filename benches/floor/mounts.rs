@@ -52,12 +52,12 @@ impl Mount {
         })
     }
 
-    /// A store that has a table of so many rows, mounted.
-    pub fn cellfs(rows: usize) -> Self {
+    /// A store that has a table of so many rows, mounted with these options.
+    pub fn cellfs(rows: usize, options: &str) -> Self {
         let mount = Self::start(Kind::Cellfs, |mount_point, store| {
             import(store, rows);
             let mut command = Command::new(env!("CARGO_BIN_EXE_cellfs"));
-            command.args(["mount", "-f", "-o", "threads=1"]).arg(store).arg(mount_point);
+            command.args(["mount", "-f", "-o", options]).arg(store).arg(mount_point);
             command
         });
         fs::create_dir_all(mount.root().join("default/bench/.schema/f")).expect("declare the family");
