@@ -147,7 +147,7 @@ impl Faults {
         self.plan.as_ref().filter(|_| !self.struck.is_empty()).map(|plan| plan.log.as_path())
     }
 
-    /// A file of the log is on the disk as it is.
+    /// All files of the log are on the disk as they are.
     pub(super) fn log_synced(&mut self) {
         self.struck.values_mut().for_each(|struck| struck.since = struck.since.synced());
     }

@@ -127,7 +127,7 @@ impl EnvFile for SimFile {
         let node = &mut state.nodes[self.node];
         let pending = std::mem::take(&mut node.pending);
         pending.iter().for_each(|change| change.apply(&mut node.durable));
-        if state.is_in_struck_log(self.node) {
+        if state.ends_struck_log(self.node) {
             state.faults.log_synced();
         }
         Ok(())

@@ -180,6 +180,11 @@ impl State {
         self.faults.has_struck().is_some_and(|log| self.names.nodes_in(log).contains(&node))
     }
 
+    /// Whether that is the file that the log ends in: where there are older ones to be synced, they are before it.
+    fn ends_struck_log(&self, node: usize) -> bool {
+        self.faults.has_struck().is_some_and(|log| self.names.last_in(log) == Some(node))
+    }
+
     /// Bytes that may be written.
     fn room(&self) -> u64 {
         self.space.map_or(u64::MAX, |space| space.saturating_sub(self.others + self.used()))

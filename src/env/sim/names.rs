@@ -67,6 +67,11 @@ impl Names {
         self.live.iter().filter(|(path, _)| path.parent() == Some(dir)).map(|(_, node)| *node).collect()
     }
 
+    /// The node of the last name in a directory.
+    pub(super) fn last_in(&self, dir: &Path) -> Option<usize> {
+        self.live.iter().rfind(|(path, _)| path.parent() == Some(dir)).map(|(_, node)| *node)
+    }
+
     fn change(&mut self, change: Change) {
         change.apply(&mut self.live);
         self.pending.push(change);
