@@ -188,7 +188,7 @@ pub struct MountArgs {
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, default_permissions, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL,
     /// fmask=OCTAL, dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr,
-    /// temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=poll|halt, nodes=N, log=FILE, other_owner, remount;
+    /// temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=auto|poll|halt, nodes=N, log=FILE, other_owner, remount;
     /// see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,

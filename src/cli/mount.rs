@@ -44,8 +44,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
             read_only: false,
             threads: if is_cluster { CLUSTER_THREADS } else { 2 },
             no_exec: false,
-            // A cluster is waited for.
-            idle: if is_cluster { Idle::Halt } else { Idle::Auto },
+            idle: Idle::Auto,
         },
         options: Options {
             uid: nix::unistd::geteuid().as_raw(),
@@ -67,6 +66,10 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
     };
     for option in args.options.iter().filter(|option| !option.is_empty()) {
         mount_options::apply(&mut request, option)?;
+    }
+    // Its servers are waited for, which takes longer than to wake.
+    if is_cluster && request.settings.idle == Idle::Auto {
+        request.settings.idle = Idle::Halt;
     }
     mount_options::check(&request)?;
     let said = start(request)?;

@@ -195,7 +195,6 @@ const EXECUTE: i32 = 0x20;
 
 pub fn open_flags(flags: i32) -> crate::fs::OpenFlags {
     crate::fs::OpenFlags {
-        read: !matches!(OpenFlags(flags).acc_mode(), OpenAccMode::O_WRONLY),
         write: !matches!(OpenFlags(flags).acc_mode(), OpenAccMode::O_RDONLY),
         append: flags & libc::O_APPEND != 0,
         truncate: flags & libc::O_TRUNC != 0,

@@ -9,9 +9,11 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
+
+use crate::env::sync::Instant;
 
 /// Only root may open it.
 const DEVICE: &str = "/dev/cpu_dma_latency";
@@ -55,7 +57,10 @@ impl Idling {
             Idle::Poll => true,
             Idle::Halt => false,
         };
-        let open = || File::options().write(true).open(DEVICE).inspect_err(|e| log::debug!("open {DEVICE}: {e}"));
+        // Who has asked for it is told.
+        let level = if idle == Idle::Poll { log::Level::Warn } else { log::Level::Debug };
+        let told = |e: &std::io::Error| log::log!(level, "open {DEVICE}: {e}; idle processors sleep");
+        let open = || File::options().write(true).open(DEVICE).inspect_err(told);
         Arc::new(Self {
             device: polls.then(open).and_then(Result::ok),
             requests: AtomicU64::new(0),
@@ -76,14 +81,14 @@ impl Idling {
         let now = self.began.elapsed().as_micros() as u64;
         let before = self.counted_at.swap(now, Ordering::Relaxed);
         let are_close = Duration::from_micros(now.saturating_sub(before)) <= WITHIN;
-        if !are_close || self.awake.swap(true, Ordering::Relaxed) {
+        if !are_close || self.awake.swap(true, Ordering::Acquire) {
             return;
         }
         let own = Arc::clone(self);
         let thread = std::thread::Builder::new().name("cellfs-idling".to_owned());
         if let Err(e) = thread.spawn(move || own.keep_awake()) {
             log::debug!("start a thread that keeps processors awake: {e}");
-            self.awake.store(false, Ordering::Relaxed);
+            self.awake.store(false, Ordering::Release);
         }
     }
 
@@ -100,7 +105,7 @@ impl Idling {
             before = now;
         }
         self.may_take(SOME_TIME);
-        self.awake.store(false, Ordering::Relaxed);
+        self.awake.store(false, Ordering::Release);
     }
 
     /// Processors may take so long to wake, us.

@@ -13,7 +13,4 @@ mod notify;
 mod threads;
 
 pub use idling::Idle;
-pub use mounting::abort::{abort, abort_by, abort_file};
-pub use mounting::mount::{MountSettings, Mounted};
-pub use mounting::remount::remount;
-pub use mounting::unmount::{Detach, unmount};
+pub use mounting::{Detach, MountSettings, Mounted, abort, abort_by, abort_file, remount, unmount};

@@ -30,7 +30,6 @@ pub trait Streamed: Send + Sync {
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenFlags {
-    pub read: bool,
     pub write: bool,
     pub append: bool,
     pub truncate: bool,
@@ -47,8 +46,8 @@ pub struct Opened {
     pub keep_cache: bool,
     /// Nothing can be left to commit at close.
     pub no_flush: bool,
-    /// Reads and writes go past the kernel's pages: the length is not known beforehand, or a file is made to be
-    /// written alone.
+    /// The length is not known beforehand: no pages. Never of a cell that is written: beside a mapping the kernel would write
+    /// back a page over what went past it.
     pub direct: bool,
 }
 

@@ -1,8 +1,13 @@
 //! Mounts made, changed and ended.
 //!
-//! Must not know what requests do.
+//! Must not know the requests one by one.
 
-pub mod abort;
-pub mod mount;
-pub mod remount;
-pub mod unmount;
+mod abort;
+mod mount;
+mod remount;
+mod unmount;
+
+pub use abort::{abort, abort_by, abort_file};
+pub use mount::{MountSettings, Mounted};
+pub use remount::remount;
+pub use unmount::{Detach, unmount};

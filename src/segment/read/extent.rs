@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::cache::{Cache, Held};
 use super::rebuild;
-use super::source::Source;
+use super::source::{Source, Unchecked};
 use crate::env::Env;
 use crate::format::{StoreId, agree, key};
 use crate::segment::parts::block::Block;
@@ -27,8 +27,8 @@ use crate::segment::parts::trailer::Trailer;
 use crate::segment::write::area::plain_check;
 use crate::{ErrorKind, Result};
 
-/// Most bytes that are read in place of two parts.
-const TOGETHER: u64 = 32 << 10;
+/// Most bytes that are read in place of two parts: a disk takes as long for a page.
+const TOGETHER: u64 = 16 << 10;
 
 /// A segment that is open.
 pub struct Segment {
@@ -263,24 +263,30 @@ impl Extent {
         };
         let may_have = may_have(&page);
         self.cache.put(self.file(), at, Held::Block(Arc::new(page)));
-        if let Some(index) = index.filter(|_| may_have) {
-            self.cache.put(self.file(), group.index.at, Held::Index(Arc::new(index)));
+        if may_have && let Some(index) = index {
+            self.keep_index(group, index);
         }
         Ok(may_have)
     }
 
-    /// A page of a group's filter, and by the same read the index, which stands before it and is asked next if the key may
-    /// be there, unless that is held.
-    fn read_filter(&self, group: &Group, kind: Kind, page: Place) -> Result<(Block, Option<Index>)> {
-        let is_near = page.end() - group.index.at <= TOGETHER;
-        if is_near
+    /// A page of a group's filter; and the index as it was read with it, if that is near and not held: it is asked next where
+    /// the key may be there.
+    fn read_filter(&self, group: &Group, kind: Kind, page: Place) -> Result<(Block, Option<Unchecked>)> {
+        if page.end() - group.index.at <= TOGETHER
             && self.cache.get(self.file(), group.index.at).is_none()
-            && let Ok((index, page)) = self.source.read_pieces((Kind::Index, group.index), (kind, page))
+            && let Ok([index, page]) = self.source.read_two(group.index, page)
         {
-            // Damage of the index is told by whoever needs it.
-            return Ok((page?, index.and_then(|index| self.decode_index(group, &index)).ok()));
+            return Ok((self.source.piece(kind, page)?, Some(index)));
         }
         Ok((self.source.read_piece(kind, page)?, None))
+    }
+
+    /// Holds an index that was read. Its damage is told by whoever needs it.
+    fn keep_index(&self, group: &Group, index: Unchecked) {
+        let index = self.source.piece(Kind::Index, index).and_then(|index| self.decode_index(group, &index));
+        if let Ok(index) = index {
+            self.cache.put(self.file(), group.index.at, Held::Index(Arc::new(index)));
+        }
     }
 
     /// `len` bytes from `offset` on of a value that stands in the value area; less if it ends before.

@@ -20,6 +20,12 @@ pub(in crate::segment) struct Source {
     pub(in crate::segment) len: u64,
 }
 
+/// A part as it was read.
+pub(in crate::segment) struct Unchecked {
+    place: Place,
+    bytes: Vec<u8>,
+}
+
 impl Source {
     /// Opens the file.
     pub(in crate::segment) fn open(env: &dyn Env, path: &Path, store: StoreId, file: u64) -> Result<Self> {
@@ -79,29 +85,26 @@ impl Source {
         }
         let bytes = self.file.read_new(HEADER + place.stored as usize, place.at);
         let bytes = bytes.map_err(|e| self.unread(place.at, &e))?;
-        let header = self.check(kind, place, &bytes)?;
-        self.expand(place.at, header, bytes)
+        self.piece(kind, Unchecked { place, bytes })
     }
 
-    /// Two parts by one read, the second behind the first; each of them may be damaged.
-    pub(in crate::segment) fn read_pieces(
-        &self,
-        (first, at): (Kind, Place),
-        (second, behind): (Kind, Place),
-    ) -> Result<(Result<Block>, Result<Block>)> {
-        let ends = at.checked_end().zip(behind.checked_end());
-        let Some((end, last)) = ends.filter(|(end, last)| *end <= behind.at && *last <= self.len) else {
-            return Err(self.damaged(at.at, "two of its parts do not stand one behind the other"));
+    /// The bytes of two parts by one read, the second behind the first; nobody has looked at them yet.
+    pub(in crate::segment) fn read_two(&self, first: Place, second: Place) -> Result<[Unchecked; 2]> {
+        let ends = first.checked_end().zip(second.checked_end());
+        let Some((end, last)) = ends.filter(|(end, last)| *end <= second.at && *last <= self.len) else {
+            return Err(self.damaged(first.at, "two of its parts do not stand one behind the other"));
         };
-        let bytes = self.file.read_new((last - at.at) as usize, at.at);
-        let mut bytes = bytes.map_err(|e| self.unread(at.at, &e))?;
-        let rest = bytes.split_off((behind.at - at.at) as usize);
-        bytes.truncate((end - at.at) as usize);
-        let piece = |kind, place: Place, bytes: Vec<u8>| {
-            let header = self.check(kind, place, &bytes)?;
-            self.expand(place.at, header, bytes)
-        };
-        Ok((piece(first, at, bytes), piece(second, behind, rest)))
+        let bytes = self.file.read_new((last - first.at) as usize, first.at);
+        let mut bytes = bytes.map_err(|e| self.unread(first.at, &e))?;
+        let rest = bytes.split_off((second.at - first.at) as usize);
+        bytes.truncate((end - first.at) as usize);
+        Ok([Unchecked { place: first, bytes }, Unchecked { place: second, bytes: rest }])
+    }
+
+    /// A part that was read, checked and expanded.
+    pub(in crate::segment) fn piece(&self, kind: Kind, Unchecked { place, bytes }: Unchecked) -> Result<Block> {
+        let header = self.check(kind, place, &bytes)?;
+        self.expand(place.at, header, bytes)
     }
 
     /// Checks the bytes of a part, its header first.

@@ -209,8 +209,8 @@ fn a_program_that_runs_is_not_written_to() {
 const BESIDE_A_MAPPING: &str = "
 import mmap, os, sys, time
 path = sys.argv[1]
-with open(path, 'wb') as file:
-    file.write(bytes(16 * 4096))
+made = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+os.write(made, bytes(16 * 4096))
 end = time.monotonic() + 2
 if not os.fork():
     pages = mmap.mmap(os.open(path, os.O_RDWR), 0)
@@ -220,7 +220,7 @@ if not os.fork():
         for page in range(16):
             pages[page * 4096] = stored % 256
     os._exit(0)
-writer, reader = os.open(path, os.O_WRONLY), os.open(path, os.O_RDONLY)
+writers, reader = [made, os.open(path, os.O_WRONLY)], os.open(path, os.O_RDONLY)
 written = [bytes(64)] * 16
 count = lost = 0
 while time.monotonic() < end:
@@ -228,7 +228,7 @@ while time.monotonic() < end:
     at = page * 4096 + 100
     lost += os.pread(reader, 64, at) != written[page]
     written[page] = os.urandom(64)
-    os.pwrite(writer, written[page], at)
+    os.pwrite(writers[count // 16 % 2], written[page], at)
     lost += os.pread(reader, 64, at) != written[page]
     count += 1
 os.wait()

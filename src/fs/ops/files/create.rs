@@ -50,9 +50,6 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     touch::touch_directory(fs, parent);
     fs.absent.remove(parent, name);
     let node = fs.nodes.look_up(&key);
-    // Past the kernel's pages, which are dropped at the close anyway, and before the first of which it asks whether the file
-    // has capabilities; not beside a mapping of others, whose page would be written back over what went past it.
-    let direct = flags.write && !flags.read && node.opens() == 0;
     let file = open::new_file(&node);
     {
         let mut state = node.state();
@@ -77,7 +74,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     let cached = if is_cell { fs.options.cache_time } else { Duration::ZERO };
     let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
     let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
-    Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct }))
+    Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
 }
 
 fn create_text(fs: &Fs, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
