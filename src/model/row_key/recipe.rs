@@ -8,6 +8,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Most parts of a recipe.
 const PARTS_MAX: usize = 32;
+/// Most brackets in each other: `desc(digits(NAME, W))` has two.
+const DEPTH_MAX: usize = 8;
 
 /// See the module of recipes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,6 +212,9 @@ fn words(text: &str) -> Result<Vec<String>> {
     for c in text.chars() {
         match c {
             '\'' if depth == 0 => quoted = !quoted,
+            '(' if !quoted && depth == DEPTH_MAX => {
+                return Err(wrong(format!("a recipe has {DEPTH_MAX} brackets in each other at most")));
+            }
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth = depth.checked_sub(1).ok_or_else(|| unbalanced(text))?,
             _ => {}

@@ -64,10 +64,13 @@ fn what_makes_no_sense_is_refused_with_the_way_out() {
         ("a)", "not closed"),
         ("'a", "not closed"),
         ("digits(n, 99)", "is no part"),
+        ("desc(desc(u8(a)))", "desc is of numbers"),
     ] {
         let e = Recipe::parse(recipe).unwrap_err();
         assert!(e.message.contains(sentence), "{recipe}: {e}");
     }
+    let nested = |depth| format!("{}x{}", "desc(".repeat(depth), ")".repeat(depth));
+    assert!(Recipe::parse(&nested(20_000)).unwrap_err().message.contains("8 brackets in each other"));
     let recipe = Recipe::parse("host '|' i8(n)").unwrap();
     for (given, sentence) in [
         ("host=a", "field n is missing"),

@@ -34,8 +34,15 @@ pub enum Argument {
     Bare(String),
 }
 
+/// Levels of SKIP, WHILE and parentheses: who parses, runs and drops a filter goes down them on its stack.
+const LEVELS_MAX: usize = 128;
+
 /// Parses HBase's filter language.
 pub fn parse(text: &[u8]) -> Result<Expression> {
+    if levels(text) > LEVELS_MAX {
+        let message = format!("Incorrect Filter String: more than {LEVELS_MAX} levels of SKIP, WHILE and parentheses");
+        return Err(Error::new(ErrorKind::IllegalArgument, message));
+    }
     // A character a byte: the grammar knows characters, literals are bytes.
     let characters: String = text.iter().copied().map(char::from).collect();
     let parsed = FilterGrammar::parse(Rule::filter, &characters);
@@ -44,6 +51,36 @@ pub fn parse(text: &[u8]) -> Result<Expression> {
         .next()
         .map(any_of)
         .ok_or_else(|| Error::new(ErrorKind::IllegalArgument, "Incorrect Filter String: it is empty"))
+}
+
+/// How deep it is nested; what is no filter has some number too.
+fn levels(text: &[u8]) -> usize {
+    // Levels at which the open parentheses begin.
+    let mut outer = vec![0_usize];
+    let (mut level, mut deepest, mut quoted, mut word) = (0, 0, false, 0);
+    for (at, byte) in text.iter().enumerate() {
+        let is_word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+        if !is_word && !quoted {
+            level += usize::from(matches!(&text[word..at], b"SKIP" | b"WHILE"));
+        }
+        match byte {
+            b'\'' => quoted = !quoted,
+            b'(' if !quoted => {
+                level += 1;
+                outer.push(level);
+            }
+            b')' if !quoted => {
+                outer.pop();
+                level = outer.last().copied().unwrap_or_default();
+            }
+            _ => {}
+        }
+        deepest = deepest.max(level);
+        if !is_word {
+            word = at + 1;
+        }
+    }
+    deepest
 }
 
 fn incorrect(text: &str, e: &pest::error::Error<Rule>) -> Error {
@@ -151,6 +188,22 @@ mod tests {
         let parsed = parse(b"PrefixFilter('\xFFa\xC3\xA9')").unwrap();
         let arguments = vec![Argument::Quoted(b"\xFFa\xC3\xA9".to_vec())];
         assert_eq!(parsed, Expression::Call { name: "PrefixFilter".into(), arguments });
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let nested = |open: &str, count: usize, close: &str| {
+            parse(format!("{}A('((((SKIP'){}", open.repeat(count), close.repeat(count)).as_bytes())
+        };
+        for (open, close) in [("(", ")"), ("SKIP ", ""), ("WHILE\t", ""), ("SKIP(", ")"), ("(A() AND ", ")")] {
+            assert!(nested(open, LEVELS_MAX / 2 - 1, close).is_ok(), "{open}");
+            let told = nested(open, 100_000, close).unwrap_err();
+            assert_eq!(told.kind, ErrorKind::IllegalArgument, "{open}");
+            assert!(told.message.contains("128 levels") && told.message.len() < 100, "{}", told.message);
+        }
+        for flat in ["SKIP A() AND ", "(A()) OR ", "(SKIP WHILE A()) OR "] {
+            assert!(parse(format!("{}A()", flat.repeat(1000)).as_bytes()).is_ok(), "{flat}");
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::{Error, ErrorKind, Result};
 const END: &str = r"(?=\r\n\z|(?<!\r)\n\z|[\r\u{85}\u{2028}\u{2029}]\z|\z)";
 /// Steps of a match; what needs more does not match.
 const STEPS: usize = 1_000_000;
+/// Most bytes of a pattern. What it takes to be matched grows faster than it: one of 80 KiB may take gigabytes.
+const LEN_MAX: usize = 16 << 10;
 
 /// A pattern that was understood.
 #[derive(Clone, Debug)]
@@ -14,6 +16,10 @@ pub(in crate::query) struct Regex(fancy_regex::Regex);
 impl Regex {
     /// Refuses what is no pattern.
     pub(in crate::query) fn new(java: &str) -> Result<Self> {
+        if java.len() > LEN_MAX {
+            let text = format!("Incorrect regular expression: {} bytes, but {LEN_MAX} at most", java.len());
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         let pattern = format!("(?s){}", translated(java));
         let built = fancy_regex::RegexBuilder::new(&pattern).backtrack_limit(STEPS).build();
         built.map(Self).map_err(|e| {
@@ -116,5 +122,14 @@ mod tests {
             assert_eq!(Regex::new(pattern).unwrap().finds(text), found, "{pattern:?} in {text:?}");
         }
         assert!(Regex::new("(").is_err());
+    }
+
+    #[test]
+    fn a_pattern_that_would_fill_the_memory_is_refused() {
+        assert!(Regex::new(&"(a*)*".repeat(LEN_MAX / 5)).unwrap().finds("v"));
+        let told = Regex::new(&"(a*)*".repeat(18_000)).unwrap_err();
+        assert_eq!(told.message, "Incorrect regular expression: 90000 bytes, but 16384 at most");
+        let deep = format!("{}a{}", "(".repeat(8_000), ")".repeat(8_000));
+        assert_eq!(Regex::new(&deep).unwrap_err().kind, ErrorKind::IllegalArgument, "too deep");
     }
 }
