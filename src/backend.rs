@@ -373,6 +373,10 @@ pub trait Backend: Send + Sync {
     fn is_prompt(&self) -> bool {
         true
     }
+    /// Whether others change its cells, and subscribers are not told of that.
+    fn is_shared(&self) -> bool {
+        false
+    }
     /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can
     /// be made.
     fn check_room(&self) -> Result<()> {
@@ -385,7 +389,8 @@ pub trait Backend: Send + Sync {
     }
     /// The store's clock.
     fn now(&self) -> Timestamp;
-    /// A time as early as can be, up to which a read of the table sees all that is stored in it now.
+    /// A time as early as can be, up to which a read of the table sees all that is stored in it now; where it is shared,
+    /// all but what has times of the future.
     fn moment(&self, _table: &TableName) -> Result<Timestamp> {
         Ok(self.now())
     }

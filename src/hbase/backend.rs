@@ -216,6 +216,10 @@ impl Backend for HBase {
         )
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn is_prompt(&self) -> bool {
         // A server may be slow, or away.
         false

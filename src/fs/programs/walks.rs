@@ -49,6 +49,12 @@ impl Walk {
     }
 }
 
+/// A moment that shows all that there is, and whether each change that comes behind it is told.
+pub(in crate::fs) struct Fresh {
+    pub moment: Timestamp,
+    pub is_told: bool,
+}
+
 /// Who looks, and when.
 #[derive(Clone, Copy)]
 pub(in crate::fs) struct Who {
@@ -67,6 +73,10 @@ impl Who {
 struct Given {
     table: TableName,
     first: Step,
+    /// The process that was given it first.
+    pid: u32,
+    /// Whether others of the group have written since: that process may still list what it has found, and no more.
+    is_alone: bool,
     moment: Timestamp,
     /// When it was for the first time, and the last.
     since: Timestamp,
@@ -101,7 +111,7 @@ impl State {
         is_new
     }
 
-    fn give(&mut self, (table, first): (&TableName, &Step), (group, now): (u32, Timestamp), moment: Timestamp) {
+    fn give(&mut self, (table, first): (&TableName, &Step), Who { group, pid, now }: Who, moment: Timestamp) {
         let same = |given: &&mut Given| given.is_of(table, first) && given.moment == moment;
         if let Some(given) = self.given.get_mut(&group).filter(same) {
             given.last = now;
@@ -114,14 +124,17 @@ impl State {
             self.given.pop_first();
         }
         let (table, first) = (table.clone(), first.clone());
-        self.given.insert(group, Given { table, first, moment, since: now, last: now });
+        self.given.insert(group, Given { table, first, pid, is_alone: false, moment, since: now, last: now });
     }
 
-    /// Whether a group that lists what is of a moment has come there by its path just now: not by a directory that it
+    /// By what a group that lists what is of a moment has come there along its path just now: not by a directory that it
     /// stays in, which it was even told to leave.
-    fn comes_by_path(&self, group: u32, (moment, now): (Timestamp, Timestamp)) -> bool {
-        let is_it = |given: &Given| given.moment == moment && now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs();
-        self.given.get(&group).is_some_and(is_it) && !self.was_told(group, moment)
+    fn comes_by_path(&self, Who { group, pid, now }: Who, moment: Timestamp) -> Option<&Given> {
+        let is_it = |given: &&Given| {
+            let is_new = now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs();
+            is_new && given.moment == moment && (!given.is_alone || given.pid == pid)
+        };
+        self.given.get(&group).filter(is_it).filter(|_| !self.was_told(group, moment))
     }
 
     /// Whether a group was told to leave this moment.
@@ -150,7 +163,7 @@ impl Walks {
         (table, first): (&TableName, &Step),
         who: Who,
         is_open: impl Fn(Timestamp) -> bool,
-        fresh: impl FnOnce() -> Result<Timestamp>,
+        fresh: impl FnOnce() -> Result<Fresh>,
     ) -> Result<Timestamp> {
         let Who { group, now, .. } = who;
         let mut state = self.state.lock();
@@ -161,27 +174,29 @@ impl Walks {
         if let Some(walk) = state.walks.iter_mut().find(goes_on) {
             walk.last_look = now;
             let moment = walk.moment;
-            state.give((table, first), (group, now), moment);
+            state.give((table, first), who, moment);
             return Ok(moment);
         }
         let is_new = |given: &&Given| {
             let is_new = now.0.abs_diff(given.since.0) < GIVEN_MS;
-            is_new && given.is_of(table, first) && !state.was_told(group, given.moment)
+            is_new && !given.is_alone && given.is_of(table, first) && !state.was_told(group, given.moment)
         };
         if let Some(given) = state.given.get(&group).filter(is_new) {
             return Ok(given.moment);
         }
         if let Some(moment) = state.quiet.get(table).copied() {
-            state.give((table, first), (group, now), moment);
+            state.give((table, first), who, moment);
             return Ok(moment);
         }
         if state.quiet.len() == TABLES {
             state.quiet.clear();
         }
         // Order: under the lock, so that a change that is not seen takes away again what is put in.
-        let moment = fresh()?;
-        state.quiet.insert(table.clone(), moment);
-        state.give((table, first), (group, now), moment);
+        let Fresh { moment, is_told } = fresh()?;
+        if is_told {
+            state.quiet.insert(table.clone(), moment);
+        }
+        state.give((table, first), who, moment);
         self.note_count(&state);
         Ok(moment)
     }
@@ -223,14 +238,12 @@ impl Walks {
             }
             state.walks.remove(at);
         }
-        if !state.comes_by_path(group, (moment, now)) {
-            return true;
-        }
+        let Some(is_alone) = state.comes_by_path(who, moment).map(|given| given.is_alone) else { return true };
         if state.walks.len() == WALKS {
             state.walks.remove(0);
         }
         let (table, step, listed) = (table.clone(), first.clone(), vec![question.clone()]);
-        state.walks.push(Walk { table, step, group, first: pid, is_alone: false, moment, last_look: now, listed });
+        state.walks.push(Walk { table, step, group, first: pid, is_alone, moment, last_look: now, listed });
         self.note_count(&state);
         true
     }
@@ -247,7 +260,10 @@ impl Walks {
         for walk in state.walks.iter_mut().filter(|walk| walk.table == *table) {
             walk.is_alone |= !is_others(walk.group);
         }
-        state.given.retain(|of, given| given.table != *table || is_others(*of));
+        state.given.retain(|_, given| given.table != *table || who.is_some_and(|who| who.pid != given.pid));
+        for (of, given) in state.given.iter_mut().filter(|(_, given)| given.table == *table) {
+            given.is_alone |= !is_others(*of);
+        }
         self.note_count(&state);
     }
 

@@ -9,7 +9,7 @@ use crate::backend::Event;
 use crate::fs::base::Fs;
 use crate::fs::caller::Caller;
 use crate::fs::counts::subject;
-use crate::fs::programs::walks::Who;
+use crate::fs::programs::walks::{Fresh, Who};
 use crate::tree::asking::question::Question;
 use crate::tree::place::NodeKey;
 use crate::tree::view::View;
@@ -26,7 +26,8 @@ pub fn of_walk(fs: &Fs, key: NodeKey, caller: Caller) -> Result<NodeKey> {
     };
     let backend = &fs.tree.backend;
     let who = Who::of(caller, backend.now());
-    let moment = fs.walks.moment((table, first), who, is_open, || backend.moment(table))?;
+    let fresh = || Ok(Fresh { moment: backend.moment(table)?, is_told: !backend.is_shared() });
+    let moment = fs.walks.moment((table, first), who, is_open, fresh)?;
     let question = Question { moment: Some(moment), ..asked.as_ref().clone() };
     Ok(key.asked(question, key.place.clone()))
 }

@@ -69,10 +69,12 @@ pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>)
     Ok(())
 }
 
-/// What is asked at a place; of the present as it is now.
+/// What is asked at a place; of the present as it is now. Where others change it nothing keeps that, and a table that
+/// has one version of each cell lacks what is changed meanwhile.
 pub(in crate::tree) fn question_of(tree: &Tree, key: &NodeKey) -> Result<Question> {
     let mut question = key.asked.as_deref().cloned().unwrap_or_default();
     let is_present = key.snapshot.is_none() && key.view == View::Plain && question.moment.is_none();
+    let is_present = is_present && !tree.backend.is_shared();
     if let Some(table) = key.place.table().filter(|_| is_present) {
         question.moment = Some(tree.backend.moment(table)?);
     }

@@ -291,11 +291,30 @@ fn what_others_change_shows_within_a_second() {
     let cell = mounted.path("r/f/q");
     fs::write(&cell, "mine").unwrap();
     assert_eq!(read(&cell), "mine");
-    let (_, said, done) = cellfs(&["put", &mounted.cluster.address, "tree_others", "r", "f:q", "another's"]);
+    assert_eq!(names(&mounted.path(".first/9")), ["r"]);
+    assert_eq!(read(&mounted.path(".from/r/.count")), "1\n");
+    let put = |row: &str| {
+        let (_, said, done) = cellfs(&["put", &mounted.cluster.address, "tree_others", row, "f:q", "another's"]);
+        assert!(done, "{said}");
+    };
+    put("r");
+    put("s");
+    let shows = |what: &str, shown: &dyn Fn() -> bool| {
+        let started = Instant::now();
+        while !shown() {
+            assert!(started.elapsed() < Duration::from_secs(5), "{what} does not show");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    shows("a value", &|| read(&cell) == "another's");
+    shows("a row of a scan path", &|| names(&mounted.path(".first/9")) == ["r", "s"]);
+    shows("a value of one", &|| {
+        fs::read_to_string(mounted.path(".from/s/s/f/q")).is_ok_and(|value| value == "another's")
+    });
+    shows("a count", &|| read(&mounted.path(".from/r/.count")) == "2\n");
+    // Of the present: no time bounds it.
+    let far = i64::MAX / 4;
+    let (_, said, done) = cellfs(&["put", &mounted.cluster.address, "tree_others", "t", "f:q", "v", &far.to_string()]);
     assert!(done, "{said}");
-    let started = Instant::now();
-    while read(&cell) != "another's" {
-        assert!(started.elapsed() < Duration::from_secs(5), "it does not show");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    shows("the future", &|| read(&mounted.path(".export/csv")).contains("\nt,"));
 }

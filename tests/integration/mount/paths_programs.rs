@@ -74,6 +74,24 @@ fn mount_path_a_walk_sees_one_moment() {
 }
 
 #[test]
+fn mount_path_a_copy_is_whole_beside_writers_of_its_script() {
+    let fixture = Fixture::new();
+    for row in ["a", "b", "c"] {
+        fs::write(fixture.family(row).join("w"), "0").unwrap();
+    }
+    let copies = fixture.directory.path().join("copies");
+    // No job control: all are of one process group.
+    let script = "
+        writes() { i=0; while :; do i=$((i+1)); for r in a b c; do echo $i > $r/f/$1; done; done; }
+        writes w & one=$!; writes v & other=$!
+        for n in $(seq 40); do rm -rf \"$1\"; cp -r .first/100 \"$1\" || echo failed; done
+        kill $one $other";
+    let mnt = fixture.path("t");
+    let said = run("setsid", &["-w", "sh", "-c", script, "sh", copies.to_str().unwrap()], &mnt);
+    assert_eq!(said, "");
+}
+
+#[test]
 fn mount_path_a_wide_row_is_asked_like_a_table() {
     let fixture = Fixture::new();
     let cells = (0..3000).map(|n| ("wide".to_owned(), format!("q{n:04}"), format!("{n}")));

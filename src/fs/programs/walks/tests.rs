@@ -15,7 +15,12 @@ fn leader(group: u32, now: i64) -> Who {
 }
 
 fn look_of(walks: &Walks, text: &str, who: Who) -> i64 {
-    let fresh = || Ok(Timestamp(who.now.0 - 1));
+    look_at((walks, true), text, who)
+}
+
+/// Where changes are told, or are not.
+fn look_at((walks, is_told): (&Walks, bool), text: &str, who: Who) -> i64 {
+    let fresh = || Ok(Fresh { moment: Timestamp(who.now.0 - 1), is_told });
     walks.moment((&table(), &step(text)), who, |_| false, fresh).unwrap().0
 }
 
@@ -41,6 +46,39 @@ fn who_walks_goes_on_beside_writers_of_its_group_and_the_next_one_sees_them() {
         walks.changed(&table(), Some(leader(1, 1500)));
         assert_eq!(look(&walks, "a", 1, 1600), 1599, "it has written itself");
     }
+}
+
+#[test]
+fn what_nobody_tells_of_is_seen_by_who_does_not_walk() {
+    let walks = Walks::default();
+    let look = |pid, now| look_at((&walks, false), "a", leader(pid, now));
+    assert_eq!(look(1, 1000), 999);
+    assert_eq!(look(1, 1200), 1199);
+    assert!(list(&walks, "a", 1, (1199, 1201)));
+    assert_eq!((look(1, 3000), look(2, 3000)), (1199, 2999), "who walks goes on");
+    assert!(!list(&walks, "a", 1, (1199, 3001)), "there may be more to see");
+    assert_eq!(look(1, 3002), 3001);
+}
+
+#[test]
+fn who_has_come_to_a_directory_walks_although_its_group_has_written_since() {
+    let other = Who { pid: 7, ..leader(1, 1001) };
+    let walks = Walks::default();
+    let moment = look(&walks, "a", 1, 1000);
+    walks.changed(&table(), Some(other));
+    assert!(list(&walks, "a", 1, (moment, 1002)));
+    walks.changed(&table(), Some(other));
+    assert_eq!(look(&walks, "a", 1, 1200), moment, "it has begun");
+    assert_eq!(look_of(&walks, "a", Who { now: Timestamp(1300), ..other }), 1299, "for that process alone");
+
+    let walks = Walks::default();
+    assert_eq!(look(&walks, "a", 1, 1000), 999);
+    walks.changed(&table(), Some(other));
+    assert_eq!(look(&walks, "a", 1, 1003), 1002, "who does not list sees what a child has written");
+    let moment = look(&walks, "a", 1, 1004);
+    walks.changed(&table(), Some(leader(1, 1005)));
+    assert!(list(&walks, "a", 1, (moment, 1006)));
+    assert_eq!(look(&walks, "a", 1, 1007), 1006, "it has written itself");
 }
 
 #[test]
