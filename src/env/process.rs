@@ -1,4 +1,4 @@
-//! Whether another process is there to stay.
+//! What the kernel says of other processes: whether one is there to stay, and whose a thread is.
 
 use std::path::Path;
 
@@ -23,6 +23,11 @@ pub fn is_ending(pid: &str) -> bool {
 pub fn is_stopped(pid: &str) -> bool {
     let stat = read(pid, "stat");
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+}
+
+/// Whether two threads are of one process. False where the other has ended.
+pub fn are_of_one_process(thread: u32, other: u32) -> bool {
+    thread == other || Path::new(&format!("/proc/{thread}/task/{other}")).exists()
 }
 
 fn read(pid: &str, name: &str) -> String {
@@ -55,6 +60,15 @@ mod tests {
         assert!(is_ending(&pid));
         zombie.wait().unwrap();
         assert!(!is_ending("0"));
+    }
+
+    #[test]
+    fn threads_of_one_process_are_told() {
+        let own = std::process::id();
+        let thread = || nix::unistd::gettid().as_raw().cast_unsigned();
+        let is_own = move |this| are_of_one_process(this, own) && are_of_one_process(own, this);
+        assert!(is_own(thread()) && std::thread::spawn(move || is_own(thread())).join().unwrap());
+        assert!(!are_of_one_process(own, nix::unistd::getppid().as_raw().cast_unsigned()));
     }
 
     #[test]

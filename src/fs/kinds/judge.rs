@@ -7,7 +7,7 @@ use crate::model::declared::attributes::{
     derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
     without_effect_in,
 };
-use crate::model::row_key::Recipe;
+use crate::model::row_key::{RECIPE, Recipe};
 use crate::model::{
     Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
 };
@@ -15,7 +15,7 @@ use crate::query::parse;
 use crate::tree::names::escape::{At, Level, Parsed, Spelling};
 use crate::tree::names::suffix;
 use crate::tree::names::suffix::Suffix;
-use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchDir};
+use crate::tree::place::{FreeMap, NodeKey, Place, SchemaPlace, ScratchDir};
 use crate::tree::schema::constraint as schema_constraint;
 use crate::tree::texts::json;
 use crate::{Error, ErrorKind, Result};
@@ -155,7 +155,7 @@ pub fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
                 let refused = |e: Error| Error::new(ErrorKind::IllegalArgument, e.message);
                 judged.condition.map_or(Ok(()), |filter| parse(&filter).map(drop).map_err(refused))
             }
-            (SchemaPlace::Recipe(_), Some(value)) => Recipe::parse(value.trim()).map(drop),
+            (place, Some(value)) if is_recipe(place) => Recipe::parse(value.trim()).map(drop),
             (SchemaPlace::ConstraintAttribute { table, family, constraint, name }, Some(value)) => {
                 let known = schema_constraint::of(catalogue, table, family, constraint);
                 let mut judged = known.cloned().unwrap_or_else(|| ConstraintSchema::new(constraint.as_str()));
@@ -164,6 +164,15 @@ pub fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
             _ => Ok(()),
         },
         _ => Ok(()),
+    }
+}
+
+fn is_recipe(place: &SchemaPlace) -> bool {
+    match place {
+        SchemaPlace::FreeKey { family, map, name, .. } => {
+            family.is_none() && *map == FreeMap::Metadata && name == RECIPE
+        }
+        place => matches!(place, SchemaPlace::Recipe(_)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bulk::unended_line;
+use crate::env::are_of_one_process;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::counts::subject;
@@ -73,12 +74,24 @@ pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, creat
     {
         fs.texts.set(&place, Vec::new())?;
     }
-    let text = Arc::new(TextHandle::new(node, read, written));
+    let text = Arc::new(TextHandle::new(node, subject::caller().pid, read, written));
     if !flags.write {
         fs.copies.reads(subject::caller().pid, &text);
     }
     let handle = fs.handles.add(Handle::Text(text))?;
     Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
+}
+
+/// As [`apply_text`], at a close(2), which may be of a copy that a child process had: a patch is whole, and a line ends,
+/// when who opened the file closes it, or the last one does.
+pub fn flush_text(fs: &Fs, text: &TextHandle) -> Result<()> {
+    let is_copy = || !are_of_one_process(text.opener, subject::caller().pid);
+    let is_patch = || matches!(text.node.key().place, Place::Json(_));
+    match &text.takes {
+        Some(intake) if is_copy() => intake.close_copy(),
+        None if is_patch() && is_copy() => Ok(()),
+        _ => apply_text(fs, text),
+    }
 }
 
 /// Applies what was written through a handle, once.

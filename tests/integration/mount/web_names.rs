@@ -248,6 +248,8 @@ fn mount_what_can_be_judged_at_write_is_refused_at_write() {
         "echo '{\"f:q\": [1]}' > r/.json",
         "echo '{\"f:q\": x' > r/.json",
         "echo '{\"q\": \"no family\"}' > r/.json",
+        "echo 'desc(desc(u8(x)))' > .schema/.table/METADATA/cellfs.key",
+        "printf 'desc(%.0s' {1..9000} > .schema/.key",
     ] {
         assert!(!said(wrong), "{wrong}");
     }
@@ -265,4 +267,36 @@ fn mount_what_can_be_judged_at_write_is_refused_at_write() {
     let read = |name: &str| fs::read_to_string(family.join(name)).unwrap();
     assert_eq!((read("n"), read("t"), read("a")), ("-3".to_owned(), "true".to_owned(), "b".to_owned()));
     assert_eq!(read("q"), "1.50", "a number is stored as its JSON text");
+}
+
+#[test]
+fn mount_who_writes_in_parts_goes_on_where_a_child_has_ended() {
+    let fixture = Fixture::new();
+    fixture.family("r");
+    fs::write(fixture.directory.path().join("part"), "\"f:a\": \"of a file\"").unwrap();
+    fs::write(fixture.directory.path().join("line"), "{\"row\":\"s\",\"f:").unwrap();
+    let run = |script: &str| {
+        let script = format!("cd '{}'; part=../../../part; line=../../../line; {script}", fixture.path("t").display());
+        let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for script in [
+        "{ echo '{'; cat $part; echo '}'; } > r/.json",
+        "( echo '{'; cat $part; echo '}' ) > r/.json",
+        "{ echo '{'; cat $part; echo '}' | cat; } > r/.json",
+        "{ (echo '{'; cat $part; echo '}') | cat; echo; } > r/.json",
+    ] {
+        assert_eq!(run(script), (true, String::new()), "{script}");
+        assert_eq!(fs::read_to_string(fixture.path("t/r/f/a")).unwrap(), "of a file", "{script}");
+        fs::remove_file(fixture.path("t/r/f/a")).unwrap();
+    }
+    let lines = "{ cat $line; echo 'a\":\"whole\"}'; cat $line; echo 'b\":\"too\"}'; } > .import/jsonl";
+    assert_eq!(run(lines), (true, String::new()));
+    assert_eq!(fs::read_to_string(fixture.path("t/s/f/a")).unwrap(), "whole");
+    assert_eq!(fs::read_to_string(fixture.path("t/s/f/b")).unwrap(), "too");
+    assert_eq!(fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap(), "", "nothing was refused");
+    // What stays unfinished is refused when the last one closes it.
+    run("{ echo '{'; cat $part; } > r/.json");
+    assert!(last_refusal(&fixture).contains("not JSON"), "{}", last_refusal(&fixture));
+    assert!(!fixture.path("t/r/f/a").exists());
 }

@@ -51,7 +51,7 @@ pub fn flush(fs: &Fs, number: u64) -> Result<()> {
         Handle::Text(text) => {
             // Of a long write(2) the kernel tells how much was taken before, and not all look at the next one.
             let refused = *text.refused.lock();
-            refused.map_or_else(|| text::apply_text(fs, &text), |kind| Err(not_stored(kind)))
+            refused.map_or_else(|| text::flush_text(fs, &text), |kind| Err(not_stored(kind)))
         }
         Handle::Dir(_) => Ok(()),
     }
