@@ -136,8 +136,10 @@ impl<'a> Writer<'a> {
         }
         let parts = rows::parts(cells, &shown);
         // Order: what was before is written before, and each part is a step of its own.
-        for part in [rows::puts(parts.hidden.into_iter().rev()), rows::deletes(parts.tombstones)] {
-            self.add(row, part);
+        self.add(row, rows::puts(parts.hidden.into_iter().rev()));
+        self.flush()?;
+        for step in rows::steps(parts.tombstones) {
+            self.add(row, rows::deletes(step));
             self.flush()?;
         }
         self.add(row, rows::puts(parts.shown.into_iter().rev()));
@@ -160,12 +162,13 @@ impl<'a> Writer<'a> {
                 // Of what was put twice at one time the first that comes is what there is.
                 let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
                 if is_first && pass.takes(&cell, is_shown) {
+                    let is_of_family = rows::is_of_family(&cell);
                     let mutations = match rows::is_put(&cell) {
                         true => rows::puts(std::iter::once(cell)),
                         false => rows::deletes(vec![cell]),
                     };
                     self.add(row, mutations);
-                    if self.is_full() {
+                    if self.is_full() || is_of_family {
                         self.flush()?;
                     }
                 }

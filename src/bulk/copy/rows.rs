@@ -1,6 +1,7 @@
 //! A row's cells, apart: what is hidden, what hides, what is shown. Pure.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::ROW;
 use crate::model::{Cell, CellKind, DeleteKind, DeleteMarker, Mutation, PutCell, Time, Timestamp, Tombstone};
@@ -138,6 +139,28 @@ pub fn deletes(cells: Vec<Cell>) -> Vec<Mutation> {
     cells.into_iter().filter_map(marker).collect()
 }
 
+pub fn is_of_family(cell: &Cell) -> bool {
+    cell.kind == CellKind::Tombstone(Tombstone::Family)
+}
+
+/// Tombstones in steps that are to be written one after the other: of what comes in one step HBase knows one tombstone of a
+/// family (NewVersionBehaviorTracker has them by their sequence id).
+pub fn steps(tombstones: Vec<Cell>) -> Vec<Vec<Cell>> {
+    let (mut steps, mut of_families) = (vec![Vec::new()], BTreeMap::<String, usize>::new());
+    for cell in tombstones {
+        let mut at = 0;
+        if is_of_family(&cell) {
+            let next = of_families.entry(cell.family.clone()).or_default();
+            at = std::mem::replace(next, *next + 1);
+        }
+        if at == steps.len() {
+            steps.push(Vec::new());
+        }
+        steps[at].push(cell);
+    }
+    steps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +190,24 @@ mod tests {
             shown: vec![cells[0].clone(), cells[3].clone(), cells[4].clone()],
         };
         assert_eq!(parts(cells, &shown), expected);
+    }
+
+    #[test]
+    fn of_each_family_a_step_has_one_tombstone() {
+        let family = CellKind::Tombstone(Tombstone::Family);
+        let of = |family: &str, cell: Cell| Cell { family: family.into(), ..cell };
+        let cells = vec![
+            cell("", 10, family, 0),
+            cell("", 7, family, 0),
+            cell("", 5, family, 0),
+            cell("a", 7, CellKind::Tombstone(Tombstone::Column), 0),
+            of("g", cell("", 9, family, 0)),
+            of("g", cell("", 8, family, 0)),
+        ];
+        let times = |step: &Vec<Cell>| step.iter().map(|cell| cell.timestamp.0).collect::<Vec<_>>();
+        let found: Vec<_> = steps(cells).iter().map(times).collect();
+        assert_eq!(found, [vec![10, 7, 9], vec![7, 8], vec![5]]);
+        assert_eq!(steps(Vec::new()), [Vec::new()]);
     }
 
     #[test]

@@ -86,6 +86,25 @@ fn tables_go_into_a_cluster_and_come_back_as_they_were() {
 }
 
 #[test]
+fn what_two_tombstones_of_a_family_hide_stays_hidden_in_a_cluster() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    let directory = tempfile::tempdir().unwrap();
+    let ours = directory.path().join("ours").to_str().unwrap().to_owned();
+    cellfs(&["drop", at, "twice"]);
+    well(&["create", "--make", &ours, "twice", "f,VERSIONS=10,KEEP_DELETED_CELLS=TRUE,NEW_VERSION_BEHAVIOR=true"]);
+    let script = "put 'twice','r','f:a','gone',8\ndeleteall 'twice','r','f',7\ndeleteall 'twice','r','f',10\n\
+                  put 'twice','r','f:k','kept',20\nput 'twice','s','f:a','gone',1\ndeleteall 'twice','s','f',5\n\
+                  put 'twice','s','f:a','gone',6\ndeleteall 'twice','s','f',9\n";
+    shell(&ours, script);
+    let said = well(&["copy", "--table", "twice", &ours, at]);
+    assert!(said.contains("twice: the same on both sides"), "{said}");
+    assert_eq!(content(at, "twice", &[]), content(&ours, "twice", &[]));
+    assert!(content(at, "twice", &[]).contains("kept") && !content(at, "twice", &[]).contains("gone"));
+    well(&["drop", at, "twice"]);
+}
+
+#[test]
 fn a_copy_that_was_killed_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
