@@ -60,3 +60,18 @@ pub fn refusal(bad: &Bad<'_>) -> Error {
         format!("{}; the {}s before it are imported", bad.sentence(), bad.counted.unit()),
     )
 }
+
+/// That an array has no end.
+pub(super) fn open_array() -> Fault {
+    Fault::whole("the array does not end: no `]` stands behind its rows, and some of them may be cut off")
+}
+
+/// Of a record of which so many bytes are not all.
+pub(super) fn too_long(line: u64, most: usize) -> Error {
+    let text = format!(
+        "line {line}: it has more than {} MiB (a quote that is not closed, or another format?); the lines before it are \
+         imported",
+        most >> 20
+    );
+    Error::new(ErrorKind::IllegalArgument, text)
+}

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Format;
-use super::bad::{Bad, Counted, TellBad, refusal};
+use super::bad::{Bad, Counted, TellBad, open_array, refusal, too_long};
 use super::batch::Batch;
 use super::load::{Loads, Taken};
 use super::parquet::read::Rows;
 use super::reached::{Position, Reached, Tally};
+use super::read::array::Array;
 use super::read::change::{Changes, Fault, Terms};
 use super::read::delimited::{Columns, Empty};
 use super::read::records::{Reader, shape};
@@ -79,7 +80,7 @@ impl Import {
         let mut import = Self {
             terms: Terms { time: plan.time, mtime: plan.mtime, value_limit: backend.value_limit() },
             counted: if plan.format == Format::Parquet { Counted::Rows } else { Counted::Lines },
-            splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)),
+            splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)).within(plan.from.array),
             backend,
             table: plan.table,
             reader: Reader::new(plan.format, plan.empty, plan.columns).going_on_at(plan.from.bytes),
@@ -134,13 +135,7 @@ impl Import {
         }
         if self.splitter.held() > self.record_max {
             self.write(tell)?;
-            let text = format!(
-                "line {}: it has more than {} MiB (a quote that is not closed, or another format?); the lines before it \
-                 are imported",
-                self.splitter.passed().1 + 1,
-                self.record_max >> 20
-            );
-            return Err(Error::new(ErrorKind::IllegalArgument, text));
+            return Err(too_long(self.splitter.passed().1 + 1, self.record_max));
         }
         Ok(())
     }
@@ -157,7 +152,8 @@ impl Import {
             self.take(changes.map(Some), (row.number, &row.text), tell)?;
             // About what it would have as text.
             let bytes = self.batched.at.bytes + row.text.len() as u64;
-            self.batched = Reached { at: Position { bytes, lines: row.number }, tally: self.tally };
+            let at = Position { bytes, lines: row.number, array: Array::Closed };
+            self.batched = Reached { at, tally: self.tally };
         }
         Ok(true)
     }
@@ -189,8 +185,13 @@ impl Import {
     pub fn finish(&mut self, tell: TellBad<'_>) -> Result<()> {
         let rest = self.splitter.take_rest();
         self.note_unended(rest.as_ref());
+        // What is cut off within a row is told of the row.
+        let is_open = rest.is_none() && self.splitter.array().is_open();
         rest.map_or(Ok(()), |span| self.record(&span, tell))?;
         self.note_batched();
+        if is_open {
+            self.refuse(open_array(), (self.batched.at.lines + 1, b""), tell)?;
+        }
         self.write(tell)
     }
 
@@ -216,17 +217,16 @@ impl Import {
 
     /// What was cut off the stream needs no look any more.
     fn note_batched(&mut self) {
-        let (bytes, lines) = self.splitter.passed();
-        self.batched = Reached { at: Position { bytes, lines }, tally: self.tally };
+        let ((bytes, lines), array) = (self.splitter.passed(), self.splitter.array());
+        self.batched = Reached { at: Position { bytes, lines, array }, tally: self.tally };
     }
 
     /// `None`: it was the line of names.
     fn read(&mut self, span: &Span) -> std::result::Result<Option<Changes>, Fault> {
-        if span.is_cut {
-            let text = "a quote is open up to the end, with all that follows in it: close it, or the line is cut off";
-            return Err(Fault::whole(text));
-        }
         let text = &self.splitter.bytes()[span.range.clone()];
+        if let Some(reason) = span.fault(text) {
+            return Err(Fault::whole(reason));
+        }
         match self.reader.read((span.line, text), &self.terms)? {
             Some(changes) => self.judged(changes).map(Some),
             None => self.check_columns().map_err(Fault::whole).map(|()| None),

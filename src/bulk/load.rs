@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn line(lines: u64) -> Reached {
-        Reached { at: Position { bytes: lines * 10, lines }, ..Reached::default() }
+        Reached { at: Position { bytes: lines * 10, lines, ..Position::default() }, ..Reached::default() }
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub use import::{Import, Plan};
 pub use parquet::outline::Outline;
 pub use parquet::read::Rows;
 pub use reached::{Position, Tally};
+pub use read::array::Array;
 pub use read::delimited::{Columns, Empty};
 pub use read::records::read_records;
 pub use target::{import_mtime, import_time};

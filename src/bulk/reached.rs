@@ -1,10 +1,14 @@
 //! How far an import has come, and what it has done up to there.
 
+use super::read::array::Array;
+
 /// A place in a stream between two records: bytes and lines before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     pub bytes: u64,
     pub lines: u64,
+    /// Of `json`.
+    pub array: Array,
 }
 
 /// What an import has done.

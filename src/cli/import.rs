@@ -191,6 +191,7 @@ fn kept(args: &ImportArgs, backend: &dyn Backend, plan: &Plan) -> Kept {
         timestamp: plan.time.0,
         bytes: 0,
         lines: 0,
+        array: plan.from.array,
         digest: 0,
         rows: 0,
         cells: 0,

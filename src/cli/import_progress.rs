@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::bulk::{Columns, Format, Import, Position, Tally};
+use crate::bulk::{Array, Columns, Format, Import, Position, Tally};
 use crate::model::{TableName, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
@@ -32,6 +32,9 @@ pub struct Kept {
     /// What of the file is in the table. Of Parquet: rows, and about what they would be as text.
     pub bytes: u64,
     pub lines: u64,
+    /// What of an array is in there.
+    #[serde(default)]
+    pub array: Array,
     /// Of these bytes: whether the file is still the same. Of Parquet: of its length and its end.
     pub digest: u64,
     pub rows: u64,
@@ -175,7 +178,7 @@ impl Keeper {
 
     /// Where the import goes on.
     pub fn position(&self) -> Position {
-        Position { bytes: self.kept.bytes, lines: self.kept.lines }
+        Position { bytes: self.kept.bytes, lines: self.kept.lines, array: self.kept.array }
     }
 
     pub fn time(&self) -> Timestamp {
@@ -225,6 +228,7 @@ impl Keeper {
         let done = import.done();
         self.let_go(done);
         self.unkept = 0;
+        self.kept.array = done.array;
         (self.kept.bytes, self.kept.lines, self.kept.digest) = (done.bytes, done.lines, self.digest.digest());
         // What is behind that place is done again.
         let Tally { rows, cells, bad, .. } = self.totals(import.tally_done());

@@ -2,6 +2,7 @@
 //!
 //! Holds one record. Must not know where the bytes come from, nor what becomes of the changes.
 
+pub(super) mod array;
 pub(super) mod change;
 pub(super) mod delimited;
 pub(super) mod json;

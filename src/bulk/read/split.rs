@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::array::Array;
+
 /// How records are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -20,6 +22,17 @@ pub struct Span {
     pub range: Range<usize>,
     pub line: u64,
     pub is_cut: bool,
+    /// Of objects: what of an array stands before it.
+    pub array: Array,
+}
+
+impl Span {
+    /// Why it cannot be taken, whatever it says.
+    pub fn fault(&self, record: &[u8]) -> Option<&'static str> {
+        let cut = "a quote is open up to the end, with all that follows in it: close it, or the line is cut off";
+        let lacks = "no comma separates it from the row before it in the array: write one, or a part is missing there";
+        if self.is_cut { Some(cut) } else { self.array.lacks_comma(record).then_some(lacks) }
+    }
 }
 
 /// Where in a record the look has come to.
@@ -44,8 +57,9 @@ pub struct Splitter {
     begin: usize,
     looked: usize,
     at: At,
-    /// Of objects: how many are open.
+    /// Of objects: how many are open, and what of an array has passed.
     depth: u32,
+    array: Array,
     /// Of the record's first byte, and of the next one to be looked at.
     begin_line: u64,
     line: u64,
@@ -60,7 +74,14 @@ impl Splitter {
     /// From the beginning of a stream, or from a place where a record has ended.
     pub fn new(shape: Shape, (passed, lines): (u64, u64)) -> Self {
         let line = lines + 1;
-        Self { shape, buffer: Vec::new(), begin: 0, looked: 0, at: At::Start, depth: 0, begin_line: line, line, passed }
+        let (buffer, array) = (Vec::new(), Array::Closed);
+        Self { shape, buffer, begin: 0, looked: 0, at: At::Start, depth: 0, array, begin_line: line, line, passed }
+    }
+
+    /// With what of an array stands before that place.
+    #[must_use]
+    pub fn within(self, array: Array) -> Self {
+        Self { array, ..self }
     }
 
     /// The bytes that spans are of; until the next [`Splitter::push`].
@@ -71,6 +92,11 @@ impl Splitter {
     /// Bytes and lines of the stream that records which were taken have.
     pub fn passed(&self) -> (u64, u64) {
         (self.passed, self.begin_line - 1)
+    }
+
+    /// What of an array is in there.
+    pub fn array(&self) -> Array {
+        self.array
     }
 
     /// Bytes that are held.
@@ -127,6 +153,8 @@ impl Splitter {
         (self.begin, self.looked) = (self.begin + bytes, self.begin + bytes);
         (self.begin_line, self.line) = (self.begin_line + lines, self.line + lines);
         self.passed += bytes as u64;
+        let passed = &self.buffer[self.begin - bytes..self.begin];
+        self.array = passed.iter().fold(self.array, |array, byte| array.behind_byte(*byte));
     }
 
     fn take(&mut self) -> Span {
@@ -134,19 +162,21 @@ impl Splitter {
         self.passed += (self.looked - self.begin) as u64;
         (self.begin, self.begin_line) = (self.looked, self.line);
         (self.at, self.depth) = (At::Start, 0);
+        self.array = span.array.behind_record(&self.buffer[span.range.clone()]);
         self.pass_between();
         span
     }
 
     /// Without the end of the line, a mark at the beginning of the stream, and what stands between objects.
     fn trimmed(&self, range: Range<usize>) -> Span {
-        let (mut start, mut end, mut line) = (range.start, range.end, self.begin_line);
+        let (mut start, mut end, mut line, mut array) = (range.start, range.end, self.begin_line, self.array);
         if self.passed == 0 && self.buffer[start..end].starts_with(MARK) {
             start += MARK.len();
         }
         if self.shape == Shape::Objects {
             while start < end && is_between(self.buffer[start]) {
                 line += u64::from(self.buffer[start] == b'\n');
+                array = array.behind_byte(self.buffer[start]);
                 start += 1;
             }
         }
@@ -154,7 +184,7 @@ impl Splitter {
             end -= 1;
         }
         let is_cut = self.at == At::Quotes && matches!(self.shape, Shape::Quoted { .. });
-        Span { range: start..end, line, is_cut }
+        Span { range: start..end, line, is_cut, array }
     }
 
     fn quoted(&mut self, byte: u8, separator: u8) -> bool {
@@ -248,6 +278,47 @@ mod tests {
         check(Shape::Objects, array, &[(2, "{\"a\": \"}\\\"\"}"), (3, "{\"b\":{\"c\":1}}")]);
         check(Shape::Objects, "{}{\n}\nx\n{}", &[(1, "{}"), (1, "{\n}"), (3, "x"), (4, "{}")]);
         check(Shape::Objects, "{\"cut", &[(1, "{\"cut")]);
+    }
+
+    /// What the records of a stream lack, and whether an array is open at its end.
+    fn faults(text: &str, piece: usize) -> (Vec<bool>, bool) {
+        let (mut splitter, mut faults) = (Splitter::new(Shape::Objects, (0, 0)), Vec::new());
+        for bytes in text.as_bytes().chunks(piece) {
+            // As one that goes on where another was stopped.
+            if splitter.held() == 0 {
+                splitter = Splitter::new(Shape::Objects, splitter.passed()).within(splitter.array());
+            }
+            splitter.push(bytes);
+            while let Some(span) = splitter.next() {
+                faults.push(span.fault(&splitter.bytes()[span.range.clone()]).is_some());
+            }
+        }
+        assert!(splitter.take_rest().is_none(), "{text}");
+        (faults, splitter.array().is_open())
+    }
+
+    #[test]
+    fn an_array_has_commas_and_an_end() {
+        for (text, wanted) in [
+            ("[\n{\"a\":[1]},\n{\"b\":\"]\"}\n]\n", (&[false, false][..], false)),
+            ("[]", (&[], false)),
+            ("[", (&[], true)),
+            ("[{}", (&[false], true)),
+            ("[{},\n", (&[false], true)),
+            ("[{},{}\n{}]", (&[false, false, true], false)),
+            ("{}{}\n{}", (&[false, false, false], false)),
+            ("[{}][{}]{}", (&[false, false, false], false)),
+            ("[{},\nnull,\n{}]\n", (&[false, false, false], false)),
+            ("[null]\n{}", (&[false, false], false)),
+            ("[{},\nnull,\n", (&[false, false], true)),
+        ] {
+            for piece in [1, 2, 3, 7, 1000] {
+                let found = faults(text, piece);
+                assert_eq!((found.0.as_slice(), found.1), wanted, "{text:?} in pieces of {piece}");
+                let marked = faults(&format!("\u{FEFF}{text}"), 1000);
+                assert!(marked.1 == wanted.1 && marked.0.ends_with(wanted.0), "{text:?} behind a mark");
+            }
+        }
     }
 
     #[test]

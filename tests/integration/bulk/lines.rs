@@ -123,6 +123,40 @@ fn bulk_a_quote_that_is_open_up_to_the_end_swallows_nothing_in_silence() {
 }
 
 #[test]
+fn bulk_an_array_that_is_cut_off_is_refused_and_goes_on_when_it_is_whole() {
+    let stored = Stored::new();
+    let [first, second] = ["r1", "r2"].map(|row| format!("{{\"row\":\"{row}\",\"f:a\":\"1\"}}"));
+    let import = ["import", "STORE", "t", "rows.json"];
+    let resume = ["import", "--resume", "STORE", "t", "rows.json"];
+    for cut in ["[".to_owned(), format!("[\n{first}"), format!("[\n{first},\n")] {
+        stored.write("rows.json", &cut);
+        let said = stored.refused(&import, 2);
+        assert!(said.contains("the array does not end") && said.contains("go on with --resume"), "{cut}: {said}");
+        assert!(stored.refused(&resume, 2).contains("the array does not end"), "{cut}");
+        // The rest comes, with what stands between.
+        let comma = if cut.ends_with('}') { "," } else { "" };
+        let whole = if cut == "[" { format!("[{first},{second}]") } else { format!("{cut}{comma}{second}\n]\n") };
+        stored.write("rows.json", whole);
+        assert_eq!(stored.done(&resume), "imported 2 cells of 2 rows\n", "{cut}");
+        assert_eq!(scan(&stored), ["r1 f:a 1", "r2 f:a 1"], "{cut}");
+        stored.done(&["deleteall", "STORE", "t", "r1"]);
+        stored.done(&["deleteall", "STORE", "t", "r2"]);
+    }
+    stored.write("rows.json", format!("[\n{first}\n{second}\n]\n"));
+    let said = stored.refused(&import, 2);
+    assert!(said.contains("line 3: no comma separates it"), "{said}");
+    assert_eq!(scan(&stored), ["r1 f:a 1"]);
+    let said = stored.refused(&["import", "STORE", "t", "rows.json", "--on-error", "rest.jsonl"], 1);
+    assert!(said.contains("line 3: no comma separates it"), "{said}");
+    assert_eq!(lines_of(&stored.path("rest.jsonl")), [second]);
+    // Rows one after the other are no array, and of two arrays each has its end.
+    for whole in ["[]", "{\"row\":\"r1\",\"f:a\":\"1\"}\n{\"row\":\"r3\",\"f:a\":\"1\"}", "[]\n[]\n"] {
+        stored.write("rows.json", whole);
+        stored.done(&import);
+    }
+}
+
+#[test]
 fn bulk_a_stream_that_ends_within_a_line_says_so() {
     let stored = Stored::new();
     let text = "HBASE_ROW_KEY,f:a\nr1,1\nr2,12";
