@@ -41,7 +41,7 @@ impl Checker<'_> {
             let bytes = match Bytes::of(env, dir, number) {
                 Ok(bytes) => bytes,
                 Err(e) => {
-                    self.damage(path, None, e.message)?;
+                    self.unread(path, e)?;
                     continue;
                 }
             };
@@ -52,7 +52,7 @@ impl Checker<'_> {
                 // Nothing of it is needed: a power cut has brought back the name of one that was removed.
                 Ok(None) if upto <= known.0 => {}
                 Ok(None) => self.damage(path, unreadable, nothing_whole(unreadable))?,
-                Err(e) => self.damage(path, None, e.message)?,
+                Err(e) => self.unread(path, e)?,
             }
         }
         let is_known = |lost: &Lost| lost.explains(last, known.1);
@@ -82,7 +82,7 @@ impl Checker<'_> {
                     self.records(path, walk, owed)?;
                 }
                 Ok(None) => self.damage(path, unreadable, nothing_whole(unreadable))?,
-                Err(e) => self.damage(path, None, e.message)?,
+                Err(e) => self.unread(path, e)?,
             }
         }
         Ok(())
@@ -95,7 +95,7 @@ impl Checker<'_> {
             Ok(bytes) => bytes,
             // All of it is in extents.
             Err(_) if file.last <= covered() => return Ok(None),
-            Err(e) => return self.damage(shown(), None, e.message).map(|()| None),
+            Err(e) => return self.unread(shown(), e).map(|()| None),
         };
         let end = file.end.unwrap_or(bytes.length());
         if bytes.length() < end {

@@ -26,10 +26,10 @@ use super::space::reserve;
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
-use crate::journal::{Journal, Seen, State};
+use crate::journal::{Journal, Problem, Seen, State};
 use crate::model::{CheckEvent, CheckSummary, Finding, SeqNo, Severity};
 use crate::segment::{Cache, Segment};
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 use large::Needing;
 use walk::Checker;
 
@@ -108,7 +108,7 @@ fn check_progress(
             noted
         }
         Err(e) => {
-            checker.damage(path(), None, e.to_string())?;
+            checker.unread(path(), Error::io(format!("read {}", path()), &e))?;
             Noted::default()
         }
     };
@@ -132,19 +132,17 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     let edits = dir.join("edits");
     let seen = match Journal::look(&**env, &edits, &store) {
         Ok(Some(mut seen)) => {
-            for problem in seen.problems.drain(..) {
-                checker.damage(problem.path.display().to_string(), Some(problem.offset), problem.text)?;
-            }
+            tell_problems_of_edits(&mut checker, &**env, seen.problems.drain(..))?;
             seen
         }
         Ok(None) => {
             if let Err(e) = super::open::opening::refuse_without_journal(&**env, dir) {
-                checker.damage(edits.display().to_string(), None, e.message)?;
+                checker.unread(edits.display().to_string(), e)?;
             }
             Seen::default()
         }
         Err(e) => {
-            checker.damage(edits.display().to_string(), None, e.message)?;
+            checker.unread(edits.display().to_string(), e)?;
             return Ok(checker.into());
         }
     };
@@ -161,7 +159,7 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     let blobs = look_at_blobs(env, dir, store, &state)?;
     for (number, _) in state.blobs.iter().filter(|(_, record)| record.sealed.is_none()) {
         if let Err(e) = blobs.look(*number, 0) {
-            checker.damage(dir.join("blobs").display().to_string(), None, e.message)?;
+            checker.unread(dir.join("blobs").display().to_string(), e)?;
         }
     }
     checker.name_by(&Arc::new(state.clone()));
@@ -234,6 +232,24 @@ fn tell_odd_files(checker: &mut Checker<'_>, env: &dyn Env, dir: &Path) -> Resul
             && e.kind() == std::io::ErrorKind::InvalidData
         {
             checker.damage(path.display().to_string(), None, e.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the journal; an error where one of its files may not be read.
+fn tell_problems_of_edits(
+    checker: &mut Checker<'_>,
+    env: &dyn Env,
+    problems: impl Iterator<Item = Problem>,
+) -> Result<()> {
+    for Problem { path, offset, text } in problems {
+        let shown = path.display().to_string();
+        match env.open(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                checker.unread(shown.clone(), Error::io(format!("read {shown}"), &e))?;
+            }
+            _ => checker.damage(shown, Some(offset), text)?,
         }
     }
     Ok(())

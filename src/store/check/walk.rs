@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::rewrite::{Names, name_of, names};
 use super::{Tell, damage};
-use crate::Result;
 use crate::blob::Blobs;
 use crate::journal::State;
 use crate::model::{CheckEvent, CheckSummary, Finding};
 use crate::segment::Extent;
 use crate::store::jobs::collect::Chunks;
 use crate::store::layout::runs::File;
+use crate::{Error, ErrorKind, Result};
 
 /// Bytes between two reports of progress.
 const REPORT: u64 = 4 << 20;
@@ -60,6 +60,15 @@ impl<'f> Checker<'f> {
         (self.tell)(damage(file, offset, None, text))
     }
 
+    /// Tells of what cannot be read; where this user may not, nothing is known of it, and the check ends.
+    pub fn unread(&mut self, file: String, e: Error) -> Result<()> {
+        if e.kind == ErrorKind::AccessDenied {
+            let way = "a check reads every file of the store: run it as a user who may";
+            return Err(Error::new(e.kind, format!("the check could not be done: {}; {way}", e.message)));
+        }
+        self.damage(file, None, e.message)
+    }
+
     fn advance(&mut self, bytes: u64) -> Result<()> {
         self.done += bytes;
         self.summary.bytes += bytes;
@@ -92,7 +101,7 @@ impl<'f> Checker<'f> {
                         }
                     }
                 }
-                Err(e) => self.damage(path, None, e.message.clone())?,
+                Err(e) => self.unread(path, e.clone())?,
             }
             if self.summary.damages > before {
                 self.damaged.insert(file.number);
@@ -128,7 +137,7 @@ impl<'f> Checker<'f> {
                     verified.next
                 }
                 Err(e) if blobs.is_known(number) => {
-                    self.damage(path.clone(), None, e.message)?;
+                    self.unread(path.clone(), e)?;
                     u32::MAX
                 }
                 Err(_) => u32::MAX,

@@ -1,11 +1,12 @@
 //! `cellfs check` and its repair, on a store that is mounted and on one that is not.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::mount::fixture::{Fixture, damage, errno, holding};
+use crate::mount::fixture::{CELLFS, Fixture, damage, errno, holding};
 
 fn check(fixture: &Fixture, more: &[&str]) -> Output {
     let store = fixture.store();
@@ -42,6 +43,45 @@ fn files(fixture: &Fixture, name: &str) -> Vec<PathBuf> {
         fs::read_dir(fixture.store().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.sort();
     found
+}
+
+#[test]
+fn check_of_what_this_user_may_not_read_is_not_done_and_tells_no_damage() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can try as another user");
+        return;
+    }
+    let mut fixture = filled();
+    fixture.unmount();
+    fs::set_permissions(fixture.directory.path(), Permissions::from_mode(0o755)).unwrap();
+    let store = fixture.store();
+    assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(&store).status().unwrap().success());
+    let check = || {
+        let other = ["--reuid", "65534", "--regid", "65534", "--clear-groups", CELLFS, "check", "--json"];
+        Command::new("setpriv").args(other).arg(&store).output().unwrap()
+    };
+    let whole = check();
+    assert!(whole.status.success(), "{}", words(&whole));
+    for name in ["segments", "log", "edits"] {
+        let mut refused = 0;
+        for path in files(&fixture, name) {
+            let before = fs::metadata(&path).unwrap().permissions();
+            fs::set_permissions(&path, Permissions::from_mode(0o0)).unwrap();
+            let output = check();
+            fs::set_permissions(&path, before).unwrap();
+            let said = words(&output);
+            assert!(!said.contains("\"severity\":\"damage\""), "{said}");
+            // Nobody looks at a file of the log that is not needed any more.
+            if !output.status.success() {
+                refused += 1;
+                assert_eq!(output.status.code(), Some(2), "{said}");
+                assert!(said.contains("the check could not be done") && said.contains("Permission denied"), "{said}");
+                assert!(said.contains(path.to_str().unwrap()), "{said}");
+            }
+        }
+        assert!(refused > 0, "{name}");
+    }
+    assert_eq!(words(&check()), words(&whole), "nothing has changed");
 }
 
 #[test]
