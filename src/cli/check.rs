@@ -8,6 +8,7 @@ use super::args::CheckArgs;
 use super::output::Output;
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
+use crate::daemon::find::reach::check_directory;
 use crate::daemon::mounts::locate;
 use crate::error::printable;
 use crate::model::{CheckEvent, CheckSummary, Finding, Severity};
@@ -122,6 +123,7 @@ pub fn check(args: &CheckArgs, json: bool) -> Result<Answer> {
         let text = "a cluster checks its own files: run `hbase hbck` there";
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
+    check_directory(&directory)?;
     if !Store::exists(&directory) && !directory.join("segments").is_dir() {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no store in {}", directory.display())));
     }

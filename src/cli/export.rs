@@ -12,6 +12,7 @@ use super::cells::scan_of;
 use super::given::wrong;
 use super::output::Output;
 use super::progress::Progress;
+use super::unfinished::Ends;
 use crate::backend::Backend;
 use crate::bulk::{FORMATS, Format, Out, Outline, check_columns, columns_of, history, writer};
 use crate::model::row_key::{Recipe, fields_text};
@@ -169,7 +170,11 @@ impl Target {
 
     fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        tempfile::Builder::new().prefix(".cellfs-export-").tempfile_in(directory)
+        // Order: before there is something that a signal would leave.
+        let ends = Ends::caught();
+        let file = tempfile::Builder::new().prefix(".cellfs-export-").tempfile_in(directory)?;
+        ends.remove(file.path().to_owned());
+        Ok(file)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

@@ -48,6 +48,7 @@ mod staying;
 mod tables;
 mod top;
 mod undelete;
+mod unfinished;
 mod watch;
 mod why;
 
@@ -188,7 +189,7 @@ fn run(cli: Cli) -> Result<Answer> {
         Command::Flush(args) => tables::flush(&args),
         Command::Compact(args) => tables::compact(&args),
         Command::Stats(args) => stats::stats(&args, json),
-        Command::Top(args) => top::top(&args),
+        Command::Top(args) => top::top(&args, json),
         Command::Profile(args) => profile::profile(&args, json),
         Command::Log(args) => history::log(&args, json),
         Command::Mv(args) => moving::mv(&args),

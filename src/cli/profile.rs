@@ -68,15 +68,20 @@ fn print(output: &mut Output, tally: &Tally, (lasted, count): (Duration, usize))
     Ok(())
 }
 
-fn as_json(tally: &Tally, lasted: Duration, count: usize) -> Json {
+/// `count`: of paths and of processes.
+pub fn as_json(tally: &Tally, lasted: Duration, count: usize) -> Json {
     let plain = |spent: &Spent| json!({ "count": spent.count, "failed": spent.failed, "nanoseconds": spent.nanos });
+    let measured = |spent: &Spent| {
+        let mut object = plain(spent);
+        object["quantile_nanoseconds"] =
+            json!({ "0.5": spent.quantile(0.5), "0.99": spent.quantile(0.99), "1": spent.quantile(1.0) });
+        object
+    };
     let requests: Vec<Json> = most(&tally.requests, usize::MAX)
         .into_iter()
         .map(|(name, spent)| {
-            let mut object = plain(spent);
+            let mut object = measured(spent);
             object["request"] = json!(name);
-            object["quantile_nanoseconds"] =
-                json!({ "0.5": spent.quantile(0.5), "0.99": spent.quantile(0.99), "1": spent.quantile(1.0) });
             object
         })
         .collect();
@@ -89,7 +94,7 @@ fn as_json(tally: &Tally, lasted: Duration, count: usize) -> Json {
         each.collect::<Vec<Json>>()
     };
     json!({
-        "seconds": lasted.as_secs_f64(), "all": plain(&tally.all), "is_complete": tally.lost == 0,
+        "seconds": lasted.as_secs_f64(), "all": measured(&tally.all), "is_complete": tally.lost == 0,
         "requests": requests, "paths": named("path", &tally.paths), "processes": named("pid", &tally.processes),
     })
 }

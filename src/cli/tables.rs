@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::args::{CompactArgs, CreateArgs, DescribeArgs, DropArgs, FlushArgs, ListArgs, UndropArgs};
 use super::given::{self, no_table};
@@ -14,6 +14,7 @@ use super::{Answer, columns, constraint, index};
 use crate::backend::{Backend, CompactionKind};
 use crate::daemon::find::serving as sockets;
 use crate::daemon::{Absent, open_backend};
+use crate::error::printable;
 use crate::model::declared::attributes::{all_without_effect, family_attribute, family_defaults};
 use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName,
@@ -154,21 +155,25 @@ pub fn describe(args: &DescribeArgs, json: bool) -> Result<Answer> {
     }
     let mut output = Output::new();
     if json {
-        let families: BTreeMap<_, _> = table.families.values().map(|f| (&f.name, &f.attributes)).collect();
+        let families: BTreeMap<_, _> = table.families.values().map(|f| (&f.name, family_json(f))).collect();
         output.json(&json!({
             "namespace": name.namespace,
             "table": name.name,
             "enabled": table.state == TableState::Enabled,
             "attributes": table.attributes,
+            "metadata": table.metadata,
+            "configuration": table.configuration,
             "families": families,
             "checks": checks(table).map(constraint::described).collect::<Vec<_>>(),
             "indexes": table.indexes.values().map(index::described).collect::<Vec<_>>(),
         }))?;
     } else {
         let state = if table.state == TableState::Enabled { "enabled" } else { "disabled" };
-        output.line(&format!("table {name} ({state}){}", attributes(&table.attributes)))?;
+        let set = [&table.attributes, &table.metadata, &table.configuration].map(attributes).concat();
+        output.line(&format!("table {name} ({state}){set}"))?;
         for family in table.families.values() {
-            output.line(&format!("  family {}{}", family.name, attributes(&family.attributes)))?;
+            let set = [&family.attributes, &family.metadata, &family.configuration].map(attributes).concat();
+            output.line(&format!("  family {}{set}", family.name))?;
         }
         for (family, of) in checks(table) {
             output.line(&format!("  check {} of {}{}", of.name, family.name, attributes(of.attributes())))?;
@@ -186,8 +191,20 @@ fn checks(table: &TableSchema) -> impl Iterator<Item = (&FamilySchema, &Constrai
     table.families.values().flat_map(|family| family.constraints.values().map(move |of| (family, of)))
 }
 
+/// Its attributes, and what else was set of it under the names that HBase has for that.
+fn family_json(family: &FamilySchema) -> Json {
+    let mut object = json!(family.attributes);
+    for (name, map) in [("METADATA", &family.metadata), ("CONFIGURATION", &family.configuration)] {
+        if !map.is_empty() {
+            object[name] = json!(map);
+        }
+    }
+    object
+}
+
+/// Keys and values are what somebody has written.
 fn attributes(map: &BTreeMap<String, String>) -> String {
-    map.iter().map(|(key, value)| format!(" {key}={value}")).collect()
+    map.iter().map(|(key, value)| printable(&format!(" {key}={value}"))).collect()
 }
 
 /// Into the trash, from which undrop brings it back; `--now` for good.

@@ -1,6 +1,7 @@
 //! top: what a mount does, live.
 
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,16 +10,19 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::{Paragraph, Row, Table};
+use serde_json::{Value as Json, json};
 
 use super::Answer;
 use super::args::TopArgs;
 use super::follow::{Follow, Tally, most, mount_of, stopped};
-use super::output::Output;
+use super::output::{Output, json_bytes};
+use super::profile;
 use super::stats::duration;
 use crate::backend::{Backend, Status};
 use crate::daemon::DaemonNumbers;
 use crate::daemon::control::client::Client;
 use crate::daemon::find::serving as sockets;
+use crate::daemon::mounts::locate::MountEntry;
 use crate::error::printable;
 use crate::{Error, ErrorKind, Result};
 
@@ -26,6 +30,8 @@ use crate::{Error, ErrorKind, Result};
 const KEYS: Duration = Duration::from_millis(100);
 const REQUESTS: [&str; 7] = ["request", "a second", "failed", "mean", "p50", "p99", "max"];
 const PATHS: [&str; 4] = ["a second", "time", "mean", "path"];
+/// Paths that are told of a look.
+const TOLD: usize = 100;
 
 /// What is shown at a time.
 struct Frame {
@@ -39,9 +45,18 @@ struct Source {
     client: Client,
     follow: Follow,
     title: String,
+    mount: MountEntry,
 }
 
-pub fn top(args: &TopArgs) -> Result<Answer> {
+/// What a look has found.
+struct Look {
+    tally: Tally,
+    lasted: Duration,
+    numbers: DaemonNumbers,
+    status: Status,
+}
+
+pub fn top(args: &TopArgs, json: bool) -> Result<Answer> {
     let (mount, below) = mount_of(&args.path)?;
     let client = sockets::daemon_of(&mount)?.ok_or_else(|| {
         let text = format!("{} is not served any more", mount.mount_point.display());
@@ -49,9 +64,9 @@ pub fn top(args: &TopArgs) -> Result<Answer> {
     })?;
     let follow = Follow::open(&mount, &below)?;
     let title = format!("{} at {}", mount.source.display(), mount.mount_point.display());
-    let mut source = Source { client, follow, title: printable(&title) };
+    let mut source = Source { client, follow, title: printable(&title), mount };
     let interval = Duration::from_secs_f64(args.interval);
-    if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+    if !json && std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
         let mut terminal = ratatui::try_init().map_err(|e| Error::io("the terminal", &e))?;
         let shown = live(&mut terminal, &mut source, (interval, args.count));
         ratatui::restore();
@@ -59,9 +74,11 @@ pub fn top(args: &TopArgs) -> Result<Answer> {
     }
     let stop = stopped();
     for _ in 0..args.count.unwrap_or(u64::MAX) {
-        let frame = source.next(interval, &stop)?;
         let mut output = Output::new();
-        frame.lines().iter().try_for_each(|line| output.line(line))?;
+        match json {
+            true => output.json(&source.object(interval, &stop)?)?,
+            false => source.next(interval, &stop)?.lines().iter().try_for_each(|line| output.line(line))?,
+        }
         output.finish()?;
         if stop.load(Ordering::Relaxed) {
             break;
@@ -71,9 +88,28 @@ pub fn top(args: &TopArgs) -> Result<Answer> {
 }
 
 impl Source {
-    fn next(&mut self, interval: Duration, stop: &AtomicBool) -> Result<Frame> {
+    fn look(&mut self, interval: Duration, stop: &AtomicBool) -> Result<Look> {
         let (tally, lasted) = self.follow.during(interval, stop)?;
         let (numbers, status) = (self.client.numbers()?, self.client.status()?);
+        Ok(Look { tally, lasted, numbers, status })
+    }
+
+    /// As [`Source::next`], for programs.
+    fn object(&mut self, interval: Duration, stop: &AtomicBool) -> Result<Json> {
+        let Look { tally, lasted, numbers, status } = self.look(interval, stop)?;
+        let mut object = profile::as_json(&tally, lasted, TOLD);
+        object["directory"] = json_bytes(self.mount.source.as_os_str().as_bytes());
+        object["mount_point"] = json_bytes(self.mount.mount_point.as_os_str().as_bytes());
+        object["daemon"] = json!({
+            "pid": self.client.pid(), "started_at": numbers.started_at, "resident_bytes": numbers.resident_bytes,
+            "nodes": numbers.mount.nodes, "open_handles": numbers.mount.handles,
+        });
+        object["store"] = serde_json::to_value(&status).unwrap_or_default();
+        Ok(object)
+    }
+
+    fn next(&mut self, interval: Duration, stop: &AtomicBool) -> Result<Frame> {
+        let Look { tally, lasted, numbers, status } = self.look(interval, stop)?;
         let now = self.client.now().0.max(numbers.started_at);
         Ok(frame(&self.title, (&numbers, &status, now), &tally, lasted))
     }
@@ -131,7 +167,7 @@ fn frame(
         [name.clone(), each(spent.count), spent.failed.to_string(), mean, median, tail, longest]
     });
     let requests = requests.collect();
-    let paths = most(&tally.paths, 100).into_iter();
+    let paths = most(&tally.paths, TOLD).into_iter();
     let paths =
         paths.map(|(path, spent)| [each(spent.count), duration(spent.nanos), duration(spent.mean()), path.clone()]);
     Frame { head, requests, paths: paths.collect() }

@@ -339,3 +339,49 @@ fn commands_make_no_store_of_a_mistyped_path() {
     assert_eq!(run(&["create", "--make", path, "t", "f"]).0, 0);
     assert_eq!(run(&["create", path, "u", "f"]).0, 0);
 }
+
+#[test]
+fn commands_describe_what_was_set_of_a_table_and_its_families() {
+    let stored = Stored::new();
+    assert_eq!(stored.run(&["alter", "t", "--set", "foo1=bar"]).0, 0);
+    let statement = "alter 't', {NAME => 'f', METADATA => {'note' => 'a\tb'}, CONFIGURATION => {'c' => 'd'}}";
+    let (status, said) = stored.run(&["shell", "-q", "-e", statement]);
+    assert_eq!(status, 0, "{said}");
+    let (_, described) = stored.run(&["describe", "t"]);
+    assert!(described.contains("table t (enabled) foo1=bar\n"), "{described}");
+    assert!(described.contains(" VERSIONS=3 note=a\\tb c=d\n"), "{described}");
+    let (_, json) = stored.run(&["describe", "--json", "t"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["configuration"], serde_json::json!({ "foo1": "bar" }));
+    assert_eq!(json["metadata"], serde_json::json!({}));
+    let family = &json["families"]["f"];
+    assert_eq!(family["VERSIONS"], "3", "{json}");
+    assert_eq!(family["METADATA"]["note"], "a\tb", "{json}");
+    assert_eq!(family["CONFIGURATION"], serde_json::json!({ "c": "d" }));
+}
+
+#[test]
+fn commands_say_what_is_no_store_and_whose_one_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let stored = Stored::new();
+    let file = stored.0.path().join("file");
+    fs::write(&file, "").unwrap();
+    for command in ["status", "stats", "check", "list"] {
+        let (status, said) = run(&[command, file.to_str().unwrap()]);
+        assert!(status == 2 && said.contains("is not a directory. A store is one"), "{command}: {said}");
+    }
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can try as another user");
+        return;
+    }
+    fs::set_permissions(stored.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for command in ["status", "stats", "check", "list"] {
+        let other = ["--reuid", "65534", "--regid", "65534", "--clear-groups", CELLFS, command];
+        let store = stored.0.path().join("store");
+        let output = std::process::Command::new("setpriv").args(other).arg(store).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("Permission denied") && said.contains("it belongs to user 0,"), "{command}: {said}");
+        assert!(said.contains("this process is of user 65534: run it as that user"), "{command}: {said}");
+    }
+}

@@ -3,4 +3,5 @@
 pub mod dead;
 pub mod left;
 pub(super) mod open;
+pub mod reach;
 pub mod serving;

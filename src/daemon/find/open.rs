@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::left::{left_behind, store_left_at};
+use super::reach::check_directory;
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
 use crate::daemon::control::connection::{INTERVAL, PATIENCE};
@@ -92,12 +93,7 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
     if is_cluster(&directory) {
         return Ok(Arc::new(cluster(&directory)?));
     }
-    let shown = directory.display();
-    if let Err(e) = std::fs::metadata(directory.join("format"))
-        && e.kind() == std::io::ErrorKind::PermissionDenied
-    {
-        return Err(Error::io(format!("open the store in {shown}"), &e));
-    }
+    check_directory(&directory)?;
     if !Store::exists(&directory) && absent == Absent::Refuse {
         return Err(no_store(&directory));
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::reach::check_directory;
 use crate::Result;
 use crate::daemon::control::client::Client;
 use crate::daemon::mounts::locate::{self, MountEntry, is_cluster};
@@ -32,6 +33,7 @@ pub fn serving(path: &Path) -> Result<Option<Client>> {
         let mount = locate::mounts()?.into_iter().rev().find(|mount| mount.source == path);
         return mount.map_or(Ok(None), |mount| daemon_of(&mount));
     }
+    check_directory(&path)?;
     if path.exists() { mounted(&path) } else { Ok(None) }
 }
 

@@ -136,6 +136,16 @@ fn mount_profile_and_top_say_where_the_time_goes() {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
     assert!(!text.contains('\x1b'), "plain where there is no terminal");
+    let lines = run(&["--json", "top", "-n", "2", "-i", "0.5", mount]);
+    let looks: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(looks.len(), 2, "{lines}");
+    for look in looks {
+        assert!(count(&look["all"]) > 0 && look["all"]["quantile_nanoseconds"]["0.5"].as_u64().unwrap() > 0, "{look}");
+        assert_eq!(look["requests"].as_array().unwrap().iter().map(count).sum::<u64>(), count(&look["all"]));
+        assert!(look["paths"].as_array().unwrap().iter().any(|path| path["path"] == "/default/t/r/f/hot1"), "{look}");
+        assert_eq!(look["mount_point"], mount);
+        assert!(look["daemon"]["nodes"].as_u64().unwrap() > 0 && look["store"]["cells"].as_u64().is_some(), "{look}");
+    }
     let none = Command::new(CELLFS).args(["top", "-n", "1", "/"]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
 }
