@@ -249,7 +249,7 @@ fn mount_what_can_be_judged_at_write_is_refused_at_write() {
         "echo '{\"f:q\": x' > r/.json",
         "echo '{\"q\": \"no family\"}' > r/.json",
         "echo 'desc(desc(u8(x)))' > .schema/.table/METADATA/cellfs.key",
-        "printf 'desc(%.0s' {1..9000} > .schema/.key",
+        "{ printf 'desc(%.0s' {1..9000}; echo; } > .schema/.key",
     ] {
         assert!(!said(wrong), "{wrong}");
     }
