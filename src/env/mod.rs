@@ -26,7 +26,7 @@ use crate::model::Timestamp;
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
 pub use partial::Partial;
-pub use process::{are_of_one_process, is_ending, is_stopped, lives};
+pub use process::{is_ending, is_stopped, lives, process_of};
 pub use real::{RealEnv, admit_other_owners};
 pub use sim::{CrashMode, FailMode, Fault, FaultPlan, SimEnv, Untold};
 

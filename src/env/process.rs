@@ -25,9 +25,11 @@ pub fn is_stopped(pid: &str) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
 }
 
-/// Whether two threads are of one process. False where the other has ended.
-pub fn are_of_one_process(thread: u32, other: u32) -> bool {
-    thread == other || Path::new(&format!("/proc/{thread}/task/{other}")).exists()
+/// The process of a thread; its own number where that is not known.
+pub fn process_of(thread: u32) -> u32 {
+    let status = read(&thread.to_string(), "status");
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    process.and_then(|process| process.trim().parse().ok()).unwrap_or(thread)
 }
 
 fn read(pid: &str, name: &str) -> String {
@@ -65,10 +67,10 @@ mod tests {
     #[test]
     fn threads_of_one_process_are_told() {
         let own = std::process::id();
-        let thread = || nix::unistd::gettid().as_raw().cast_unsigned();
-        let is_own = move |this| are_of_one_process(this, own) && are_of_one_process(own, this);
-        assert!(is_own(thread()) && std::thread::spawn(move || is_own(thread())).join().unwrap());
-        assert!(!are_of_one_process(own, nix::unistd::getppid().as_raw().cast_unsigned()));
+        let of_this = || process_of(nix::unistd::gettid().as_raw().cast_unsigned());
+        assert_eq!((of_this(), std::thread::spawn(of_this).join().unwrap(), process_of(own)), (own, own, own));
+        let parent = nix::unistd::getppid().as_raw().cast_unsigned();
+        assert_eq!((process_of(parent), process_of(u32::MAX)), (parent, u32::MAX));
     }
 
     #[test]

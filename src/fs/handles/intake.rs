@@ -83,17 +83,6 @@ impl Intake {
         stored
     }
 
-    /// A close of a copy that a child process had: whole lines are stored, the last one may go on.
-    pub fn close_copy(&self) -> Result<()> {
-        let mut state = self.0.lock();
-        if state.failed.is_some() || !state.is_dirty {
-            return Ok(());
-        }
-        let stored = state.import.write(&mut |bad| Err(refusal(bad)));
-        state.failed = stored.as_ref().err().filter(|_| !state.import.is_stored()).cloned();
-        stored
-    }
-
     /// After the last close: the last line of what was stored, if it may be cut off.
     pub fn unended(&self) -> Option<u64> {
         let state = self.0.lock();

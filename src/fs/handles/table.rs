@@ -96,7 +96,7 @@ impl FileState {
 /// An open generated text; what is written is applied once, when the handle closes.
 pub struct TextHandle {
     pub node: Arc<Node>,
-    /// The thread that opened it.
+    /// The process that opened it to write a patch; 0 where that is of no interest.
     pub opener: u32,
     pub read: HeldText,
     pub written: Mutex<Option<HeldText>>,
@@ -114,9 +114,9 @@ pub struct TextHandle {
 
 impl TextHandle {
     /// One that gives `read`, and has `written` to apply.
-    pub fn new(node: Arc<Node>, opener: u32, read: HeldText, written: Option<HeldText>) -> Self {
+    pub fn new(node: Arc<Node>, read: HeldText, written: Option<HeldText>) -> Self {
         let (written, is_dirty, refused) = (Mutex::new(written), AtomicBool::new(false), Mutex::default());
-        Self { node, opener, read, written, is_dirty, refused, follows: None, streams: None, takes: None }
+        Self { node, opener: 0, read, written, is_dirty, refused, follows: None, streams: None, takes: None }
     }
 
     /// A write was refused: nothing of it is applied when the handle closes.

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use crate::Result;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
-use crate::fs::counts::subject;
 use crate::fs::handles::table::{Handle, Opened, TextHandle};
 use crate::fs::nodes::node::Node;
 
 pub fn open_accesses(fs: &Fs, node: Arc<Node>) -> Result<Opened> {
     let follows = Some(fs.accesses.open());
-    let text = TextHandle { follows, ..TextHandle::new(node, subject::caller().pid, HeldText::default(), None) };
+    let text = TextHandle { follows, ..TextHandle::new(node, HeldText::default(), None) };
     let opened = fs.handles.add(Handle::Text(Arc::new(text)));
     let handle = opened.inspect_err(|_| fs.accesses.close())?;
     Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })

@@ -6,7 +6,6 @@ use crate::Result;
 use crate::bulk::{Empty, Format, Import, Plan, Position, import_mtime, import_time};
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
-use crate::fs::counts::subject;
 use crate::fs::handles::intake::{Intake, LINE_MAX};
 use crate::fs::handles::table::{Handle, Opened, TextHandle};
 use crate::fs::nodes::node::Node;
@@ -29,8 +28,7 @@ pub fn open_intake(fs: &Fs, node: Arc<Node>, table: &TableName, (format, empty):
         };
         Import::new(backend, plan)
     })?;
-    let text =
-        TextHandle { takes: Some(intake), ..TextHandle::new(node, subject::caller().pid, HeldText::default(), None) };
+    let text = TextHandle { takes: Some(intake), ..TextHandle::new(node, HeldText::default(), None) };
     let handle = fs.handles.add(Handle::Text(Arc::new(text)))?;
     Ok(Opened { handle, keep_cache: false, no_flush: false, direct: true })
 }

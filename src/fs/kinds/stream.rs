@@ -8,7 +8,6 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::env::sync::{Mutex, spawn};
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
-use crate::fs::counts::subject;
 use crate::fs::handles::table::{Handle, Opened, Streamed, TextHandle};
 use crate::fs::nodes::node::Node;
 use crate::fs::shown::known;
@@ -153,8 +152,7 @@ pub fn open_stream(fs: &Fs, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
 }
 
 fn add_stream(fs: &Fs, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Opened> {
-    let text =
-        TextHandle { streams: Some(stream), ..TextHandle::new(node, subject::caller().pid, HeldText::default(), None) };
+    let text = TextHandle { streams: Some(stream), ..TextHandle::new(node, HeldText::default(), None) };
     let handle = fs.handles.add(Handle::Text(Arc::new(text)))?;
     Ok(Opened { handle, keep_cache: false, no_flush: true, direct: true })
 }

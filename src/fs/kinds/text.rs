@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::bulk::unended_line;
-use crate::env::are_of_one_process;
+use crate::env::process_of;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
 use crate::fs::counts::subject;
@@ -74,7 +74,9 @@ pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, creat
     {
         fs.texts.set(&place, Vec::new())?;
     }
-    let text = Arc::new(TextHandle::new(node, subject::caller().pid, read, written));
+    let is_patch = flags.write && matches!(node.key().place, Place::Json(_));
+    let opener = if is_patch { process_of(subject::caller().pid) } else { 0 };
+    let text = Arc::new(TextHandle { opener, ..TextHandle::new(node, read, written) });
     if !flags.write {
         fs.copies.reads(subject::caller().pid, &text);
     }
@@ -82,16 +84,14 @@ pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, creat
     Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
 }
 
-/// As [`apply_text`], at a close(2), which may be of a copy that a child process had: a patch is whole, and a line ends,
-/// when who opened the file closes it, or the last one does.
+/// As [`apply_text`], at a close(2), which may be of a copy that a child process had: a patch that it has left unfinished
+/// is for who opened the file to go on with, or to end.
 pub fn flush_text(fs: &Fs, text: &TextHandle) -> Result<()> {
-    let is_copy = || !are_of_one_process(text.opener, subject::caller().pid);
-    let is_patch = || matches!(text.node.key().place, Place::Json(_));
-    match &text.takes {
-        Some(intake) if is_copy() => intake.close_copy(),
-        None if is_patch() && is_copy() => Ok(()),
-        _ => apply_text(fs, text),
+    let is_unfinished = text.opener != 0 && text.written.lock().as_ref().is_some_and(|bytes| json::may_go_on(bytes));
+    if is_unfinished && process_of(subject::caller().pid) != text.opener {
+        return Ok(());
     }
+    apply_text(fs, text)
 }
 
 /// Applies what was written through a handle, once.
@@ -126,7 +126,14 @@ pub fn apply_text(fs: &Fs, text: &TextHandle) -> Result<()> {
         }
         Place::KeyFile(_) | Place::RowKey(_) => history::write_key(fs, &place, &bytes),
         Place::Counter(column) => increment(fs, &column, &bytes, origin),
-        Place::Json(row) => patch(fs, &row, &bytes, origin),
+        Place::Json(row) => {
+            let done = patch(fs, &row, &bytes, origin);
+            // A shell that sends something elsewhere closes a copy of the file to which it goes on to write.
+            if done.is_err() && json::may_go_on(&bytes) {
+                *written = Some(bytes);
+            }
+            done
+        }
         _ => Ok(()),
     }
 }

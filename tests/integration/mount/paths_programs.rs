@@ -82,7 +82,7 @@ fn mount_path_a_copy_is_whole_beside_writers_of_its_script() {
     let copies = fixture.directory.path().join("copies");
     // No job control: all are of one process group.
     let script = "
-        writes() { i=0; while :; do i=$((i+1)); for r in a b c; do echo $i > $r/f/$1; done; done; }
+        writes() { i=0; while :; do i=$((i+1)); for r in a b c; do echo $i > $r/f/$1; done; sleep 0.003; done; }
         writes w & one=$!; writes v & other=$!
         for n in $(seq 40); do rm -rf \"$1\"; cp -r .first/100 \"$1\" || echo failed; done
         kill $one $other";

@@ -270,33 +270,34 @@ fn mount_what_can_be_judged_at_write_is_refused_at_write() {
 }
 
 #[test]
-fn mount_who_writes_in_parts_goes_on_where_a_child_has_ended() {
+fn mount_who_writes_a_patch_in_parts_goes_on_where_a_child_has_ended() {
     let fixture = Fixture::new();
     fixture.family("r");
     fs::write(fixture.directory.path().join("part"), "\"f:a\": \"of a file\"").unwrap();
-    fs::write(fixture.directory.path().join("line"), "{\"row\":\"s\",\"f:").unwrap();
+    fs::write(fixture.directory.path().join("wrong"), "{\"q\": \"no family\"}").unwrap();
     let run = |script: &str| {
-        let script = format!("cd '{}'; part=../../../part; line=../../../line; {script}", fixture.path("t").display());
+        let script =
+            format!("cd '{}'; part=../../../part; wrong=../../../wrong; {script}", fixture.path("t").display());
         let output = Command::new("bash").args(["-c", &script]).output().unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    for script in [
-        "{ echo '{'; cat $part; echo '}'; } > r/.json",
-        "( echo '{'; cat $part; echo '}' ) > r/.json",
-        "{ echo '{'; cat $part; echo '}' | cat; } > r/.json",
-        "{ (echo '{'; cat $part; echo '}') | cat; echo; } > r/.json",
-    ] {
+    let stored = fixture.path("t/r/f/a");
+    let goes = |script: &str| {
         assert_eq!(run(script), (true, String::new()), "{script}");
-        assert_eq!(fs::read_to_string(fixture.path("t/r/f/a")).unwrap(), "of a file", "{script}");
-        fs::remove_file(fixture.path("t/r/f/a")).unwrap();
-    }
-    let lines = "{ cat $line; echo 'a\":\"whole\"}'; cat $line; echo 'b\":\"too\"}'; } > .import/jsonl";
-    assert_eq!(run(lines), (true, String::new()));
-    assert_eq!(fs::read_to_string(fixture.path("t/s/f/a")).unwrap(), "whole");
-    assert_eq!(fs::read_to_string(fixture.path("t/s/f/b")).unwrap(), "too");
+        assert_eq!(fs::read_to_string(&stored).unwrap(), "of a file", "{script}");
+        fs::remove_file(&stored).unwrap();
+    };
+    goes("{ echo '{'; cat $part; echo '}'; } > r/.json");
+    goes("( echo '{'; cat $part; echo '}' ) > r/.json");
+    goes("{ echo '{'; cat $part; echo '}' | cat; } > r/.json");
     assert_eq!(fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap(), "", "nothing was refused");
+    goes("{ echo '{'; true >/dev/null; cat $part; echo '}'; } > r/.json");
+    goes("exec 3>r/.json; echo '{' >&3; cat $part >&3; echo '}' >&3; exec 3>&-");
+    // What a child has ended is told to it.
+    assert!(!run("sh -ec 'cat $0; :' $wrong > r/.json").0);
+    assert!(!run("printf '{' | cat > r/.json").0, "it has opened it itself");
     // What stays unfinished is refused when the last one closes it.
     run("{ echo '{'; cat $part; } > r/.json");
     assert!(last_refusal(&fixture).contains("not JSON"), "{}", last_refusal(&fixture));
-    assert!(!fixture.path("t/r/f/a").exists());
+    assert!(!stored.exists());
 }
