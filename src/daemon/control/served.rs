@@ -189,6 +189,7 @@ pass_on! {
     value_limit() -> u64;
     value_limit_is() -> &'static str;
     is_prompt() -> bool;
+    is_shared() -> bool;
     check_room() -> Result<()>;
     changes(query: &ChangesQuery) -> Result<ChangesPage>;
     now() -> Timestamp;
