@@ -61,11 +61,6 @@ pub fn refusal(bad: &Bad<'_>) -> Error {
     )
 }
 
-/// That an array has no end.
-pub(super) fn open_array() -> Fault {
-    Fault::whole("the array does not end: no `]` stands behind its rows, and some of them may be cut off")
-}
-
 /// Of a record of which so many bytes are not all.
 pub(super) fn too_long(line: u64, most: usize) -> Error {
     let text = format!(

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Format;
-use super::bad::{Bad, Counted, TellBad, open_array, refusal, too_long};
+use super::bad::{Bad, Counted, TellBad, refusal, too_long};
 use super::batch::Batch;
 use super::load::{Loads, Taken};
 use super::parquet::read::Rows;
@@ -186,11 +186,11 @@ impl Import {
         let rest = self.splitter.take_rest();
         self.note_unended(rest.as_ref());
         // What is cut off within a row is told of the row.
-        let is_open = rest.is_none() && self.splitter.array().is_open();
+        let fault = self.splitter.array().fault_at_end().filter(|_| rest.is_none());
         rest.map_or(Ok(()), |span| self.record(&span, tell))?;
         self.note_batched();
-        if is_open {
-            self.refuse(open_array(), (self.batched.at.lines + 1, b""), tell)?;
+        if let Some(reason) = fault {
+            self.refuse(Fault::whole(reason), (self.batched.at.lines + 1, b""), tell)?;
         }
         self.write(tell)
     }

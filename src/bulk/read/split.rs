@@ -30,8 +30,7 @@ impl Span {
     /// Why it cannot be taken, whatever it says.
     pub fn fault(&self, record: &[u8]) -> Option<&'static str> {
         let cut = "a quote is open up to the end, with all that follows in it: close it, or the line is cut off";
-        let lacks = "no comma separates it from the row before it in the array: write one, or a part is missing there";
-        if self.is_cut { Some(cut) } else { self.array.lacks_comma(record).then_some(lacks) }
+        if self.is_cut { Some(cut) } else { self.array.fault(record) }
     }
 }
 
@@ -280,7 +279,7 @@ mod tests {
         check(Shape::Objects, "{\"cut", &[(1, "{\"cut")]);
     }
 
-    /// What the records of a stream lack, and whether an array is open at its end.
+    /// Which records of a stream are at fault, and whether its end is.
     fn faults(text: &str, piece: usize) -> (Vec<bool>, bool) {
         let (mut splitter, mut faults) = (Splitter::new(Shape::Objects, (0, 0)), Vec::new());
         for bytes in text.as_bytes().chunks(piece) {
@@ -294,7 +293,7 @@ mod tests {
             }
         }
         assert!(splitter.take_rest().is_none(), "{text}");
-        (faults, splitter.array().is_open())
+        (faults, splitter.array().fault_at_end().is_some())
     }
 
     #[test]
@@ -311,6 +310,15 @@ mod tests {
             ("[{},\nnull,\n{}]\n", (&[false, false, false], false)),
             ("[null]\n{}", (&[false, false], false)),
             ("[{},\nnull,\n", (&[false, false], true)),
+            ("{},\n{}]", (&[false, true], true)),
+            ("{}]\n{}{}", (&[false, true, false], false)),
+            ("[{},,{},{}]", (&[false, true, false], false)),
+            ("[,{}]", (&[true], false)),
+            ("[[{}]", (&[true], false)),
+            ("[[{}]]", (&[true], true)),
+            ("[{},]", (&[false], true)),
+            ("[{}],", (&[false], true)),
+            ("]", (&[], true)),
         ] {
             for piece in [1, 2, 3, 7, 1000] {
                 let found = faults(text, piece);
