@@ -53,6 +53,7 @@ mod watch;
 mod why;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -107,7 +108,10 @@ pub fn main() -> ExitCode {
         return status_of(guard.run().map(|()| Answer::Yes));
     }
     let cli = match expand::expanded(std::env::args_os().collect()) {
-        Ok(arguments) => parse(arguments),
+        Ok(arguments) => match parse(&arguments) {
+            Ok(cli) => cli,
+            Err(status) => return status,
+        },
         Err(e) => {
             complain(&e.message);
             return ExitCode::from(2);
@@ -140,15 +144,23 @@ fn complain(sentence: &str) {
     eprintln!("cellfs: {}", printable(sentence));
 }
 
-/// The command line; what clap says of a wrong one names its arguments.
-fn parse(arguments: Vec<OsString>) -> Cli {
-    Cli::try_parse_from(&arguments).unwrap_or_else(|e| {
+/// The command line, or the status of what clap says of it instead: a wrong one is told with the names of its arguments.
+fn parse(arguments: &[OsString]) -> std::result::Result<Cli, ExitCode> {
+    Cli::try_parse_from(arguments).map_err(|e| {
         let harmless = arguments.iter().map(|argument| match argument.to_str() {
             Some(text) => OsString::from(printable(text)),
             None => OsString::from(argument.to_string_lossy().into_owned()),
         });
-        Cli::try_parse_from(harmless).err().unwrap_or(e).exit()
+        say(&Cli::try_parse_from(harmless).err().unwrap_or(e))
     })
+}
+
+/// Help and versions go to standard output, and have to come there.
+fn say(said: &clap::Error) -> ExitCode {
+    match said.print().and_then(|()| std::io::stdout().flush()) {
+        Err(e) if !said.use_stderr() => status_of(Err(output::failed(&e))),
+        _ => u8::try_from(said.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
 }
 
 fn run(cli: Cli) -> Result<Answer> {

@@ -37,7 +37,7 @@ impl Output {
     }
 }
 
-fn failed(source: &std::io::Error) -> Error {
+pub(super) fn failed(source: &std::io::Error) -> Error {
     match source.kind() {
         std::io::ErrorKind::BrokenPipe => Error::new(ErrorKind::Disconnected, CLOSED),
         _ => Error::io("standard output", source),

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+
+/// What a terminal, a supervisor, a timer or a limit sends; SIGXFSZ becomes an error of whoever writes.
+const ENDING: [i32; 6] = [SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
 /// Signals that end this process, from now on not before what it has made is taken away.
 pub struct Ends(Option<Signals>);
@@ -12,7 +15,7 @@ pub struct Ends(Option<Signals>);
 impl Ends {
     pub fn caught() -> Self {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        let ending = ENDING.into_iter().filter(|signal| !is_ignored(&status, *signal));
         let signals = Signals::new(ending.collect::<Vec<i32>>());
         Self(signals.inspect_err(|e| log::debug!("signals leave what is not whole: {e}")).ok())
     }

@@ -269,3 +269,14 @@ fn man_page_of_the_mount_names_every_option() {
         assert!(page.contains(name), "{name}");
     }
 }
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for argument in ["--help", "--version"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(crate::mount::fixture::CELLFS);
+        let output = command.arg(argument).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains("No space left"), "{argument}: {said}");
+    }
+}
