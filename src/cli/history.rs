@@ -65,12 +65,7 @@ pub fn log(args: &LogArgs, json: bool) -> Result<Answer> {
         }
     };
     for family in families {
-        let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
-        while let Some(qualifier) = next_column(backend.as_ref(), &family, &from)? {
-            let form = Form { limit: args.limit, json, names: true };
-            found |= print_column(&mut output, backend.as_ref(), &family.column(qualifier.clone()), form)?;
-            from.qualifier = [qualifier.as_slice(), &[0]].concat();
-        }
+        found |= print_family(&mut output, backend.as_ref(), &family, Form { limit: args.limit, json, names: true })?;
     }
     output.finish()?;
     Ok(if found { Answer::Yes } else { Answer::No })
@@ -85,12 +80,6 @@ fn no_cell(args: &LogArgs) -> Error {
     Error::new(ErrorKind::IllegalArgument, text)
 }
 
-/// The first column of a family that has a version from a qualifier on.
-fn next_column(backend: &dyn Backend, family: &FamilyPlace, from: &HistoryFrom) -> Result<Option<Qualifier>> {
-    let page = backend.list_history(&family.table, &family.row, &family.family, Some(from), 1)?;
-    Ok(page.into_iter().next().map(|(qualifier, _)| qualifier))
-}
-
 /// How columns are printed.
 #[derive(Clone, Copy)]
 struct Form {
@@ -100,11 +89,75 @@ struct Form {
     names: bool,
 }
 
+/// Each column that has a version, by pages; whether there was anything.
+fn print_family(output: &mut Output, backend: &dyn Backend, family: &FamilyPlace, form: Form) -> Result<bool> {
+    let markers = markers(backend, family, form.limit)?;
+    let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
+    let mut found = false;
+    loop {
+        let mut page = backend.list_history(&family.table, &family.row, &family.family, Some(&from), PAGE)?;
+        let is_last = page.len() < PAGE;
+        let Some((last, _)) = page.last().cloned() else { return Ok(found) };
+        if !is_last {
+            // More of it may follow.
+            page.retain(|(qualifier, _)| *qualifier != last);
+        }
+        if page.is_empty() {
+            from.qualifier = behind(&last);
+            found |= print_column(output, backend, &family.column(last), form)?;
+        } else {
+            found |= print_page(output, backend, (family, &markers), page, form)?;
+            from.qualifier = last;
+        }
+        if is_last {
+            return Ok(found);
+        }
+    }
+}
+
+/// Whole columns; whether there was anything.
+fn print_page(
+    output: &mut Output,
+    backend: &dyn Backend,
+    (family, markers): (&FamilyPlace, &[Cell]),
+    page: Vec<(Qualifier, CellInfo)>,
+    form: Form,
+) -> Result<bool> {
+    let mut columns: BTreeMap<Qualifier, (BTreeMap<Timestamp, CellInfo>, Vec<Cell>)> = BTreeMap::new();
+    for (qualifier, info) in page {
+        let (shown, _) = columns.entry(qualifier).or_default();
+        if shown.len() < form.limit as usize {
+            shown.insert(info.timestamp, info);
+        }
+    }
+    let ends = columns.first_key_value().zip(columns.last_key_value());
+    let Some(range) = ends.map(|((first, _), (last, _))| (first.clone(), behind(last))) else { return Ok(false) };
+    for cell in stored(backend, family, (&range.0, &range.1), form.limit)? {
+        if let Some((_, stored)) = columns.get_mut(&cell.qualifier) {
+            stored.push(cell);
+        }
+    }
+    let mut found = false;
+    for (qualifier, (shown, own)) in columns {
+        let entries = entries(shown, of_column(markers, own), form.limit);
+        found |= print_entries(output, &family.column(qualifier), &entries, form)?;
+    }
+    Ok(found)
+}
+
 /// Whether there was anything.
 fn print_column(output: &mut Output, backend: &dyn Backend, column: &ColumnKey, form: Form) -> Result<bool> {
-    let entries = entries(backend, column, form.limit)?;
+    let ColumnKey { table, row, family, qualifier } = column.clone();
+    let family = FamilyPlace { table, row, family };
+    let markers = markers(backend, &family, form.limit)?;
+    let shown = shown(backend, column, form.limit as usize)?;
+    let own = stored(backend, &family, (&qualifier, &behind(&qualifier)), form.limit)?;
+    print_entries(output, column, &entries(shown, of_column(&markers, own), form.limit), form)
+}
+
+fn print_entries(output: &mut Output, column: &ColumnKey, entries: &[Entry], form: Form) -> Result<bool> {
     let name = format!("{}:{}\t", column.family, to_string_binary(&column.qualifier));
-    for entry in &entries {
+    for entry in entries {
         match (form.json, form.names) {
             (true, _) => print_json(output, entry, form.names.then_some(column))?,
             (false, true) => output.line(&(name.clone() + &line(entry)))?,
@@ -114,11 +167,10 @@ fn print_column(output: &mut Output, backend: &dyn Backend, column: &ColumnKey, 
     Ok(!entries.is_empty())
 }
 
-/// Newest first; a tombstone before what it covers.
-fn entries(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<Entry>> {
-    let mut shown = shown(backend, column, limit as usize)?;
-    let mut entries = Vec::new();
-    for cell in stored(backend, column, limit)? {
+/// Of a column, what reads show and all that is stored: newest first; a tombstone before what it covers.
+fn entries(mut shown: BTreeMap<Timestamp, CellInfo>, stored: impl Iterator<Item = Cell>, limit: u32) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for cell in stored {
         let timestamp = cell.timestamp;
         match cell.kind {
             CellKind::Tombstone(kind) => {
@@ -127,9 +179,7 @@ fn entries(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<
             // Of several puts of one timestamp the last counts, and it comes first.
             CellKind::Put => match shown.remove(&timestamp) {
                 Some(info) => entries.push(version(info)),
-                None if entries
-                    .last()
-                    .is_some_and(|last: &Entry| last.timestamp == timestamp && last.info.is_some()) => {}
+                None if entries.last().is_some_and(|last| last.timestamp == timestamp && last.info.is_some()) => {}
                 None => entries.push(Entry { timestamp, state: State::Hidden, info: None }),
             },
         }
@@ -138,7 +188,7 @@ fn entries(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<
     entries.extend(shown.into_values().map(version));
     entries.sort_by_key(|entry| (std::cmp::Reverse(entry.timestamp), entry.info.is_some()));
     entries.truncate(limit as usize);
-    Ok(entries)
+    entries
 }
 
 /// What reads can see, by pages: an answer of the daemon has its limit.
@@ -163,17 +213,19 @@ fn version(info: CellInfo) -> Entry {
     Entry { timestamp: info.timestamp, state, info: Some(info) }
 }
 
-/// All that is stored of a column, without values: puts, its tombstones, those of its family.
-fn stored(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<Cell>> {
-    let mut scan = Scan::all(column.table.clone());
-    scan.start.clone_from(&column.row);
-    scan.stop = [column.row.as_slice(), &[0]].concat();
-    let quotes = |byte: &u8| if *byte == b'\'' { vec![*byte; 2] } else { vec![*byte] };
-    let name: Vec<u8> = column.qualifier.iter().flat_map(quotes).collect();
-    let end = b"') OR QualifierFilter(=,'binary:')) AND KeyOnlyFilter()";
-    let only = [b"(QualifierFilter(=,'binary:", name.as_slice(), end].concat();
+/// All that is stored of the columns of a range, without values: puts and tombstones, those of the family where it has the
+/// empty column.
+fn stored(backend: &dyn Backend, family: &FamilyPlace, range: (&[u8], &[u8]), limit: u32) -> Result<Vec<Cell>> {
+    let mut scan = Scan::all(family.table.clone());
+    scan.start.clone_from(&family.row);
+    scan.stop = behind(&family.row);
+    let doubled = |byte: &u8| if *byte == b'\'' { vec![*byte; 2] } else { vec![*byte] };
+    let quoted = |bound: &[u8]| bound.iter().flat_map(doubled).collect::<Vec<u8>>();
+    let (first, end) = (quoted(range.0), quoted(range.1));
+    let only =
+        [b"ColumnRangeFilter('", first.as_slice(), b"', true, '", &end, b"', false) AND KeyOnlyFilter()"].concat();
     scan.read = ReadSpec {
-        columns: [(column.family.clone(), None)].into(),
+        columns: [(family.family.clone(), None)].into(),
         max_versions: limit,
         filter: Some(only),
         raw: true,
@@ -181,9 +233,26 @@ fn stored(backend: &dyn Backend, column: &ColumnKey, limit: u32) -> Result<Vec<C
     };
     let mut cells = Vec::new();
     for row in backend.scan(&scan)? {
-        cells.extend(row?.cells.into_iter().filter(|cell| cell.qualifier == column.qualifier || is_of_family(cell)));
+        cells.extend(row?.cells);
     }
     Ok(cells)
+}
+
+/// The tombstones of a family.
+fn markers(backend: &dyn Backend, family: &FamilyPlace, limit: u32) -> Result<Vec<Cell>> {
+    let mut cells = stored(backend, family, (&[], &behind(&[])), limit)?;
+    cells.retain(is_of_family);
+    Ok(cells)
+}
+
+/// What counts for a column: the tombstones of its family, and its own cells.
+fn of_column(markers: &[Cell], own: Vec<Cell>) -> impl Iterator<Item = Cell> {
+    markers.iter().cloned().chain(own.into_iter().filter(|cell| !is_of_family(cell)))
+}
+
+/// The first key, or qualifier, behind one.
+fn behind(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
 }
 
 /// Markers of a family lie under the empty qualifier.

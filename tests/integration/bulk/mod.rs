@@ -5,6 +5,7 @@ mod ended;
 mod full;
 mod lines;
 mod loaded;
+mod log;
 mod mounted;
 mod parquet;
 mod resumed;
