@@ -18,6 +18,7 @@ use super::crowd::{Place, Underway, Watched};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
 use crate::backend::Backend;
+use crate::daemon::mounts::watched::WatchedMount;
 use crate::daemon::numbers::{Commands, DaemonNumbers, resident_bytes};
 use crate::fs::{Closing, Fs, Invalidations};
 use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
@@ -52,9 +53,23 @@ pub struct Mount {
     pub point: PathBuf,
     /// Mounted with the option `ro`.
     pub read_only: bool,
+    pub watched: WatchedMount,
     /// Why the store itself takes no changes, if it does not.
     pub no_changes: Option<Error>,
     pub fs: Arc<Fs>,
+}
+
+impl Mount {
+    /// Refused where the kernel refuses: what is below the mount is not to change.
+    fn check_writable(&self) -> Result<()> {
+        let shown = self.point.display();
+        let text = match (self.read_only, self.watched.is_read_only()) {
+            (true, _) => format!("{shown} is mounted read-only; mount it without ro first"),
+            (false, true) => format!("{shown} was remounted read-only; `mount -o remount,rw {shown}` first"),
+            (false, false) => return Ok(()),
+        };
+        Err(self.no_changes.clone().unwrap_or_else(|| Error::new(ErrorKind::ReadOnlyStore, text)))
+    }
 }
 
 /// Answers what comes on a connection, until its end.
@@ -166,10 +181,8 @@ fn stream_check(output: &mut Watched<'_>, control: &Control) -> Result<()> {
 fn answer(control: &Control, request: Request) -> Result<Response> {
     let backend = control.backend.as_ref();
     let changes = is_change(&request);
-    if let Some(mount) = control.mount.as_ref().filter(|mount| mount.read_only && changes_cells(&request)) {
-        let text = format!("{} is mounted read-only; mount it without ro first", mount.point.display());
-        let refusal = || Error::new(ErrorKind::ReadOnlyStore, text);
-        return Err(mount.no_changes.clone().unwrap_or_else(refusal));
+    if let Some(mount) = control.mount.as_ref().filter(|_| changes_cells(&request)) {
+        mount.check_writable()?;
     }
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),

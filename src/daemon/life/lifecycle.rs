@@ -26,6 +26,7 @@ use crate::daemon::find::open::Opened;
 use crate::daemon::mounts::locate;
 use crate::daemon::mounts::locate::is_cluster;
 use crate::daemon::mounts::places;
+use crate::daemon::mounts::watched::WatchedMount;
 use crate::daemon::numbers::Commands;
 use crate::env::HeldDir;
 use crate::fs::{self, Invalidations};
@@ -245,6 +246,7 @@ fn serve(mut request: MountRequest, ready: Ready) -> Result<()> {
     let confinement = confinement_of(&request, place.as_deref())?;
     let fs = fs::begin(Arc::clone(&backend), request.options, invalidations.clone());
     let (closing, mount_point, read_only) = (fs.closing(), request.mount_point, request.settings.read_only);
+    let watched = WatchedMount::new(&mount_point)?;
     // Order: from here on a signal waits until the mount can be taken away again.
     let signals = ending::signals()?;
     let mounted = Mounted::new(Arc::clone(&fs), invalidations.clone(), &mount_point, &request.settings);
@@ -259,7 +261,7 @@ fn serve(mut request: MountRequest, ready: Ready) -> Result<()> {
         invalidations,
         closing,
         spill_dir: fs.options().spill_dir.clone(),
-        mount: Some(Mount { point: mount_point.clone(), read_only, no_changes, fs: Arc::clone(&fs) }),
+        mount: Some(Mount { point: mount_point.clone(), read_only, watched, no_changes, fs: Arc::clone(&fs) }),
         started_at: backend.now(),
         commands: Commands::default(),
     };

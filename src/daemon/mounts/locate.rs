@@ -51,6 +51,15 @@ fn mount_table(process: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|e| Error::io(format!("read {path}"), &e))
 }
 
+/// Whether the mount on a directory takes no changes by itself, or its filesystem wherever it is mounted.
+pub(super) fn is_read_only_in(table: &[u8], mount_point: &Path) -> bool {
+    let line =
+        table.split(|b| *b == b'\n').rfind(|line| parse_line(line).is_some_and(|m| m.mount_point == mount_point));
+    let fields: Vec<&[u8]> = line.unwrap_or_default().split(|b| *b == b' ').collect();
+    let options = [fields.get(5), fields.last()].into_iter().flatten();
+    options.flat_map(|options| options.split(|b| *b == b',')).any(|option| option == b"ro")
+}
+
 fn mount_point_of(line: &[u8]) -> Option<PathBuf> {
     let point = line.split(|b| *b == b' ').nth(4)?;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(&unescape(point))))

@@ -3,3 +3,4 @@
 pub mod held;
 pub mod locate;
 pub(super) mod places;
+pub(super) mod watched;

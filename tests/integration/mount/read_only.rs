@@ -188,3 +188,29 @@ fn a_read_only_view_of_a_mounted_store_is_served_by_its_daemon() {
     let refused = fixture.cellfs(&["mount", path, mnt.to_str().unwrap()]);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("in use"), "{refused:?}");
 }
+
+#[test]
+fn a_mount_that_is_remounted_read_only_takes_no_changes_of_commands() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "v").unwrap();
+    let (store, mnt) = (fixture.store(), fixture.mnt());
+    let (store, mnt) = (store.to_str().unwrap(), mnt.to_str().unwrap());
+    let remount = |word: &str| fixture.cellfs(&["mount", store, mnt, "-o", &format!("remount,{word}")]);
+    let made = remount("ro");
+    if !made.status.success() {
+        println!("skipped: only root may remount ({made:?})");
+        return;
+    }
+    let put = ["put", store, "t", "r", "f:q", "w"];
+    for args in [&put[..], &["mv", store, "t/r", "t/s"], &["drop", store, "t"], &["config", store, "value_limit", "1G"]]
+    {
+        let refused = fixture.cellfs(args);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains("was remounted read-only"), "{args:?}: {said}");
+    }
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
+    assert!(fixture.cellfs(&["snapshot", "create", store, "s"]).status.success());
+    assert!(remount("rw").status.success());
+    assert!(fixture.cellfs(&put).status.success());
+    assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "w");
+}
