@@ -9,7 +9,8 @@ use crate::model::declared::attributes::{
 };
 use crate::model::row_key::{RECIPE, Recipe};
 use crate::model::{
-    Catalogue, ColumnKey, ConstraintSchema, IndexSchema, Mutation, Origin, RowMutations, TableName, TimeRange,
+    Catalogue, ColumnKey, ConstraintSchema, FamilySchema, IndexSchema, KEEP_VERSIONS_FOR, Mutation, Origin,
+    RowMutations, TableName, TimeRange, give_attributes,
 };
 use crate::query::parse;
 use crate::tree::names::escape::{At, Level, Parsed, Spelling};
@@ -195,8 +196,23 @@ pub fn said_of(catalogue: &Catalogue, place: &SchemaPlace, value: &str) -> Optio
     if is_restored {
         without_effect(family_effect(name), name, value)
     } else {
-        without_effect_in(&known.attributes, name, value)
+        keeps_less((table, known), name, value).or_else(|| without_effect_in(&known.attributes, name, value))
     }
+}
+
+/// What is said where KEEP_VERSIONS_FOR goes with fewer VERSIONS.
+fn keeps_less((table, family): (&TableName, &FamilySchema), name: &str, value: &str) -> Option<String> {
+    let seconds = family.attributes.get(KEEP_VERSIONS_FOR).filter(|_| name == "VERSIONS")?;
+    let mut attributes = family.attributes.clone();
+    give_attributes(&mut attributes, [(name.to_owned(), value.to_owned())].into());
+    let is_gone = !attributes.contains_key(KEEP_VERSIONS_FOR);
+    let name = &family.name;
+    is_gone.then(|| {
+        format!(
+            "table {table}, family {name}: no more than its VERSIONS is kept now, {KEEP_VERSIONS_FOR} ({seconds} s) is gone; \
+             write .schema/{name}/{KEEP_VERSIONS_FOR} to have it again"
+        )
+    })
 }
 
 /// An index may be declared before its families, as copies of a schema do: what is not there yet is said.

@@ -8,6 +8,8 @@ use crate::model::{ConstraintSchema, FamilyId, Timestamp};
 
 /// The attribute of how long families keep what VERSIONS would drop; without effect where NEW_VERSION_BEHAVIOR is not set.
 pub const KEEP_VERSIONS_FOR: &str = "KEEP_VERSIONS_FOR";
+/// An hour, in seconds, in families that `mkdir` declares.
+const FILE_VERSIONS_FOR: &str = "3600";
 
 /// KEEP_DELETED_CELLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,15 +158,16 @@ impl FamilySchema {
     }
 }
 
-/// Sets attributes of a family that were asked for. Who says that fewer VERSIONS are kept means no more than those, and
-/// HBase's own rules do not know of it: KEEP_VERSIONS_FOR goes, unless it is given with them.
+/// Sets attributes of a family that were asked for. Who says that fewer VERSIONS are kept means no more than those: the
+/// KEEP_VERSIONS_FOR of `mkdir` goes, unless it is given with them. HBase's own rules do not know of any.
 pub fn give_attributes(attributes: &mut BTreeMap<String, String>, given: BTreeMap<String, String>) {
     let versions =
         |map: &BTreeMap<String, String>| map.get("VERSIONS").and_then(|text| text.trim().parse::<u32>().ok());
     let keeps_fewer = given.contains_key("VERSIONS") && versions(&given) < versions(attributes);
     let has_new = |map: &BTreeMap<String, String>| has_new_version_behavior(map).unwrap_or_default();
     let is_of_hbase = has_new(attributes) && has_new_version_behavior(&given) == Some(false);
-    if keeps_fewer || is_of_hbase {
+    let is_of_mkdir = attributes.get(KEEP_VERSIONS_FOR).is_some_and(|text| text.trim() == FILE_VERSIONS_FOR);
+    if keeps_fewer && is_of_mkdir || is_of_hbase {
         attributes.remove(KEEP_VERSIONS_FOR);
     }
     attributes.extend(given);
@@ -179,8 +182,7 @@ pub fn has_new_version_behavior(attributes: &BTreeMap<String, String>) -> Option
 pub fn file_family_attributes() -> BTreeMap<String, String> {
     [
         ("VERSIONS", "10"),
-        // An hour.
-        (KEEP_VERSIONS_FOR, "3600"),
+        (KEEP_VERSIONS_FOR, FILE_VERSIONS_FOR),
         ("KEEP_DELETED_CELLS", "TRUE"),
         ("NEW_VERSION_BEHAVIOR", "true"),
         // 30 days, in seconds.

@@ -119,12 +119,19 @@ fn mount_keeps_every_version_of_an_hour_of_editing() {
     fs::write(schema.join("VERSIONS"), "20").unwrap();
     assert_eq!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).unwrap(), "3600\n");
     check_moments(&fixture, &moments);
+    assert_eq!(errors(&fixture), "");
     fs::write(schema.join("VERSIONS"), "10").unwrap();
     assert!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).is_err());
+    let said = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(said.contains("KEEP_VERSIONS_FOR (3600 s) is gone"), "{said}");
     compact();
     assert_eq!(super::fixture::history(&file).len(), 10);
     fs::write(schema.join("KEEP_VERSIONS_FOR"), "FOREVER").unwrap();
     assert!(fs::write(schema.join("KEEP_VERSIONS_FOR"), "soon\n").is_err());
+    // What was asked for stays beside fewer versions.
+    fs::write(schema.join("KEEP_VERSIONS_FOR"), "7200").unwrap();
+    fs::write(schema.join("VERSIONS"), "5").unwrap();
+    assert_eq!(fs::read_to_string(schema.join("KEEP_VERSIONS_FOR")).unwrap(), "7200\n");
 }
 
 #[test]
