@@ -72,7 +72,8 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
             mover.found(mover.cell(one, other)?)?;
         }
         _ => {
-            let text = "a table moves to a table, a row to a row, a family of a row to one, a cell to a cell";
+            let text = "a table moves to a table, a row to a row, a family of a row to one, a cell to a cell; a name with \
+                        a namespace before it is a table's only where that namespace is declared";
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
     }

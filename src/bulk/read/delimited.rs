@@ -1,5 +1,7 @@
 //! `csv` and `tsv`: a line a row, whose fields are what the names of columns say (HBase: ImportTsv).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
@@ -32,8 +34,8 @@ fn wrong(text: String) -> Error {
 }
 
 impl Columns {
-    /// From names: `HBASE_ROW_KEY` once, `HBASE_TS_KEY` and `HBASE_CELL_TTL` at most once, `FAMILY:QUALIFIER`, `FAMILY`
-    /// for its empty qualifier.
+    /// From names: `HBASE_ROW_KEY` once, `HBASE_TS_KEY` and `HBASE_CELL_TTL` at most once, `FAMILY:QUALIFIER` once each,
+    /// `FAMILY` for its empty qualifier.
     pub fn parse(names: &[Vec<u8>]) -> Result<Self> {
         let fields = names.iter().map(|name| field(name)).collect::<Result<Vec<_>>>()?;
         let count = |wanted: &Field| fields.iter().filter(|field| *field == wanted).count();
@@ -47,6 +49,15 @@ impl Columns {
         }
         if !fields.iter().any(|field| matches!(field, Field::Cell(..))) {
             return Err(wrong("besides the row key there is no column: name one as FAMILY:QUALIFIER".to_owned()));
+        }
+        let mut seen = BTreeSet::new();
+        for field in &fields {
+            if let Field::Cell(family, qualifier) = field
+                && !seen.insert((family, qualifier))
+            {
+                let name = column_name(family, qualifier);
+                return Err(wrong(format!("column {name} is named twice: each has one field of a line")));
+            }
         }
         let key = fields.iter().position(|field| *field == Field::Key).unwrap_or_default();
         Ok(Self { fields, key })

@@ -30,6 +30,7 @@ fn columns_are_those_of_import_tsv() {
     for (names, wrong) in [
         ("f:a,f:b", "HBASE_ROW_KEY"),
         ("HBASE_ROW_KEY,f:a,HBASE_ROW_KEY", "only one"),
+        ("HBASE_ROW_KEY,f:a,f:b,f:a", "f:a is named twice"),
         ("HBASE_ROW_KEY", "no column"),
         ("HBASE_ROW_KEY,HBASE_TS_KEY", "no column"),
         ("HBASE_ROW_KEY,HBASE_TS_KEY,HBASE_TS_KEY,f:a", "once at most"),
