@@ -13,8 +13,9 @@ use super::output::Output;
 use super::tables::{assignment, confirmed, new_family, parse_family};
 use crate::model::declared::attributes::{table_attribute, table_effect, without_effect, without_effect_in};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, ColumnDelta, FamilySchema, Increment, IndexSchema, KEEP_VERSIONS_FOR, Mutation,
-    Origin, Settings, TableName, TableSchema, Time, TimeRange, give_attributes, has_new_version_behavior,
+    Append, Catalogue, CatalogueChange, ColumnDelta, FamilySchema, FileChange, Increment, IndexSchema,
+    KEEP_VERSIONS_FOR, Mutation, Origin, Settings, TableName, TableSchema, Time, TimeRange, give_attributes,
+    has_new_version_behavior,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -145,7 +146,8 @@ pub fn incr(args: &IncrArgs, as_json: bool) -> Result<Answer> {
     let (family, qualifier) = full_column(&args.column)?;
     let condition = condition(&args.condition, Some((&family, &qualifier)))?;
     let columns = vec![ColumnDelta { family, qualifier, delta: args.amount }];
-    let increment = Increment { columns, time: Time::AfterNewest, ttl_ms: args.ttl, time_range: TimeRange::ALL };
+    let (file, time_range) = (FileChange::default(), TimeRange::ALL);
+    let increment = Increment { columns, time: Time::AfterNewest, ttl_ms: args.ttl, file, time_range };
     let done = mutated(backend.as_ref(), table, row, Mutation::Increment(increment), condition)?;
     let counter = done.results.first().and_then(|cell| cell.value.as_slice().try_into().ok()).map(i64::from_be_bytes);
     let mut output = Output::new();

@@ -5,7 +5,7 @@ use super::found::{Facts, key_text, text};
 use super::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use super::schema::texts as schema;
 use super::view::View;
-use crate::model::{Cell, ColumnKey, FileChange, FileTime, TimeRange, Timestamp};
+use crate::model::{Cell, ColumnKey, FileAttributes, FileChange, FileTime, TimeRange, Timestamp};
 use crate::tree::asking::asked::asked_facts;
 use crate::tree::history::places::history_facts;
 use crate::tree::schema::splits::splits_facts;
@@ -93,7 +93,12 @@ fn json_facts(tree: &Tree, view: View, row: &RowPlace) -> Result<Option<Facts>> 
     let newest = result.cells.iter().map(|cell| written(cell, now)).max().unwrap_or_default();
     // Whom one cell of the row is kept from, the row is.
     let mode = result.cells.iter().filter_map(|cell| cell.tags.file.mode()).reduce(|one, other| one & other);
-    let file = FileChange { mode: mode.map(|mode| mode & 0o666), ..FileChange::default() }.into();
+    let of_all = |id: fn(&FileAttributes) -> Option<u32>| {
+        let first = id(&result.cells.first()?.tags.file)?;
+        result.cells.iter().all(|cell| id(&cell.tags.file) == Some(first)).then_some(first)
+    };
+    let (uid, gid) = (of_all(FileAttributes::uid), of_all(FileAttributes::gid));
+    let file = FileChange { mtime: None, mode: mode.map(|mode| mode & 0o666), uid, gid }.into();
     Ok(Some(Facts::Text { bytes: super::texts::json::render(&result), mtime: newest, file }))
 }
 

@@ -237,6 +237,7 @@ impl Naming {
                 columns: self.deltas(op, step, |cell| cell["amount"].as_i64().unwrap_or(1)),
                 time: at(&op["ts"]),
                 ttl_ms: u64_of(op, "ttl_ms"),
+                file: Default::default(),
                 time_range: range(op)?,
             })),
             "append" => Ok(Mutation::Append(Append {

@@ -270,7 +270,7 @@ impl Reference {
                 }
                 Mutation::Restore(cell) => self.put(&row, *cell, at_least, &mut batch)?,
                 Mutation::Delete(markers) => self.delete(&row, markers, &mut batch)?,
-                Mutation::Increment(Increment { columns, time, ttl_ms, time_range }) => {
+                Mutation::Increment(Increment { columns, time, ttl_ms, time_range, .. }) => {
                     results.extend(self.change(&row, &columns, (time, ttl_ms, time_range), incremented, &mut batch)?);
                 }
                 Mutation::Append(Append { columns, time, ttl_ms, time_range, .. }) => {

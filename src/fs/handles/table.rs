@@ -15,7 +15,7 @@ use crate::fs::handles::cursor::Cursor;
 use crate::fs::handles::intake::Intake;
 use crate::fs::nodes::node::Node;
 use crate::fs::nodes::running::Running;
-use crate::model::{CellInfo, SeqNo, Timestamp};
+use crate::model::{CellInfo, FileChange, SeqNo, Timestamp};
 use crate::{Error, ErrorKind, Result};
 
 /// Most handles that may be open at once; each directory handle remembers up to 65,536 keys.
@@ -98,6 +98,8 @@ pub struct TextHandle {
     pub node: Arc<Node>,
     /// The process that opened it to write a patch; 0 where that is of no interest.
     pub opener: u32,
+    /// What is made by it has of its creator.
+    pub file: FileChange,
     pub read: HeldText,
     pub written: Mutex<Option<HeldText>>,
     /// Whether something was written since it was applied.
@@ -116,7 +118,8 @@ impl TextHandle {
     /// One that gives `read`, and has `written` to apply.
     pub fn new(node: Arc<Node>, read: HeldText, written: Option<HeldText>) -> Self {
         let (written, is_dirty, refused) = (Mutex::new(written), AtomicBool::new(false), Mutex::default());
-        Self { node, opener: 0, read, written, is_dirty, refused, follows: None, streams: None, takes: None }
+        let (opener, file) = (0, FileChange::default());
+        Self { node, opener, file, read, written, is_dirty, refused, follows: None, streams: None, takes: None }
     }
 
     /// A write was refused: nothing of it is applied when the handle closes.

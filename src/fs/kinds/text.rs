@@ -9,6 +9,7 @@ use crate::bulk::unended_line;
 use crate::env::process_of;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
+use crate::fs::caller::Creator;
 use crate::fs::counts::subject;
 use crate::fs::handles::intake::Intake;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
@@ -16,8 +17,10 @@ use crate::fs::kinds::judge::{Limits, amount, judge};
 use crate::fs::kinds::{accesses, attribute, history, import, stream};
 use crate::fs::nodes::node::Node;
 use crate::fs::requests::{refused, writable};
-use crate::fs::shown::known;
-use crate::model::{ColumnDelta, ColumnKey, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
+use crate::fs::shown::{access, known};
+use crate::model::{
+    ColumnDelta, ColumnKey, FileAttributes, FileChange, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
+};
 use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::texts::json;
@@ -61,11 +64,18 @@ pub fn open_text(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> R
     let Some(Facts::Text { bytes, .. }) = facts else {
         return Err(Error::new(ErrorKind::NotFound, "it is not there any more"));
     };
-    add_text(fs, node, bytes, flags, false)
+    add_text(fs, node, bytes, flags, None)
 }
 
-pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, created: bool) -> Result<Opened> {
-    let empty = created || (flags.truncate && flags.write);
+/// `created`: it is new, and has that of its creator.
+pub fn add_text(
+    fs: &Fs,
+    node: Arc<Node>,
+    read: Vec<u8>,
+    flags: OpenFlags,
+    created: Option<FileChange>,
+) -> Result<Opened> {
+    let empty = created.is_some() || (flags.truncate && flags.write);
     // A created attribute is set when something is written: an empty one is refused anyway.
     let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
     // At once, as on any filesystem: who has it open since may have written before this handle is closed.
@@ -76,7 +86,8 @@ pub fn add_text(fs: &Fs, node: Arc<Node>, read: Vec<u8>, flags: OpenFlags, creat
     }
     let is_patch = flags.write && matches!(node.key().place, Place::Json(_));
     let opener = if is_patch { process_of(subject::caller().pid) } else { 0 };
-    let text = Arc::new(TextHandle { opener, ..TextHandle::new(node, read, written) });
+    let file = created.unwrap_or_default();
+    let text = Arc::new(TextHandle { opener, file, ..TextHandle::new(node, read, written) });
     if !flags.write {
         fs.copies.reads(subject::caller().pid, &text);
     }
@@ -125,7 +136,7 @@ pub fn apply_text(fs: &Fs, text: &TextHandle) -> Result<()> {
             attribute::set_attribute_time(fs, &place, mtime, origin)
         }
         Place::KeyFile(_) | Place::RowKey(_) => history::write_key(fs, &place, &bytes),
-        Place::Counter(column) => increment(fs, &column, &bytes, origin),
+        Place::Counter(column) => increment(fs, &column, (&bytes, text.file), origin),
         Place::Json(row) => {
             let done = patch(fs, &row, &bytes, origin);
             // A shell that sends something elsewhere closes a copy of the file to which it goes on to write.
@@ -156,7 +167,7 @@ pub fn release_text(fs: &Fs, text: &TextHandle) -> Result<()> {
 }
 
 /// `+5` or `-1`, atomically (HBase: Increment).
-fn increment(fs: &Fs, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Result<()> {
+fn increment(fs: &Fs, column: &ColumnKey, (bytes, file): (&[u8], FileChange), origin: Origin) -> Result<()> {
     let wanted = "write +N or -N to add to the counter or take from it";
     let delta = amount(bytes)?.ok_or_else(|| Error::new(ErrorKind::IllegalArgument, wanted))?;
     let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
@@ -164,6 +175,7 @@ fn increment(fs: &Fs, column: &ColumnKey, bytes: &[u8], origin: Origin) -> Resul
         columns: vec![ColumnDelta { family, qualifier, delta }],
         time: Time::AfterNewest,
         ttl_ms: None,
+        file,
         time_range: TimeRange::ALL,
     };
     let (table, row) = (column.table.clone(), column.row.clone());
@@ -180,13 +192,26 @@ fn patch(fs: &Fs, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
         for put in puts {
             let (table, row) = (row.table.clone(), row.row.clone());
             let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
-            put.file = fs.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
+            put.file = attributes_in_patch(fs, ColumnKey { table, row, family, qualifier })?;
         }
     }
     if mutations.mutations.is_empty() {
         return Ok(());
     }
     fs.tree.backend.mutate(mutations, None).map(|_| ())
+}
+
+/// What there is of a column goes on; a new one is whoever's writes it.
+fn attributes_in_patch(fs: &Fs, column: ColumnKey) -> Result<FileAttributes> {
+    let kept = fs.tree.backend.kept_attributes(&column)?;
+    let caller = subject::caller();
+    let is_own = caller.uid == fs.options.uid && caller.gid == fs.options.gid;
+    if is_own || kept != FileAttributes::default() || fs.tree.backend.newest(&column, TimeRange::ALL)?.is_some() {
+        return Ok(kept);
+    }
+    let key = NodeKey::plain(Place::Cell(Arc::new(column)));
+    let (mode, umask) = (0o666, u32::from(fs.options.file_mask));
+    Ok(access::by_creator(fs, &key, Creator { caller, mode, umask }).into())
 }
 
 pub fn truncate_closed_text(fs: &Fs, node: &Arc<Node>, size: usize) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Modes and owners: what is kept of a file beside its version, and what the mount's options say of the rest.
 //! The kernel judges by them who may do what (default_permissions).
 
+use std::sync::Arc;
+
 use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::caller::Creator;
@@ -8,7 +10,8 @@ use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::NodeState;
 use crate::model::{FileAttributes, FileChange, MODE_BITS};
 use crate::tree::found::Facts;
-use crate::tree::place::{NodeKey, Place};
+use crate::tree::place::{NodeKey, Place, RowPlace};
+use crate::tree::texts::json;
 use crate::tree::view::View;
 
 /// Bits with which a program runs as somebody else.
@@ -42,6 +45,9 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             || key.snapshot.is_some() && key.view != View::History;
     let kept = match facts {
         _ if key.place.is_dir() => of_directory(fs, key, state).into(),
+        Some(Facts::Text { bytes, file, .. }) if let Place::Json(row) = &key.place => {
+            of_row(fs, row, file, bytes).into()
+        }
         Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
         _ => kept(state),
     };
@@ -66,6 +72,20 @@ fn of_directory(fs: &Fs, key: &NodeKey, state: &NodeState) -> FileChange {
     match key.view {
         View::Plain if key.snapshot.is_none() => own,
         _ => fs.modes.get(&NodeKey::plain(key.place.clone())).and(own),
+    }
+}
+
+/// What the text of a row has: it is the directory's owner's who owns all cells in it, as its values can be read and replaced
+/// there.
+fn of_row(fs: &Fs, row: &Arc<RowPlace>, cells: &FileAttributes, text: &[u8]) -> FileChange {
+    let directory = fs.modes.get(&NodeKey::plain(Place::Row(Arc::clone(row))));
+    let is_bare = json::is_bare(text);
+    let shared = |of_directory: Option<u32>, of_cells| of_directory.filter(|id| is_bare || of_cells == Some(*id));
+    FileChange {
+        mtime: None,
+        mode: cells.mode(),
+        uid: shared(directory.uid, cells.uid()),
+        gid: shared(directory.gid, cells.gid()),
     }
 }
 

@@ -164,6 +164,9 @@ pub struct Increment {
     pub columns: Vec<ColumnDelta<i64>>,
     pub time: Time,
     pub ttl_ms: Option<u64>,
+    /// What a counter has that was not there before, ours: of the mount alone, no other process is told of it.
+    #[serde(skip)]
+    pub file: FileChange,
     /// Which old cell is seen.
     pub time_range: TimeRange,
 }

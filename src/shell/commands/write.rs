@@ -191,7 +191,8 @@ fn incr(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let ttl_ms = cell_ttl(arguments, &[3, 4])?;
     let table = session.write_table(&arguments.text(0), &row, Some(&family))?;
     let columns = vec![ColumnDelta { family, qualifier, delta }];
-    let increment = Increment { columns, time: Time::Now, ttl_ms, time_range: TimeRange::ALL };
+    let increment =
+        Increment { columns, time: Time::Now, ttl_ms, file: FileChange::default(), time_range: TimeRange::ALL };
     let results = mutate(session, table, row, Mutation::Increment(increment))?;
     let text = match results.first() {
         Some(cell) => format!("COUNTER VALUE = {}", counter(&cell.value)?),

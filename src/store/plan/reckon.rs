@@ -37,8 +37,8 @@ enum Delta<'d> {
 
 /// The new cells of an Increment.
 pub fn increment<'a>(planner: &Planner<'a>, increment: Increment, plan: &mut Plan<'a>) -> Result<()> {
-    let Increment { columns, time, ttl_ms, time_range } = increment;
-    let change = Change { time, ttl_ms, file: FileChange::default(), range: time_range, returns: true };
+    let Increment { columns, time, ttl_ms, file, time_range } = increment;
+    let change = Change { time, ttl_ms, file, range: time_range, returns: true };
     for ColumnDelta { family, qualifier, delta } in columns {
         reckon(planner, (family, qualifier), change, &Delta::Sum(delta), plan)?;
     }
@@ -62,9 +62,12 @@ fn reckon<'a>(
     delta: &Delta<'_>,
     plan: &mut Plan<'a>,
 ) -> Result<()> {
-    let Change { time, ttl_ms, file, range, returns } = change;
+    let Change { time, ttl_ms, mut file, range, returns } = change;
     let family = family(planner.table, &name)?;
     let old = planner.newest(family, &qualifier, range)?;
+    if old.is_some() && matches!(delta, Delta::Sum(_)) {
+        file = FileChange::default();
+    }
     let value = new_value(planner, (family, &qualifier), old.as_ref(), delta)?;
     let whole = match &value {
         Value::Bytes(bytes) if returns => Some(bytes.clone()),

@@ -116,7 +116,13 @@ fn counters_and_conditions_are_hbases() {
     create(&store, &[]);
     let increment = |delta| {
         let columns = vec![ColumnDelta { family: "f".to_owned(), qualifier: b"n".to_vec(), delta }];
-        Mutation::Increment(Increment { columns, time: Time::Now, ttl_ms: None, time_range: TimeRange::ALL })
+        Mutation::Increment(Increment {
+            columns,
+            time: Time::Now,
+            ttl_ms: None,
+            file: FileChange::default(),
+            time_range: TimeRange::ALL,
+        })
     };
     mutate(&store, "r", increment(5), Durability::SyncWal).unwrap();
     let result = mutate(&store, "r", increment(-7), Durability::SyncWal).unwrap();
@@ -204,7 +210,8 @@ fn writers_share_syncs_and_every_one_of_them_is_read() {
                     mutate(store, &format!("r{writer}"), put, Durability::FsyncWal).unwrap();
                     let columns = vec![ColumnDelta { family: "f".into(), qualifier: b"n".to_vec(), delta: 1 }];
                     let time_range = TimeRange::ALL;
-                    let one = Increment { columns, time: Time::Now, ttl_ms: None, time_range };
+                    let one =
+                        Increment { columns, time: Time::Now, ttl_ms: None, file: FileChange::default(), time_range };
                     mutate(store, "counter", Mutation::Increment(one), Durability::SyncWal).unwrap();
                 }
             });

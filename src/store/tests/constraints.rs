@@ -71,6 +71,7 @@ fn every_way_in_is_judged_and_refused_whole() {
         columns: vec![ColumnDelta { family: "f".into(), qualifier: b"age".to_vec(), delta: 1 }],
         time: Time::AfterNewest,
         ttl_ms: None,
+        file: FileChange::default(),
         time_range: TimeRange::ALL,
     };
     refused(store.mutate(of_row(&table(), "new", vec![Mutation::Increment(counter)]), None), "8 bytes");

@@ -329,5 +329,19 @@ fn mount_the_kernel_enforces_modes_and_owners() {
     assert_eq!(as_nobody("cat ../.json || echo refused"), "refused", "the row shows what a cell of it does not");
     assert_eq!(as_nobody("chmod 600 theirs && echo x >> theirs && cat theirs"), "tx");
     assert_eq!(as_nobody("umask 077; echo own > own; cat own; stat -c '%a %u %g' own"), "own 600 65534 65534");
+    // A counter too, which its maker goes on with, and others do not.
+    let count = "umask 077; for n in 1 2; do echo +$n > n@counter; done; cat n@counter; stat -c '%a %u %g' n n@counter";
+    assert_eq!(as_nobody(count), "3 600 65534 65534 600 65534 65534");
+    // The row as a text: whose directory and cells it is.
+    set_mode(&fixture.path("t"), 0o777);
+    let patch =
+        "cd ../..; mkdir -p mine/f && echo '{\"f:j\":\"1\"}' > mine/.json && stat -c '%a %u %g' mine/.json mine/f/j";
+    assert_eq!(as_nobody(patch), "644 65534 65534 644 65534 65534");
+    let again = "cd ../../mine; echo x > f/own; echo '{\"f:j\":\"2\"}' > .json || echo refused; cat f/j";
+    assert_eq!(as_nobody(again), "2");
+    fs::write(fixture.path("t/mine/f/other"), "o").unwrap();
+    assert_eq!(as_nobody(again), "refused 2");
+    fs::write(family.join("n@counter"), "+4").unwrap();
+    assert_eq!(as_nobody("cat n@counter; stat -c '%a %u %g' n"), "7 600 65534 65534");
     assert_eq!(owner(&family.join("own")), (65_534, 65_534));
 }

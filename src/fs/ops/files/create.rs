@@ -28,7 +28,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     let key = resolve::target(&*known::tree_of(fs, &dir)?, &dir, name)?;
     writable::check_writable(fs, &key)?;
     if !key.place.is_value() {
-        return create_text(fs, &key, flags);
+        return create_text(fs, &key, creator, flags);
     }
     let family_ttl = writable::check_family(fs, &key)?;
     if let Some(entry) = entry::known(fs, &key)? {
@@ -77,7 +77,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
 }
 
-fn create_text(fs: &Fs, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
+fn create_text(fs: &Fs, key: &NodeKey, creator: Creator, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
     match &key.place {
         place if text::is_writable(place) => {}
         Place::Schema(place) => return Err(not_permitted(made_with_mkdir(place))),
@@ -102,7 +102,8 @@ fn create_text(fs: &Fs, key: &NodeKey, flags: OpenFlags) -> Result<(EntryReply, 
     let entry = entry::entry(fs, key, Some(Facts::text(Vec::new(), fs.now())));
     let node = fs.node(entry.attr.ino)?;
     node.state().created_text = true;
-    Ok((entry, text::add_text(fs, node, Vec::new(), flags, true)?))
+    let file = access::by_creator(fs, key, creator);
+    Ok((entry, text::add_text(fs, node, Vec::new(), flags, Some(file))?))
 }
 
 /// Whoever mistypes an attribute's name makes a scratch file: it is said. Programs' own begin with a dot or have one.
