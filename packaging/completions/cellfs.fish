@@ -291,11 +291,11 @@ csv\t''
 tsv\t''
 parquet\t''"
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l schema -d 'Of parquet: a file of lines `FAMILY:QUALIFIER TYPE`, TYPE is utf8, binary, json, i64 or u64 (counters); of the columns that it names these alone, with `HBASE_TS_KEY i64` the newest timestamp of each row. Without it checks, then the first rows, say which columns are text' -r -F
-complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s o -l output -d 'Write to FILE, which is replaced once all of it is written; standard output if it is left out' -r -F
+complete -c cellfs -n "__fish_cellfs_using_subcommand export" -s o -l output -d 'Write to FILE, which is replaced once all of it is written, and is this user\'s alone where it is new; standard output if it is left out' -r -F
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l by-key -d 'In the order of the fields of the table\'s recipe of keys, whatever salt stands before them, and keys shown as fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE..., and from the first fields on that --start gives, up to those of --stop' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l reversed -d 'From the last row to the first'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l raw -d 'Show tombstones and what they hide'
-complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
+complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l key -d 'Rows stand in the file as the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l history -d 'Every version that is stored, also deleted ones that are kept, and tombstones, as jsonl'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand export" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
@@ -311,7 +311,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l columns -d 'Wha
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l timestamp -d 'Of what says no timestamp; now, but later than all that is in the table, if it is left out' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l on-error -d 'What becomes of a line that cannot be taken: stop, skip, or a file that it is appended to' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l keep-empty -d 'An empty field of csv and tsv is an empty value; otherwise the row has no such cell'
-complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l key -d 'ROW is given by the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
+complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l key -d 'Rows stand in the file as the fields of the table\'s recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)'
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l resume -d 'Go on where an import of FILE into this table has stopped, or was killed'
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand import" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'

@@ -21,7 +21,7 @@ pub use change::{AppendArgs, ConditionArgs, IncrArgs};
 pub use constraint::{CreateCheckArgs, DropCheckArgs};
 pub use copy::CopyArgs;
 pub use index::{ByArgs, CreateIndexArgs, DropIndexArgs};
-pub use key::{ByKeyArgs, KeyAction, KeyArgs, KeyCommandArgs};
+pub use key::{ByKeyArgs, FieldsArgs, KeyAction, KeyArgs, KeyCommandArgs};
 pub use operator::{
     BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs,
     StatsArgs, TopArgs, UndeleteArgs, WatchArgs, WhyArgs,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{KeyArgs, ScanArgs};
+use super::{FieldsArgs, ScanArgs};
 use crate::bulk::Format;
 
 /// A format of a file. Its values are told in the help of the commands.
@@ -44,11 +44,12 @@ pub struct ExportArgs {
     /// first rows, say which columns are text
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
-    /// Write to FILE, which is replaced once all of it is written; standard output if it is left out
+    /// Write to FILE, which is replaced once all of it is written, and is this user's alone where it is new; standard
+    /// output if it is left out
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub key: KeyArgs,
+    pub key: FieldsArgs,
     /// Every version that is stored, also deleted ones that are kept, and tombstones, as jsonl
     #[arg(long, conflicts_with_all = ["raw", "reversed", "limit", "versions", "timestamp", "timerange", "filter", "key"])]
     pub history: bool,
@@ -80,7 +81,7 @@ pub struct ImportArgs {
     #[arg(long)]
     pub timestamp: Option<i64>,
     #[command(flatten)]
-    pub key: KeyArgs,
+    pub key: FieldsArgs,
     /// What becomes of a line that cannot be taken: stop, skip, or a file that it is appended to
     #[arg(long, value_name = "stop|skip|FILE", default_value = "stop")]
     pub on_error: OsString,

@@ -57,6 +57,13 @@ pub struct KeyArgs {
 }
 
 #[derive(Args)]
+pub struct FieldsArgs {
+    /// Rows stand in the file as the fields of the table's recipe of keys: NAME=VALUE,NAME=VALUE...; see cellfs-key(1)
+    #[arg(long)]
+    pub key: bool,
+}
+
+#[derive(Args)]
 pub struct ByKeyArgs {
     /// In the order of the fields of the table's recipe of keys, whatever salt stands before them, and keys shown as
     /// fields; only rows that have these first FIELDS: NAME=VALUE,NAME=VALUE..., and from the first fields on that --start

@@ -82,7 +82,7 @@ pub struct MvArgs {
 
 #[derive(Args)]
 pub struct PurgeArgs {
-    /// A path in a mount, at whatever level; or the directory of a store
+    /// A path in a mount, at whatever level; or the directory of a store, with a TABLE behind it
     pub path: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: Option<String>,
@@ -132,7 +132,8 @@ pub struct UndeleteArgs {
 /// the setting changes_retain says. A commit of several cells, as of an import, has one number: with --json each has its
 /// place among them (part, of parts), and who was stopped in the middle goes on with --since NUMBER:PART, for the same
 /// table, rows and columns. Drops, truncations and restores of tables are no changes of cells, and are not told; cells
-/// of what was dropped are not told any more.
+/// of what was dropped are not told any more. A store that is not mounted does not change: what is there is told, and
+/// that is all.
 pub struct WatchArgs {
     /// Directory of the store, or a mount point of it: of all its tables; or the path of a table, a row, a family of a row
     /// or a cell in a mount
