@@ -14,15 +14,13 @@ use super::args::UndeleteArgs;
 use super::bring_back::BringBack;
 use super::output::Output;
 use super::path::{named, resolve};
-use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
+use crate::backend::{Backend, DeletedQuery, RowListing, Versions};
 use crate::daemon::{Absent, open_backend};
-use crate::model::{CatalogueChange, Dropped, DroppedThing, Origin, Scan, TableName, TimeRange, Timestamp};
+use crate::model::{CatalogueChange, Dropped, DroppedThing, Origin, Scan, TableName, Time, TimeRange, Timestamp};
+use crate::tree::history::deleted;
 use crate::tree::names::times;
 use crate::tree::place::{FamilyPlace, Place, RowPlace, SchemaPlace};
 use crate::{Error, ErrorKind, Result};
-
-/// Rows and versions that are looked at at once.
-const PAGE: usize = 1000;
 
 pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     let (backend, place) = match &args.what {
@@ -162,20 +160,7 @@ impl Undelete {
 
     /// What was deleted in the rows of a table.
     fn rows(&mut self, table: &TableName) -> Result<()> {
-        let mut after = None;
-        loop {
-            let (time_range, which) = (TimeRange::ALL, Versions::LiveAndKept);
-            let listing =
-                RowListing { table: table.clone(), after, before: Vec::new(), time_range, which, limit: PAGE };
-            let rows = self.backend.list_rows(&listing)?;
-            for row in rows.iter() {
-                self.cells(&RowPlace { table: table.clone(), row: row.to_vec() })?;
-            }
-            if rows.len() < PAGE {
-                return Ok(());
-            }
-            after = rows.last().map(<[u8]>::to_vec);
-        }
+        self.cells(DeletedQuery { table: table.clone(), row: None, family: None, at: self.at, after: None })
     }
 
     fn has_rows(&self, table: &TableName) -> Result<bool> {
@@ -194,14 +179,8 @@ impl Undelete {
             return Ok(());
         }
         self.families(&row.table)?;
-        self.cells(row)
-    }
-
-    fn cells(&mut self, row: &RowPlace) -> Result<()> {
-        for family in self.backend.list_families(&row.table, &row.row, TimeRange::ALL, Versions::LiveAndKept)? {
-            self.family(&FamilyPlace { table: row.table.clone(), row: row.row.clone(), family })?;
-        }
-        Ok(())
+        let (table, row) = (row.table.clone(), Some(row.row.clone()));
+        self.cells(DeletedQuery { table, row, family: None, at: self.at, after: None })
     }
 
     fn family(&mut self, family: &FamilyPlace) -> Result<()> {
@@ -209,13 +188,19 @@ impl Undelete {
         if !self.is_there(&family.table, &family.family)? {
             return Ok(());
         }
-        let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
+        let (table, row, name) = (family.table.clone(), Some(family.row.clone()), Some(family.family.clone()));
+        self.cells(DeletedQuery { table, row, family: name, at: self.at, after: None })
+    }
+
+    /// What was deleted where a query says, a page after the other.
+    fn cells(&mut self, mut query: DeletedQuery) -> Result<()> {
         loop {
-            let (table, row) = (&family.table, &family.row);
-            let page = self.backend.list_history(table, row, &family.family, Some(&from), 1)?;
-            let Some((qualifier, _)) = page.into_iter().next() else { return Ok(()) };
-            self.column(family, &qualifier)?;
-            from.qualifier = [qualifier.as_slice(), &[0]].concat();
+            let page = deleted::page(self.backend.as_ref(), &query)?;
+            page.cells.iter().try_for_each(|(column, cell)| self.bring(column, cell, Time::AfterNewest))?;
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(());
+            }
         }
     }
 

@@ -2,40 +2,25 @@
 
 use serde_json::json;
 
-use super::{PAGE, Undelete};
+use super::Undelete;
 use crate::backend::Versions;
 use crate::cli::output::json_bytes;
-use crate::model::{
-    CellInfo, ColumnKey, FileChange, PutCell, Qualifier, Time, TimeRange, Timestamp, Value, to_string_binary,
-};
-use crate::tree::place::{FamilyPlace, family_of};
+use crate::model::{CellInfo, ColumnKey, FileChange, PutCell, Time, TimeRange, Timestamp, Value, to_string_binary};
+use crate::tree::history::deleted;
 use crate::{Error, ErrorKind, Result};
 
 impl Undelete {
-    pub(super) fn column(&mut self, family: &FamilyPlace, qualifier: &Qualifier) -> Result<()> {
-        let column = family.column(qualifier.clone());
-        let newest = self.backend.newest(&column, TimeRange::ALL)?;
-        let wanted = match self.at {
-            Some(at) => self.backend.newest(&column, TimeRange::as_of(at))?,
-            None => self.newest_deleted(&column, newest.as_ref())?,
-        };
-        let same =
-            |cell: &CellInfo| newest.as_ref().is_some_and(|is| (is.timestamp, is.seq) == (cell.timestamp, cell.seq));
-        match wanted.filter(|cell| !same(cell)) {
-            Some(cell) => self.bring(&column, &cell, Time::AfterNewest),
-            None => Ok(()),
-        }
-    }
-
-    /// As [`Undelete::column`]. Of a version that was deleted by itself nobody knows when, so it is taken for one that was
-    /// there at any time; only of a cell that is named, as many would come back that nobody means.
+    /// Of a version that was deleted by itself nobody knows when, so it is taken for one that was there at any time; only of
+    /// a cell that is named, as many would come back that nobody means.
     pub(super) fn named_column(&mut self, column: &ColumnKey) -> Result<()> {
-        let found = self.found;
-        self.column(&family_of(column), &column.qualifier)?;
-        let Some(at) = self.at.filter(|_| self.found == found) else { return Ok(()) };
+        if let Some(cell) = deleted::of_column(self.backend.as_ref(), column, self.at)? {
+            return self.bring(column, &cell, Time::AfterNewest);
+        }
+        let Some(at) = self.at else { return Ok(()) };
         let shown = self.backend.newest(column, TimeRange::as_of(at))?;
         let versions = self.backend.list_versions(column, Versions::LiveAndKept, Some(at.next()), 1)?;
-        match versions.into_iter().next().filter(|cell| self.is_gone_alone(cell, shown.as_ref())) {
+        let now = self.backend.now();
+        match versions.into_iter().next().filter(|cell| deleted::is_gone_alone(cell, shown.as_ref(), now)) {
             Some(cell) => self.bring(column, &cell, Time::AfterNewest),
             None => Ok(()),
         }
@@ -58,19 +43,8 @@ impl Undelete {
         self.bring(column, &cell, Time::At(time))
     }
 
-    /// What a column had that has no newest version, or behind whose newest one a later was deleted by itself.
-    fn newest_deleted(&self, column: &ColumnKey, newest: Option<&CellInfo>) -> Result<Option<CellInfo>> {
-        let first = self.backend.list_versions(column, Versions::LiveAndKept, None, 1)?.into_iter().next();
-        if newest.is_some() || first.is_none() {
-            return Ok(first.filter(|cell| self.is_gone_alone(cell, newest)));
-        }
-        // What a delete of the column ended last, not what was deleted by itself before that.
-        let versions = self.backend.list_versions(column, Versions::LiveAndKept, None, PAGE)?;
-        Ok(versions.into_iter().max_by_key(|cell| (cell.deleted_at, cell.timestamp)))
-    }
-
     /// As the newest version, or at a time of its own, with the mtime and the mode that it had.
-    fn bring(&mut self, column: &ColumnKey, cell: &CellInfo, time: Time) -> Result<()> {
+    pub(super) fn bring(&mut self, column: &ColumnKey, cell: &CellInfo, time: Time) -> Result<()> {
         self.found += 1;
         if self.list {
             return self.tell(column, cell);
@@ -108,17 +82,5 @@ impl Undelete {
         let size = cell.len();
         let (table, family, time) = (&column.table, &column.family, cell.timestamp.iso());
         self.output.line(&format!("{table} {row} {family}:{qualifier}: {size} bytes of {time}{deleted}"))
-    }
-
-    /// Whether a version was deleted by a tombstone of its own, and not before the one was written that shows now.
-    ///
-    /// What was written later and shows has a later time, except where it was put at a time of its own, as a version is
-    /// that comes back: such a one says nothing about when the other was deleted. Nor is it known of a version of a time
-    /// that is yet to come, behind which everything is written.
-    fn is_gone_alone(&self, cell: &CellInfo, shown: Option<&CellInfo>) -> bool {
-        let Some(shown) = shown else { return cell.deleted_at == Some(cell.timestamp) };
-        let was_later = (cell.timestamp, cell.seq) > (shown.timestamp, shown.seq);
-        let was_beside = cell.seq > shown.seq || cell.timestamp < self.backend.now();
-        cell.deleted_at == Some(cell.timestamp) && was_later && was_beside
     }
 }

@@ -11,9 +11,9 @@ use super::pieces::{RemoteRows, more_pieces};
 use super::process::Process;
 use super::protocol::{Hello, PART, Request, Response, send};
 use crate::backend::{
-    Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns,
-    FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, Rows, SnapshotInfo, Status,
-    Subscriber, VersionRun, Versions,
+    Backend, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, DeletedPage, DeletedQuery,
+    Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, Rows,
+    SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::daemon::mounts::locate::MountEntry;
 use crate::daemon::numbers::DaemonNumbers;
@@ -232,6 +232,10 @@ impl Backend for Client {
         let (row, family) = (row.to_vec(), family.to_owned());
         let request = Request::ListHistory(table.clone(), row, family, from.cloned(), limit as u64);
         expect!(self, request, Response::Columns(columns) => columns)
+    }
+
+    fn list_deleted(&self, query: &DeletedQuery) -> Result<Option<DeletedPage>> {
+        expect!(self, Request::ListDeleted(query.clone()), Response::Deleted(page) => Some(page))
     }
 
     fn list_columns(

@@ -11,8 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns, FamilyNumbers,
-    HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, SnapshotInfo, Status, VersionRun, Versions,
+    ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, DeletedPage, DeletedQuery, Directory,
+    FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, SnapshotInfo, Status,
+    VersionRun, Versions,
 };
 use crate::daemon::numbers::DaemonNumbers;
 use crate::error::printable;
@@ -81,6 +82,7 @@ pub enum Request {
     Numbers,
     Check,
     CountRows(Scan),
+    ListDeleted(DeletedQuery),
 }
 
 impl Request {
@@ -101,6 +103,7 @@ impl Request {
             Self::ListFamilies(..) => "list_families",
             Self::ListAround(..) | Self::ListVersions(..) => "list_versions",
             Self::ListHistory(..) => "list_history",
+            Self::ListDeleted(_) => "list_deleted",
             Self::ListColumns(..) => "list_columns",
             Self::RenameCell(_) | Self::RenameDirectory(..) | Self::Leave(_) => "rename",
             Self::SetAttributes(..) => "set_attributes",
@@ -197,6 +200,7 @@ pub enum Response {
     Failed(Error),
     Checked(CheckEvent),
     Count(Option<u64>),
+    Deleted(DeletedPage),
 }
 
 /// Writes one message.

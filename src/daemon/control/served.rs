@@ -16,8 +16,8 @@ use super::server::Control;
 use crate::Result;
 use crate::backend::{
     Backend, BulkLoad, ChangesPage, ChangesQuery, ClusterNumbers, ColumnNumbers, ColumnsPage, CompactionKind,
-    Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, Region, RegionChange, RenameCell, Restoration,
-    RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    DeletedPage, DeletedQuery, Directory, FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, Region, RegionChange,
+    RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status, Subscriber, VersionRun, Versions,
 };
 use crate::daemon::numbers::Commands;
 use crate::env::sync::Mutex;
@@ -161,6 +161,7 @@ pass_on! {
     list_history(
         table: &TableName, row: &[u8], family: &str, from: Option<&HistoryFrom>, limit: usize
     ) -> Result<Vec<(Qualifier, CellInfo)>>;
+    list_deleted(query: &DeletedQuery) -> Result<Option<DeletedPage>>;
     list_around(column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
     rename_cell(rename: &RenameCell) -> Result<CellInfo>;
     moves_directories() -> bool;

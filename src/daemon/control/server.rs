@@ -22,6 +22,7 @@ use crate::daemon::mounts::watched::WatchedMount;
 use crate::daemon::numbers::{Commands, DaemonNumbers, resident_bytes};
 use crate::fs::{Closing, Fs, Invalidations};
 use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
+use crate::tree::history::deleted;
 use crate::{Error, ErrorKind, Result};
 
 /// How long an answer waits for the kernel to take invalidations.
@@ -184,6 +185,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
     if let Some(mount) = control.mount.as_ref().filter(|_| changes_cells(&request)) {
         mount.check_writable()?;
     }
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let response = match request {
         Request::Hello => Response::Hello(hello(control)),
         Request::Catalogue => Response::Catalogue(backend.catalogue()?.as_ref().clone()),
@@ -199,20 +201,17 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             Response::Names(backend.list_families(&table, &row, range, which)?)
         }
         Request::ListAround(column, timestamp, count) => {
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            Response::Run(backend.list_around(&column, timestamp, count)?)
+            Response::Run(backend.list_around(&column, timestamp, size(count))?)
         }
         Request::ListHistory(table, row, family, from, limit) => {
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), limit)?)
+            Response::Columns(backend.list_history(&table, &row, &family, from.as_ref(), size(limit))?)
         }
+        Request::ListDeleted(query) => Response::Deleted(deleted::page(backend, &query)?),
         Request::ListColumns(table, row, family, after, range, limit) => {
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            Response::Columns(backend.list_columns(&table, &row, &family, after.as_deref(), range, limit)?)
+            Response::Columns(backend.list_columns(&table, &row, &family, after.as_deref(), range, size(limit))?)
         }
         Request::ListVersions(column, which, before, limit) => {
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            Response::Cells(backend.list_versions(&column, which, before, limit)?)
+            Response::Cells(backend.list_versions(&column, which, before, size(limit))?)
         }
         Request::Numbers => Response::Numbers(Box::new(DaemonNumbers {
             started_at: control.started_at.0,

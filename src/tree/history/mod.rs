@@ -1,5 +1,6 @@
 //! `.history`: every version by its own name.
 
+pub mod deleted;
 pub mod inline;
 pub mod judge;
 pub mod judged;

@@ -50,4 +50,5 @@ mod system;
 mod together;
 mod uncommitted;
 mod undelete;
+mod undelete_pages;
 mod web_names;
