@@ -4,8 +4,8 @@
 # A snapshot is made, `rsync -aX` copies its .history (schema, every version, what was deleted and when) to
 # DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never
 # copied again; what was purged or has expired goes from the copy too. restore.sh makes a store of it. DESTINATION is made,
-# or is empty, or has the file .cellfs-backup that the first run leaves there, which also names the tables that were
-# disabled: nothing else is ever deleted.
+# or is empty, or has the file .cellfs-backup that the first run leaves there, which also has the settings of the store
+# that are set and names the tables that were disabled: nothing else is ever deleted.
 #
 # A snapshot that a run has left which was killed (backup-TIME-PID) is deleted by the next one; one that is kept is named
 # kept-TIME-PID. One run at a time brings a destination up to date.
@@ -151,6 +151,12 @@ for info in "$tree"/*/*/.info/; do
     namespace=${table%/*}
     echo "disabled ${namespace##*/}:${table##*/}" >>"$words"
   fi
+done
+# Nor what the store's settings are.
+settings=$(cellfs config --json "$store") || fail "the settings of $store cannot be read"
+for name in $(sed -n 's/^{"name":"\([^"]*\)","origin":"\(set\|unknown\)".*/\1/p' <<<"$settings"); do
+  value=$(cellfs config "$store" "$name") || fail "the settings of $store cannot be read"
+  echo "setting $name $value" >>"$words"
 done
 rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
 # shellcheck disable=SC2086 # several options are several words

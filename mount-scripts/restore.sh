@@ -3,7 +3,7 @@
 #
 # BACKUP is a directory or HOST:DIRECTORY. STORE is made; into a store that has cells the backup's are brought besides.
 # Run again after an interruption: what is there already is not copied again. A table that was disabled is so again at
-# the end.
+# the end, and the settings of the store that were set are set.
 #
 # CELLFS names the program, RSYNC_OPTIONS further options of rsync. Exit status: 0, or 1 with a sentence.
 set -euo pipefail
@@ -58,6 +58,7 @@ trap 'exit 1' INT TERM HUP
 rsync "$backup/$marker" "$words" 2>/dev/null ||
   fail "$backup is no backup: it has no file $marker, which backup.sh leaves there"
 mapfile -t disabled < <(sed -n 's/^disabled //p' "$words")
+mapfile -t settings < <(sed -n 's/^setting //p' "$words")
 
 mnt=
 if [ -e "$store" ]; then
@@ -84,10 +85,20 @@ fi
 for table in "${disabled[@]}"; do
   "$cellfs" shell "$mnt" -e "enable '$table'" >/dev/null 2>&1 || true
 done
+# Long values come back where the limit is higher; a lower one, which older values may exceed, is set when all are there.
+for setting in "${settings[@]}"; do
+  [[ $setting == "value_limit "* ]] || continue
+  limit=$("$cellfs" config "$mnt" value_limit) || fail "the settings of $store cannot be read"
+  [ "${setting#* }" -le "$limit" ] || "$cellfs" config "$mnt" value_limit "${setting#* }" ||
+    fail "setting value_limit cannot be set, as it was"
+done
 # shellcheck disable=SC2086 # several options are several words
 run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
   fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
 for table in "${disabled[@]}"; do
   "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
+done
+for setting in "${settings[@]}"; do
+  "$cellfs" config "$mnt" "${setting%% *}" "${setting#* }" || fail "setting ${setting%% *} cannot be set, as it was"
 done
 run sync -f "$mnt" || fail "what was restored may not be on the disk"

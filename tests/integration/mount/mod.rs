@@ -40,6 +40,7 @@ mod real_tree;
 mod refusals;
 mod renames;
 mod requests;
+mod restores;
 mod sentences;
 mod service;
 mod shortened;

@@ -122,14 +122,14 @@ fn mount_tables_are_cloned_and_restored() {
     assert!(listed.contains("\"snapshot\":\"s\"") && listed.lines().count() == 1, "{listed}");
 }
 
-fn script(name: &str) -> Command {
+pub fn script(name: &str) -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts").join(name));
     let programs = Path::new(CELLFS).parent().unwrap().display().to_string();
     command.env_remove("CELLFS").env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap()));
     command
 }
 
-fn succeeded(output: Output) -> String {
+pub fn succeeded(output: Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
