@@ -28,6 +28,7 @@ mod killed;
 mod large_values;
 mod listings;
 mod many;
+mod mtimes;
 mod plain;
 mod random_constraints;
 mod repair;

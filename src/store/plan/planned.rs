@@ -37,6 +37,15 @@ pub struct Plan<'a> {
 pub fn timed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> FileAttributes {
     match file.mtime() {
         None if timestamp > now => file.with(&FileChange::of_time(Some(now.into()))),
+        _ => needed(file, timestamp, now),
+    }
+}
+
+/// What is stored of a file's attributes: not an mtime that the version shows by itself, which is no more than its
+/// timestamp. Where that is ahead of the clock it stays: put again without it, the version would get the clock's.
+pub fn needed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> FileAttributes {
+    match file.mtime() {
+        Some(mtime) if timestamp <= now && mtime == timestamp.into() => file.of_next_version(),
         _ => file,
     }
 }

@@ -68,6 +68,7 @@ impl<'a> Place<'a> {
         let qualifier = self.key.qualifier.clone();
         let timestamp = self.planner.put_time(self.family, &qualifier, time)?;
         let file = source.tags.file.with(&FileChange::of_time(Some(source.mtime())));
+        let file = planned::needed(file, timestamp, self.planner.now);
         let written_at = self.planner.written_at(time, timestamp);
         let tags = Tags { file, ttl_ms: source.tags.ttl_ms, written_at, ..Tags::default() };
         let value = Value::Shared(source.clone());
@@ -234,7 +235,8 @@ pub fn set_attributes(
     let stored = place.version(cell.timestamp)?.ok_or_else(|| not_found(column))?;
     let mut file = change.file;
     file.mtime = file.mtime.filter(|time| *time != stored.mtime());
-    let (file, ttl_ms) = (stored.tags.file.with(&file), change.ttl_ms.unwrap_or(stored.tags.ttl_ms));
+    let file = planned::needed(stored.tags.file.with(&file), stored.timestamp, place.planner.now);
+    let ttl_ms = change.ttl_ms.unwrap_or(stored.tags.ttl_ms);
     if file == stored.tags.file && ttl_ms == stored.tags.ttl_ms {
         return Ok(stored);
     }

@@ -1,6 +1,7 @@
-//! What a store has beside its cells comes back from a backup.
+//! What a store has beside its cells comes back from a backup, and cells as they were.
 
 use std::fs;
+use std::process::Command;
 
 use super::fixture::Fixture;
 use super::snapshots::{script, succeeded};
@@ -65,4 +66,30 @@ fn mount_settings_of_a_store_come_back_from_a_backup() {
     let old = Fixture::empty();
     succeeded(script("restore.sh").arg(&backup).arg(old.store()).output().unwrap());
     assert_eq!(settings(&old), [""; 0]);
+}
+
+#[test]
+fn mount_a_backup_comes_back_with_the_mtimes_that_were_set_and_no_others() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (name, value) in [("a", "one"), ("a", "two"), ("touched", "v"), ("gone", "v"), ("mode", "v"), ("moved", "v")] {
+        fs::write(family.join(name), value).unwrap();
+    }
+    let touch = |time: &str, name: &str| {
+        assert!(Command::new("touch").args(["-d", time]).arg(family.join(name)).status().unwrap().success());
+    };
+    touch("2020-01-01 00:00:00.123456789", "touched");
+    assert!(Command::new("chmod").arg("600").arg(family.join("mode")).status().unwrap().success());
+    fs::remove_file(family.join("gone")).unwrap();
+    fs::rename(family.join("moved"), family.join("to")).unwrap();
+    run(&fixture, &["put", &store(&fixture), "t", "r", "f:early", "v", "1000"]);
+    run(&fixture, &["put", &store(&fixture), "t", "r", "f:ahead", "v", "9000000000000"]);
+    let (backup, target) = (fixture.directory.path().join("backup"), Fixture::empty());
+    succeeded(script("backup.sh").arg(fixture.store()).arg(&backup).output().unwrap());
+    succeeded(script("restore.sh").arg(&backup).arg(target.store()).output().unwrap());
+    let export = |of: &Fixture| run(of, &["export", "--history", &store(of), "t"]);
+    let (wanted, found) = (export(&fixture), export(&target));
+    assert_eq!(found, wanted);
+    let is_dated = |name: &str| wanted.lines().any(|line| line.contains(name) && line.contains("\"mtime\""));
+    assert_eq!(["touched", "ahead", "early", "mode\":\"v"].map(is_dated), [true, true, false, false], "{wanted}");
 }
