@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use crate::daemon::find::serving as sockets;
 use crate::daemon::mounts::locate;
 use crate::daemon::mounts::locate::MountEntry;
 use crate::{Error, ErrorKind, Result};
@@ -22,7 +23,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Latencies, ns, to one part in a hundred.
 const LONGEST: u64 = 100_000_000_000;
 
-/// The mount that a path, or a mounted store, is of, and what is left of the path below it.
+/// The mount that a path, or a mounted store, is of, and what is left of the path below it. Kind `TimedOut` where its daemon
+/// does not answer.
 pub fn mount_of(path: &Path) -> Result<(MountEntry, PathBuf)> {
     let path = locate::absolute(path)?;
     let mounts = locate::mounts()?;
@@ -31,6 +33,12 @@ pub fn mount_of(path: &Path) -> Result<(MountEntry, PathBuf)> {
         let text = format!("{} is in no mount of cellfs, and is no mounted store", path.display());
         Error::new(ErrorKind::NotFound, text)
     })?;
+    // The kernel waits for a daemon that is stopped for ever; who asks its socket is told.
+    match sockets::daemon_of(&mount) {
+        Err(e) if e.kind == ErrorKind::TimedOut => return Err(e),
+        // It may be another user's, or have ended: then the mount itself tells.
+        _ => {}
+    }
     let below = path.strip_prefix(&mount.mount_point).unwrap_or(Path::new("")).to_owned();
     Ok((mount, below))
 }

@@ -68,11 +68,14 @@ fn mount_a_stopped_daemon_is_named_by_whoever_asks_and_can_be_unmounted() {
     let (store, mnt) = (fixture.store(), fixture.mnt());
     let (store, mnt, other) = (store.to_str().unwrap(), mnt.to_str().unwrap(), other.path().to_str().unwrap());
     let stopped = Stopped::new(&fixture);
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 9] = [
         &["status", store],
         &["status", mnt],
         &["put", store, "t", "r", "f:q", "w"],
         &["scan", mnt, "t"],
+        &["why", mnt],
+        &["profile", store, "--seconds", "0.1"],
+        &["--json", "top", mnt],
         &["mount", store, mnt],
         &["mount", "-o", "remount,ro", store, mnt],
     ];
