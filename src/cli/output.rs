@@ -1,7 +1,10 @@
 //! Printing: cells for people and for programs.
 
 use std::io::{BufWriter, StdoutLock, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::Value as Json;
 
 use super::Answer;
@@ -35,6 +38,23 @@ impl Output {
     pub fn finish(mut self) -> Result<()> {
         self.out.flush().map_err(|e| failed(&e))
     }
+}
+
+/// Waits so long; fails at once when the reader of standard output has gone.
+pub fn wait_for_reader(time: Duration) -> Result<()> {
+    let stdout = std::io::stdout();
+    let mut asked = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
+    // A signal only ends the wait sooner.
+    if !poll(&mut asked, timeout).is_ok_and(|ready| ready > 0) {
+        return Ok(());
+    }
+    if asked[0].revents().is_some_and(|events| events.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)) {
+        return Err(failed(&std::io::ErrorKind::BrokenPipe.into()));
+    }
+    // There is no standard output: what is printed next fails, or goes nowhere.
+    std::thread::sleep(time);
+    Ok(())
 }
 
 pub(super) fn failed(source: &std::io::Error) -> Error {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Answer;
 use super::args::WatchArgs;
 use super::given::{self, Subject, wrong};
-use super::output::Output;
+use super::output::{Output, wait_for_reader};
 use super::path::{is_inside, resolve};
 use crate::backend::{Backend, Change, ChangesPage, ChangesQuery, Committed};
 use crate::bulk::change_lines;
@@ -84,7 +84,7 @@ pub fn watch(args: &WatchArgs, json: bool) -> Result<Answer> {
                 eprintln!("cellfs: {} is not mounted: that is all; mount it to follow what comes", store.display());
                 return Ok(Answer::Yes);
             }
-            std::thread::sleep(INTERVAL);
+            wait_for_reader(INTERVAL)?;
         }
         page = next_page(&mut backend, &store, &query)?;
         if page.gone > query.after {

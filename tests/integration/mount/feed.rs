@@ -91,6 +91,32 @@ fn mount_changes_are_followed_by_tail_and_by_watch() {
 }
 
 #[test]
+fn mount_a_watch_without_a_reader_ends_before_the_next_change() {
+    let fixture = Fixture::new();
+    fs::write(fixture.family("r").join("q"), "1").unwrap();
+    let store = fixture.store();
+    let mut child = Command::new(CELLFS)
+        .args(["watch", store.to_str().unwrap(), "t", "--since", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("f:q"));
+    assert!(child.try_wait().unwrap().is_none(), "it waits for what comes");
+    drop(lines);
+    // A bound on liveness: no change comes any more.
+    let ended = (0..1000).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        child.try_wait().unwrap()
+    });
+    let ended = ended.unwrap_or_else(|| {
+        child.kill().unwrap();
+        panic!("it waits for the next change");
+    });
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
 fn mount_who_was_away_goes_on_by_number_or_is_told() {
     let mut fixture = Fixture::new();
     let family = fixture.family("r");
