@@ -115,6 +115,20 @@ pub struct Error {
 /// Result with the crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What to do about an error number of the operating system that does not say so itself.
+fn way_out(errno: i32) -> &'static str {
+    match errno {
+        libc::EMFILE => {
+            ". This process has as many files open as it may: raise that limit (`ulimit -n`, or LimitNOFILE= of the service), or \
+             delete snapshots that are not needed, whose segments take one each"
+        }
+        libc::ENFILE => {
+            ". The machine, or what serves this file, has as many files open as it may: close some, or raise fs.file-max (sysctl)"
+        }
+        _ => "",
+    }
+}
+
 impl ErrorKind {
     /// Whether it is what a row or a cell has that is refused: others may be taken.
     pub fn is_of_what_is_put(self) -> bool {
@@ -147,7 +161,8 @@ impl Error {
             Some(libc::EMFILE | libc::ENFILE) => ErrorKind::TooMany,
             _ => ErrorKind::Io,
         };
-        Self::new(kind, format!("{what}: {source}"))
+        let way = source.raw_os_error().map_or("", way_out);
+        Self::new(kind, format!("{what}: {source}{way}"))
     }
 
     /// Same kind, with `context: ` before the message.

@@ -59,7 +59,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::daemon::Guard;
-use crate::env::admit_other_owners;
+use crate::env::{admit_other_owners, raise_descriptors};
 use crate::error::{CLOSED, printable};
 use crate::{ErrorKind, Result};
 use args::{Cli, Command};
@@ -101,6 +101,10 @@ pub fn main() -> ExitCode {
     // A limit of the size of files is an error to whoever writes, and not the end of the process.
     let unlimited = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     logging::start();
+    // Order: before a store is opened, each segment of which has one.
+    if let Err(e) = raise_descriptors() {
+        log::debug!("this process keeps its limit of descriptors: {e}");
+    }
     if let Err(e) = unlimited {
         log::debug!("a limit of the size of files ends this process: {e}");
     }

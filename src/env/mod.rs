@@ -5,6 +5,7 @@
 mod careless;
 mod held;
 mod interrupted;
+mod limits;
 mod mapped;
 mod overlay;
 mod partial;
@@ -25,6 +26,7 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
+pub use limits::raise_descriptors;
 pub use partial::Partial;
 pub use process::{is_ending, is_stopped, lives, process_of};
 pub use real::{RealEnv, admit_other_owners};
@@ -36,6 +38,11 @@ const SMALL_FILE_MAX: u64 = 256 << 20;
 /// Whether a read has failed because the disk does not give what is there.
 pub fn is_unreadable(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EIO)
+}
+
+/// Whether nothing was opened because there are too many open files: nothing else was done, either.
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// Bytes of a filesystem.

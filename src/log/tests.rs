@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Result;
-use crate::env::{Env, SimEnv};
+use crate::env::{CrashMode, Env, FailMode, SimEnv};
 use crate::model::{CellKind, FamilyId, SeqNo, Tags, Timestamp, ValueBytes};
 
 const DIR: &str = "/store/log";
@@ -120,6 +120,37 @@ fn room_that_was_taken_ahead_is_given_back() {
     assert_eq!(len(&env), end);
     append(&log, &[cell(b"r", b"w", &Tags::default())]).unwrap();
     assert_eq!(walked(bytes_of(&env, 1), 1).0.len(), 2);
+}
+
+/// The third call removes the file; that it stays is nothing to a later one.
+#[test]
+fn a_file_for_which_there_is_no_descriptor_is_made_later() {
+    let places = [(1, FailMode::Once), (2, FailMode::Once), (1, FailMode::Forever), (2, FailMode::Forever)];
+    for ((call, mode), errno) in places.into_iter().flat_map(|place| [libc::EMFILE, libc::ENFILE].map(|e| (place, e))) {
+        let env = SimEnv::new();
+        let log = begun(&env);
+        let tags = Tags::default();
+        append(&log, &[cell(b"a", b"v", &tags)]).unwrap();
+        env.fail_call(call, mode, errno);
+        let refused = log.make_spare(2).unwrap_err();
+        assert!(refused.message.contains("limit") || refused.message.contains("fs.file-max"), "{refused}");
+        assert_eq!((log.poison(), log.needs_spare()), (None, true), "call {call} fails {mode:?} with {errno}");
+        env.heal();
+        append(&log, &[cell(b"b", b"v", &tags)]).unwrap();
+        log.make_spare(3).unwrap();
+        assert_eq!(log.roll(1, |last| last).unwrap(), Some(SeqNo(2)));
+        let last = append(&log, &[cell(b"c", b"v", &tags)]).unwrap();
+        log.sync_to(last, &|| Ok(())).unwrap();
+        env.crash(CrashMode::LoseUnsynced);
+        let records = [1, 3].map(|number| walked(bytes_of(&env, number), number).0.len());
+        assert_eq!(records, [2, 1], "call {call} fails {mode:?} with {errno}");
+    }
+    // Any other failure of that sync is one.
+    let env = SimEnv::new();
+    let log = begun(&env);
+    env.fail_call(2, FailMode::Once, libc::EIO);
+    log.make_spare(2).unwrap_err();
+    assert!(log.poison().is_some());
 }
 
 #[test]

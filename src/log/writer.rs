@@ -17,7 +17,7 @@ use super::past::{Becomes, retire};
 use super::room::{CUT, Room};
 use super::turns::Turns;
 use super::whole::{Whole, put_record};
-use crate::env::{Env, EnvFile};
+use crate::env::{Env, EnvFile, is_out_of_descriptors};
 use crate::format::StoreId;
 use crate::model::SeqNo;
 use crate::{Error, ErrorKind, Result};
@@ -215,6 +215,11 @@ impl Log {
         let io = |e: std::io::Error| Error::io(format!("make {}", path.display()), &e);
         let file = self.env.create_new(&path).map_err(io)?;
         if let Err(e) = self.env.sync_dir(&self.dir) {
+            if is_out_of_descriptors(&e) {
+                // The directory was not opened: no sync has failed. What has no record is nothing to the next open, if it stays.
+                let _ = self.env.remove(&path);
+                return Err(io(e));
+            }
             // Whether it has a name is known after a restart; a record in it could be lost with its name.
             self.set_poison(format!("sync {}: {e}; restart the store", self.dir.display()));
             return Err(io(e));

@@ -136,9 +136,12 @@ fn accept(listener: &UnixListener, control: &Arc<Control>, crowd: &Arc<Mutex<Cro
             refuse(stream, "the store belongs to another user; ask as its owner or as root");
             continue;
         }
-        let Some(place) = place_for(&stream, crowd) else {
-            refuse(stream, "the daemon has too many connections, all at work; end a command that uses the store");
-            continue;
+        let place = match place_for(&stream, crowd) {
+            Ok(place) => place,
+            Err(e) => {
+                refuse(stream, &e.message);
+                continue;
+            }
         };
         let (control, connected) = (Arc::clone(control), doors.connections.begin());
         let spawned = std::thread::Builder::new().name("client".into()).spawn(move || {
@@ -156,15 +159,16 @@ fn accept(listener: &UnixListener, control: &Arc<Control>, crowd: &Arc<Mutex<Cro
 }
 
 /// A place for a new connection, for which it waits a little: those that have just been let in may have nothing to ask.
-fn place_for(stream: &UnixStream, crowd: &Arc<Mutex<Crowd>>) -> Option<Place> {
+fn place_for(stream: &UnixStream, crowd: &Arc<Mutex<Crowd>>) -> Result<Place> {
     for _ in 0..ROOM_LOOKS {
-        match Crowd::enter(crowd, stream) {
-            Ok(Entry::In(place)) => return Some(place),
-            Ok(Entry::Wait) => std::thread::sleep(ROOM_INTERVAL),
-            Ok(Entry::Full) | Err(_) => return None,
+        match Crowd::enter(crowd, stream).map_err(|e| Error::io("the daemon cannot let a client in", &e))? {
+            Entry::In(place) => return Ok(place),
+            Entry::Wait => std::thread::sleep(ROOM_INTERVAL),
+            Entry::Full => break,
         }
     }
-    None
+    let text = "the daemon has too many connections, all at work; end a command that uses the store";
+    Err(Error::new(ErrorKind::TooMany, text))
 }
 
 fn is_owner(stream: &UnixStream) -> bool {

@@ -64,3 +64,31 @@ fn rights_to_long_files_that_are_missing_end_no_daemon() {
     assert!(fs::read_dir(&family).unwrap().count() > 0, "the daemon lives");
     fixture.remount();
 }
+
+#[test]
+fn descriptors_that_run_out_refuse_and_lose_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.unmount();
+    let mut limited = Command::new("prlimit");
+    limited.arg("--nofile=64:128").args([CELLFS, "mount", "-f"]).arg(fixture.store()).arg(fixture.mnt());
+    fixture.mount_by(limited);
+    let (store, family) = (fixture.store(), fixture.family("r"));
+    let write = |n: usize| {
+        let mut file = File::create(family.join(format!("q{n}")))?;
+        file.write_all(n.to_string().as_bytes())?;
+        file.sync_all()
+    };
+    let made = (0..200).find(|n| {
+        write(*n).unwrap();
+        let name = format!("s{n}");
+        !Command::new(CELLFS).args(["snapshot", "create"]).arg(&store).arg(name).output().unwrap().status.success()
+    });
+    let made = made.expect("a bound");
+    assert!(made > 64, "the soft limit was not raised: {made} snapshots");
+    // No sync has failed: what needs no file is stored.
+    write(made + 1).unwrap();
+    fixture.remount();
+    for n in 0..=made + 1 {
+        assert_eq!(fs::read_to_string(family.join(format!("q{n}"))).unwrap(), n.to_string());
+    }
+}
